@@ -116,8 +116,11 @@ def _check_numbers(params: Params) -> None:
         raise RuntimeError("negative output_padding is not supported")
     if min(params.stride) <= 0:
         raise RuntimeError("non-positive stride is not supported")
-    if min(params.dilation) <= 0:
+    if min(params.dilation) < 0:
         raise RuntimeError("dilation should be greater than zero")
+    if min(params.dilation) == 0:  # PyTorch's kernels of two dimensions say this, also for signals of one
+        dilation = [1, *params.dilation][-max(2, len(params.dilation)) :]
+        raise RuntimeError(f"dilation should be greater than zero, but got {dilation}")
 
 
 def _check_channels(input: Tensor, weight: Tensor, bias: Tensor | None, params: Params) -> None:
