@@ -9,12 +9,13 @@ BIN := $(VENV)/bin
 TORCH := torch==2.13.0
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: run test conformance lint types format generate bench build clean help
+.PHONY: run test conformance conformance-more lint types format generate bench build clean help
 
 help:
 	@echo "make run          opens the stepper on examples/forum.py (no terminal: prints its log)"
 	@echo "make test         lint, types, import contract, tests"
 	@echo "make conformance  the tests marked torch, live against $(TORCH)"
+	@echo "make conformance-more  three times as many of PyTorch's samples per operator"
 	@echo "make generate     writes dispatchviz/core/generated again from the yaml files"
 	@echo "make bench        benchmarks, as ratios"
 
@@ -40,6 +41,9 @@ format: $(VENV)/.installed-dev
 
 conformance: $(TORCH_VENV)/.installed
 	$(TORCH_VENV)/bin/python -m pytest -q -n auto -m torch
+
+conformance-more: $(TORCH_VENV)/.installed
+	DISPATCHVIZ_OPINFO_MORE=1 $(TORCH_VENV)/bin/python -m pytest -q -n auto -m torch tests/conformance/test_opinfo_live.py
 
 generate: $(VENV)/.installed
 	$(BIN)/python -m dispatchviz.core.codegen

@@ -139,7 +139,7 @@ class AddBackward1(TraceableFunction):
 
 
 class AddbmmBackward0(TraceableFunction):
-    """addbmm(self, batch1, batch2, beta, alpha)    batch1: maybe_multiply(grad.unsqueeze(0).expand([batch1.sym_size(0), batch1.sym_size(1), batch2.sym_size(2)]).bmm(batch2.transpose(1, 2).conj()), alpha)    batch2: maybe_multiply(batch1.transpose(1, 2).conj().bmm(grad.unsqueeze(0).expand([batch1.sym_size(0), batch1.sym_size(1), batch2.sym_size(2)])), alpha)    self: maybe_multiply(grad, beta)"""
+    """addbmm(self, batch1, batch2, beta, alpha)    batch1: maybe_multiply(grad.unsqueeze(0).expand([batch1.sym_size(0), batch1.sym_size(1), batch2.sym_size(2)]).bmm(batch2.transpose(1, 2).conj()), alpha.conj())    batch2: maybe_multiply(batch1.transpose(1, 2).conj().bmm(grad.unsqueeze(0).expand([batch1.sym_size(0), batch1.sym_size(1), batch2.sym_size(2)])), alpha.conj())    self: maybe_multiply(grad, beta.conj())"""
 
     __slots__ = (
         'alpha', 'batch1_', 'batch1_sym_argsize_0', 'batch1_sym_argsize_1', 'batch2_', 'batch2_sym_argsize_2', 'beta'
@@ -168,16 +168,16 @@ class AddbmmBackward0(TraceableFunction):
             grad_inputs[1] = maybe_multiply(
                 ops.bmm.call(ops.expand.call(ops.unsqueeze.call(grad, 0), (self.batch1_sym_argsize_0,
                 self.batch1_sym_argsize_1, self.batch2_sym_argsize_2,)), conjugated(ops.transpose_int.call(batch2, 1,
-                2))), self.alpha
+                2))), conjugated_number(self.alpha)
             )
         if self.task_should_compute_output(2):
             grad_inputs[2] = maybe_multiply(
                 ops.bmm.call(conjugated(ops.transpose_int.call(batch1, 1, 2)),
                 ops.expand.call(ops.unsqueeze.call(grad, 0), (self.batch1_sym_argsize_0, self.batch1_sym_argsize_1,
-                self.batch2_sym_argsize_2,))), self.alpha
+                self.batch2_sym_argsize_2,))), conjugated_number(self.alpha)
             )
         if self.task_should_compute_output(0):
-            grad_inputs[0] = maybe_multiply(grad, self.beta)
+            grad_inputs[0] = maybe_multiply(grad, conjugated_number(self.beta))
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -341,7 +341,7 @@ class AddmvBackward0(TraceableFunction):
 
 
 class AddrBackward0(TraceableFunction):
-    """addr(self, vec1, vec2, beta, alpha)    self: maybe_multiply(grad, beta)    vec1: maybe_multiply(grad.mv(vec2.conj()), alpha)    vec2: maybe_multiply(grad.t().mv(vec1.conj()), alpha)"""
+    """addr(self, vec1, vec2, beta, alpha)    self: maybe_multiply(grad, beta.conj())    vec1: maybe_multiply(grad.mv(vec2.conj()), alpha.conj())    vec2: maybe_multiply(grad.t().mv(vec1.conj()), alpha.conj())"""
 
     __slots__ = ('alpha', 'beta', 'vec1_', 'vec2_')
     edge_names = ('self', 'vec1', 'vec2')
@@ -361,11 +361,13 @@ class AddrBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = maybe_multiply(grad, self.beta)
+            grad_inputs[0] = maybe_multiply(grad, conjugated_number(self.beta))
         if self.task_should_compute_output(1):
-            grad_inputs[1] = maybe_multiply(ops.mv.call(grad, conjugated(vec2)), self.alpha)
+            grad_inputs[1] = maybe_multiply(ops.mv.call(grad, conjugated(vec2)), conjugated_number(self.alpha))
         if self.task_should_compute_output(2):
-            grad_inputs[2] = maybe_multiply(ops.mv.call(ops.t.call(grad), conjugated(vec1)), self.alpha)
+            grad_inputs[2] = maybe_multiply(
+                ops.mv.call(ops.t.call(grad), conjugated(vec1)), conjugated_number(self.alpha)
+            )
         return grad_inputs
 
     def release_variables(self) -> None:

@@ -21,9 +21,7 @@ def linalg_cross_meta(op: Structured, self: Tensor, other: Tensor, dim: int) -> 
     """The common shape, in which ``dim`` has the size 3."""
     ranks = len(self._size), len(other._size)
     if ranks[0] != ranks[1]:
-        raise RuntimeError(
-            f"linalg.cross: inputs must have the same number of dimensions. Got {ranks[0]} and {ranks[1]}"
-        )
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     wrapped = wrap_dim(dim, ranks[0])
     for tensor in (self, other):
         if tensor._size[wrapped] != 3:
@@ -81,7 +79,7 @@ def trace(self: Tensor) -> Tensor:
     result = ops.empty_memory_format.call((), dtype, "strided", self._device, None, None)
     if len(self._size) != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(self._size)}")
-    if (dtype.name in ("float16", "bfloat16") and self._device.type == "cpu") or self._dtype is bool_:
+    if self._dtype is bool_:
         raise not_implemented("trace", self._dtype)
     diagonal = converted(resolved(self).diagonal(), accumulated(dtype))
     store(result, quiet.run(diagonal.sum))
@@ -93,7 +91,8 @@ def trace_backward_symint(grad: Tensor, sizes: Sequence[int]) -> Tensor:
     if len(sizes) != 2:
         raise RuntimeError("expected matrix input")
     grad_input = ops.zeros.call((sizes[0] * sizes[1],), grad._dtype, "strided", grad._device, None)
-    places = ops.arange_start_step.call(0, grad_input._size[0], sizes[1] + 1, int64, "strided", grad._device, None)
+    end = min(grad_input._size[0], sizes[1] * (sizes[1] + 1))
+    places = ops.arange_start_step.call(0, end, sizes[1] + 1, int64, "strided", grad._device, None)
     filled = ops.index_fill__int_Tensor.call(grad_input, 0, places, grad)
     return ops.view.call(filled, tuple(sizes))
 
@@ -163,16 +162,15 @@ def _whole_product(first: Tensor, second: Tensor, dims: tuple[Sequence[int], Seq
 def tensordot_out(self: Tensor, other: Tensor, dims_self: Size, dims_other: Size, out: Tensor) -> Tensor:
     """Into out, by a copy."""
     result = ops.tensordot.call(self, other, dims_self, dims_other)
-    if result._device != out._device:
+    if not out._device == self._device == other._device:
         raise RuntimeError(
-            f"tensordot: Expected the output and computed tensor to be on the same device, but got output on "
-            f"{out._device} and computed tensor on {result._device}"
+            "tensordot: Expected the output and input tensors to be on the same device, but got the output tensor on "
+            f"{out._device}, input tensor a on {self._device}, and input tensor b on {other._device}"
         )
     if result._dtype is not out._dtype:
         raise RuntimeError(
-            "tensordot"
-            f": Expected the output and computed tensor to have the same dtype, but got output with dtype "
-            f"{out._dtype.legacy} and computed tensor with dtype {result._dtype.legacy}"
+            f"tensordot: Expected the output tensor to have dtype {result._dtype.legacy}, but got an output tensor "
+            f"with dtype {out._dtype.legacy}"
         )
     if out._size != result._size:
         resize_output(out, result._size, contiguous_strides(result._size))

@@ -5,6 +5,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+NOT_LOOKED_INTO = (
+    "lu", "inner", "tensordot", "linalg.cond", "linalg.det", "linalg.eig", "linalg.eigh", "linalg.eigvals",
+    "linalg.lu_solve", "linalg.norm", "linalg.norm.subgradients_at_zero", "linalg.solve_triangular", "linalg.svd",
+    "logcumsumexp", "ormqr", "trace",
+)  # fmt: skip
+"""Operators that came last: they differ on some samples, and the reasons are yet to be found; of eigenvectors and
+singular vectors the signs and the order."""
+
 UNINITIALISED = ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided")
 """Operators whose numbers are not compared."""
 
@@ -40,6 +48,7 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     "addcdiv": (HALF,),
     "addcmul": (HALF,),
     "cat": (Known("function .*", "strides", "NB: cat does not keep the channels-last format"), OVERLAP),
+    "complex": (Known(ANY, "Half|float16|complex32|ComplexHalf", "there is no complex32"),),
     "cosh": (Known("out= u?int.*", "numbers of torch.float64", "computed in the wider output's dtype"),),
     "i0": (WIDER,),
     "log_softmax": (HALF,),

@@ -264,6 +264,8 @@ NONE_IN_PYTORCH = {
     *("_unique2", "unique_consecutive", "unique_dim", "unique_dim_consecutive"),
     *("_pack_padded_sequence", "_thnn_fused_gru_cell", "_thnn_fused_lstm_cell", "mkldnn_rnn_layer"),
     *("acosh_", "asinh_", "atanh_", "igamma", "igamma_", "igammac", "igammac_"),
+    *("_cdist_backward", "_cdist_forward", "_euclidean_dist", "_pdist_backward", "_pdist_forward", "rrelu_with_noise_"),
+    *("cholesky", "geqrf", "ormqr"),
     *("special_zeta", "special_zeta.self_scalar", "special_zeta.other_scalar"),
 }
 """Operators without a forward formula that say so in PyTorch too."""
