@@ -250,6 +250,12 @@ def resize_output(output: Tensor, size: Size, stride: Size) -> None:
         resize(output, size, stride)
 
 
+def resize_in_order(out: Tensor, size: Size) -> None:
+    """The same to the strides of a contiguous tensor, unless the size is that already."""
+    if out._size != size:
+        resize_output(out, size, contiguous_strides(size))
+
+
 def _channels_last(size: Size) -> Size | None:
     """Strides of images whose channels lie side by side: a memory format, not strides, to PyTorch."""
     if len(size) != 4:

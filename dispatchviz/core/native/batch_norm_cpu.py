@@ -16,8 +16,8 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import accumulated, converted, not_implemented, quiet, store
 from dispatchviz.core.native.memory_formats import CHANNELS_LAST, CONTIGUOUS, is_channels_last, suggested
 from dispatchviz.core.native.mixed_data_type import check_accessible, is_mixed_type, param_scalar_type
-from dispatchviz.core.structured import resize_output
-from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
+from dispatchviz.core.structured import resize_in_order
+from dispatchviz.core.tensor import Size, Tensor, numel
 
 Optional = Tensor | None
 Three = tuple[Tensor, Tensor, Tensor]
@@ -64,14 +64,14 @@ def batch_norm_out(
     save_invstd: Tensor,
 ) -> Three:
     """The same, into ``out``; the mean of a strided input is read from ``save_mean``."""
-    _resized(out, input._size)
+    resize_in_order(out, input._size)
     if not input._dtype.is_floating_point:
         raise not_implemented("batch_norm", input._dtype)
     dtype = param_scalar_type(input, weight, bias, running_mean, running_var)
     saved, running = (save_mean, save_invstd), (running_mean, running_var)
     if training:
         for tensor in saved:
-            _resized(tensor, (input._size[1],))
+            resize_in_order(tensor, (input._size[1],))
         _update_statistics(input, dtype, eps, saved, running, momentum)
     transform = _transform_dense if _all_dense(input, out, weight, bias, *running) else _transform_strided
     if numel(input._size) or transform is _transform_strided:
@@ -225,11 +225,6 @@ def across(input: Tensor, array: Any) -> Any:
 def memory_beside(input: Tensor, size: Size, dtype: DType | None = None) -> Tensor:
     """A new tensor where the input is."""
     return ops.empty_memory_format.call(size, dtype or input._dtype, "strided", input._device, None, None)
-
-
-def _resized(out: Tensor, size: Size) -> None:
-    if out._size != size:
-        resize_output(out, size, contiguous_strides(size))
 
 
 # -- statistics --------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import numpy
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import bool_
+from dispatchviz.core.native.clamping import refuse_complex
 from dispatchviz.core.native.iterator import compute, elementwise, loop, no_instance, result_type
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor
@@ -27,19 +28,14 @@ def _only_fractions(function: Any, kernel: str, self: Tensor, other: Tensor, out
 
 def fmax_meta(op: Structured, self: Tensor, other: Tensor) -> None:
     """The common dtype. RuntimeError for complex."""
-    _refuse_complex("fmax", self, other)
+    refuse_complex("fmax", self, other)
     elementwise(op, self, other)
 
 
 def fmin_meta(op: Structured, self: Tensor, other: Tensor) -> None:
     """The common dtype. RuntimeError for complex."""
-    _refuse_complex("fmin", self, other)
+    refuse_complex("fmin", self, other)
     elementwise(op, self, other)
-
-
-def _refuse_complex(name: str, self: Tensor, other: Tensor) -> None:
-    if self._dtype.is_complex or other._dtype.is_complex:
-        raise RuntimeError(f"{name} not implemented for complex tensors.")
 
 
 def fmax_out(self: Tensor, other: Tensor, out: Tensor) -> None:

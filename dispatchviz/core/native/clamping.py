@@ -23,17 +23,18 @@ from dispatchviz.core.tensor import Tensor
 
 def maximum_meta(op: Structured, self: Tensor, other: Tensor) -> None:
     """Common dtype; complex is refused."""
-    _refuse_complex("maximum", self, other)
+    refuse_complex("maximum", self, other)
     elementwise_binary(op, self, other)
 
 
 def minimum_meta(op: Structured, self: Tensor, other: Tensor) -> None:
     """Common dtype; complex is refused."""
-    _refuse_complex("minimum", self, other)
+    refuse_complex("minimum", self, other)
     elementwise_binary(op, self, other)
 
 
-def _refuse_complex(name: str, self: Tensor, other: Tensor) -> None:
+def refuse_complex(name: str, self: Tensor, other: Tensor) -> None:
+    """RuntimeError if one of them is complex: complex numbers have no order."""
     if self._dtype.is_complex or other._dtype.is_complex:
         raise RuntimeError(f"{name} not implemented for complex tensors.")
 

@@ -15,8 +15,8 @@ from dispatchviz.core.dtype import float32, float64, type_meta_name
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import not_implemented, quiet
 from dispatchviz.core.native.scalars import Scalar
-from dispatchviz.core.structured import resize_output
-from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
+from dispatchviz.core.structured import resize_in_order
+from dispatchviz.core.tensor import Size, Tensor, numel
 
 Range = list[float] | None
 
@@ -189,18 +189,13 @@ def _prepare(points: Tensor, bins: Sequence[int], hist: Tensor, edges: Sequence[
         if count <= 0:
             raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {count} for dimension {dim}")
     for edge, count in zip(edges, bins, strict=True):
-        _resized(edge, (count + 1,))
+        resize_in_order(edge, (count + 1,))
     if hist._dtype is not points._dtype:
         raise RuntimeError(
             "torch.histogram: input tensor and hist tensor should have the same dtype, but got input "
             f"{type_meta_name(points._dtype)} and hist {type_meta_name(hist._dtype)}"
         )
-    _resized(hist, tuple(bins))
-
-
-def _resized(out: Tensor, size: Size) -> None:
-    if out._size != size:
-        resize_output(out, size, contiguous_strides(size))
+    resize_in_order(hist, tuple(bins))
 
 
 def _check(points: Tensor, bins: Sequence[Tensor], weight: Tensor | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dispatchviz.core.dtype import int32
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native import lapack, lapack_symmetric
+from dispatchviz.core.native.copies import as_contiguous
 from dispatchviz.core.native.iterator import store
 from dispatchviz.core.native.linalg_checks import (
     broadcast_batch_sizes,
@@ -15,7 +16,7 @@ from dispatchviz.core.native.linalg_checks import (
     linear_solve_check_inputs,
     square_check_inputs,
 )
-from dispatchviz.core.native.linalg_lu import empty_int32, in_order
+from dispatchviz.core.native.linalg_lu import empty_int32
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor
 
@@ -87,7 +88,7 @@ def linalg_ldl_solve_out(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool,
     """RuntimeError for pivots that name no row."""
     if 0 in LD._size or 0 in pivots._size:
         return
-    pivots = in_order(pivots)
+    pivots = as_contiguous(pivots)
     if not ops.mT.call(LD)._is_contiguous:
         LD = clone_batched_column_major(LD)
     ops.copy_.call(out, B, False)

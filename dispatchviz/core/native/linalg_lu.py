@@ -5,6 +5,7 @@ from __future__ import annotations
 from dispatchviz.core.dtype import int32, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native import lapack
+from dispatchviz.core.native.copies import as_contiguous
 from dispatchviz.core.native.iterator import store
 from dispatchviz.core.native.linalg_checks import check_lapack_dtype, column_major_strides
 from dispatchviz.core.structured import Structured
@@ -148,12 +149,7 @@ def _unpack_triangles(LU: Tensor, L: Tensor, U: Tensor) -> None:
 
 def _unpack_pivots(pivots: Tensor, P: Tensor) -> None:
     order = ops.arange.call(P._size[-1], int64, "strided", pivots._device, None)
-    order = in_order(ops.expand.call(order, P._size[:-1], False))
-    store(order, lapack.permutation(in_order(pivots)._array, P._size[-1]))
+    order = as_contiguous(ops.expand.call(order, P._size[:-1], False))
+    store(order, lapack.permutation(as_contiguous(pivots)._array, P._size[-1]))
     ops.zero_.call(P)
     ops.scatter__value.call(P, -2, ops.unsqueeze.call(order, -2), 1.0)
-
-
-def in_order(tensor: Tensor) -> Tensor:
-    """Itself, or a copy whose elements lie in order."""
-    return tensor if tensor._is_contiguous else ops.contiguous.call(tensor, "contiguous_format")

@@ -12,15 +12,9 @@ from dispatchviz.core.native.linalg_checks import (
     check_same_device,
     square_check_inputs,
 )
-from dispatchviz.core.structured import resize_output
-from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
+from dispatchviz.core.structured import resize_in_order
+from dispatchviz.core.tensor import Size, Tensor, numel
 from dispatchviz.core.warning import warn_python_once
-
-
-def _fit(out: Tensor, size: Size) -> None:
-    if out._size != size:
-        resize_output(out, size, contiguous_strides(size))
-
 
 # -- aliases -----------------------------------------------------------------------------------------------------------
 
@@ -79,7 +73,7 @@ def linalg_matrix_power_out(self: Tensor, n: int, out: Tensor) -> Tensor:
     square_check_inputs(self, "linalg.matrix_power")
     check_same_device("matrix_power", out, self)
     check_linalg_compatible_dtype("matrix_power", out, self._dtype)
-    _fit(out, self._size)
+    resize_in_order(out, self._size)
     if n == 0:
         identity = ops.eye.call(self._size[-2], self._dtype, "strided", self._device, None)
         return ops.copy_.call(out, identity, False)
@@ -128,7 +122,7 @@ def linalg_multi_dot_out(tensors: Sequence[Tensor], out: Tensor) -> Tensor:
         raise RuntimeError(
             f"multi_dot(): expected out tensor to be on device {matrices[0]._device} but got {out._device}"
         )
-    _fit(out, size)
+    resize_in_order(out, size)
     result = ops.view.call(out, (matrices[0]._size[0], matrices[-1]._size[-1]))
     first, second = matrices if len(matrices) == 2 else _last_factors(matrices)
     ops.mm_out.call(first, second, result)
@@ -225,7 +219,7 @@ def chain_matmul_out(matrices: Sequence[Tensor], out: Tensor) -> Tensor:
     """Into out."""
     _check_matrices(matrices)
     if len(matrices) == 1:
-        _fit(out, matrices[0]._size)
+        resize_in_order(out, matrices[0]._size)
         return ops.copy_.call(out, matrices[0], False)
     return linalg_multi_dot_out(matrices, out)
 
@@ -289,7 +283,7 @@ def linalg_vecdot_out(x: Tensor, y: Tensor, dim: int, out: Tensor) -> Tensor:
         raise RuntimeError(f"linalg.vecdot: Expected out of dtype{x._dtype.legacy} but found {out._dtype.legacy}")
     check_same_device("linalg.vecdot", x, out)
     if len(x._size) == len(y._size) == 1:
-        _fit(out, ())
+        resize_in_order(out, ())
         return ops.vdot_out.call(x, y, out)
     return ops.sum_IntList_out.call(ops.mul_Tensor.call(_conj(x), y), (dim,), False, None, out)
 
@@ -319,7 +313,7 @@ def kron(self: Tensor, other: Tensor) -> Tensor:
 def kron_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     """Into out."""
     first, second, size = _kron_views(self, other)
-    _fit(out, size)
+    resize_in_order(out, size)
     rank = len(size)
     shape = tuple(first._size[i] * second._size[i] for i in range(2 * rank))
     ops.mul_out.call(first, second, ops._unsafe_view.call(out, shape))
@@ -384,7 +378,7 @@ def _copied(function: str, self: Tensor, out: Tensor, compute: Callable[[], Tens
     check_same_device(function, out, self)
     check_linalg_compatible_dtype(function, out, self._dtype)
     result = compute()
-    _fit(out, result._size)
+    resize_in_order(out, result._size)
     return ops.copy_.call(out, result, False)
 
 

@@ -6,6 +6,7 @@ from dispatchviz.core.dtype import int32
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.math_bits import is_conj
 from dispatchviz.core.native import lapack
+from dispatchviz.core.native.copies import as_contiguous
 from dispatchviz.core.native.iterator import store
 from dispatchviz.core.native.linalg_checks import (
     broadcast_batch_sizes,
@@ -16,7 +17,7 @@ from dispatchviz.core.native.linalg_checks import (
     is_vector_rhs,
     square_check_inputs,
 )
-from dispatchviz.core.native.linalg_lu import empty_int32, in_order
+from dispatchviz.core.native.linalg_lu import empty_int32
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor, contiguous_strides
 from dispatchviz.core.warning import warn_python_once
@@ -58,7 +59,7 @@ def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoi
         ops.transpose_.call(out, -2, -1)
     if out is not B:
         ops.copy_.call(out, B if left else ops.mH.call(B), False)
-    pivots = in_order(pivots)
+    pivots = as_contiguous(pivots)
     if not ops.mT.call(LU)._is_contiguous:
         LU = ops.transpose_.call(ops.clone.call(ops.mT.call(LU), "contiguous_format"), -2, -1)
     check_lapack_dtype("lu_solve_cpu", LU._dtype)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dispatchviz.core.autograd.variable import requires_grad
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.structured import broadcast_sizes, resize_output
-from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
+from dispatchviz.core.structured import broadcast_sizes, resize_in_order
+from dispatchviz.core.tensor import Size, Tensor, numel
 from dispatchviz.core.thread_state import thread
 
 
@@ -99,7 +99,7 @@ def _folded(self: Tensor, other: Tensor) -> Tensor:
 
 def _folded_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     folded, small, shape = _fold(self, other)
-    _fit(out, shape)
+    resize_in_order(out, shape)
     if len(small._size) == 2:
         reshaped = ops.reshape.call(out, (folded._size[0], small._size[1]))
         ops.mm_out.call(folded, small, reshaped)
@@ -129,7 +129,7 @@ def _batched(self: Tensor, other: Tensor) -> Tensor:
 
 def _batched_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     left, right, shape = _expanded(self, other)
-    _fit(out, shape)
+    resize_in_order(out, shape)
     reshaped = ops.reshape.call(out, (left._size[0], left._size[1], right._size[2]))
     ops.bmm_out.call(left, right, reshaped)
     if len(other._size) == 1:
@@ -152,8 +152,3 @@ def _expanded(self: Tensor, other: Tensor) -> tuple[Tensor, Tensor, Size]:
     if not columns:
         right = ops.unsqueeze.call(right, 2)
     return left, right, (*batch, *rows, *columns)
-
-
-def _fit(out: Tensor, size: Size) -> None:
-    if out._size != size:
-        resize_output(out, size, contiguous_strides(size))

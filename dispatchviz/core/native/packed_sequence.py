@@ -9,12 +9,9 @@ from itertools import pairwise
 
 from dispatchviz.core.dtype import int64
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.copies import as_contiguous
 from dispatchviz.core.native.scalars import Scalar
 from dispatchviz.core.tensor import Size, Tensor, numel
-
-
-def _contiguous(tensor: Tensor) -> Tensor:
-    return tensor if tensor._is_contiguous else ops.contiguous.call(tensor, "contiguous_format")
 
 
 def _numbers(tensor: Tensor) -> list[int]:
@@ -42,7 +39,7 @@ def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> 
     RuntimeError for lengths that do not fit, fall below 1 or rise.
     """
     padded = ops.transpose_int.call(input, 0, 1) if batch_first else input
-    given = _contiguous(lengths)
+    given = as_contiguous(lengths)
     _check_lengths(given)
     batch_size, many = padded._size[1], _numbers(given)
     _check_packable(padded, many)
@@ -52,7 +49,7 @@ def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> 
         length = many[batch_size - 1 - place]
         if length > done:
             block = _slice(_slice(padded, 0, done, length), 1, 0, batch_size - place)
-            block = _contiguous(block)
+            block = as_contiguous(block)
             steps.append(ops.view.call(block, (-1, *padded._size[2:])))
             counts._array[done:length] = batch_size - place
             done = length
@@ -85,7 +82,7 @@ def _pack_padded_sequence_backward_symint(
     first, second, *rest = input_size
     size = (second, first, *rest) if batch_first else tuple(input_size)
     padded = ops.zeros.call(size, grad._dtype, "strided", grad._device, None)
-    given = _contiguous(batch_sizes)
+    given = as_contiguous(batch_sizes)
     _check_lengths(given)
     offset = 0
     for time, count in enumerate(_numbers(given)):
@@ -102,7 +99,7 @@ def _pad_packed_sequence(
     data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: Scalar, total_length: int
 ) -> tuple[Tensor, Tensor]:
     """A padded batch and the lengths of its sequences. RuntimeError for a total length below the longest."""
-    given = _contiguous(batch_sizes)
+    given = as_contiguous(batch_sizes)
     _check_lengths(given)
     counts = _numbers(given)
     longest = len(counts)

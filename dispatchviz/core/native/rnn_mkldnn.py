@@ -13,6 +13,7 @@ from typing import Any
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import uint8
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.copies import as_contiguous
 from dispatchviz.core.native.rnn_arrays import Weights, lstm_backward, lstm_forward
 from dispatchviz.core.native.rnn_layers import Stack
 from dispatchviz.core.tensor import Size, Tensor
@@ -36,8 +37,8 @@ def mkldnn_rnn(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """A function behind ``lstm``, no operator."""
     hidden_size = hidden[0]._size[2]
-    layer_input = _contiguous(ops.transpose_int.call(input, 0, 1) if batch_first else input)
-    hx, cx = _contiguous(hidden[0]), _contiguous(hidden[1])
+    layer_input = as_contiguous(ops.transpose_int.call(input, 0, 1) if batch_first else input)
+    hx, cx = as_contiguous(hidden[0]), as_contiguous(hidden[1])
     directions, each = (2 if stack.bidirectional else 1), (4 if has_biases else 2)
     hy, cy = [], []
     for layer in range(stack.num_layers):
@@ -58,10 +59,6 @@ def mkldnn_rnn(
             layer_input = ops.dropout.call(layer_input, stack.dropout, True)
     final, cells = ops.stack.call(hy, 0), ops.stack.call(cy, 0)
     return (ops.transpose_int.call(layer_input, 0, 1) if batch_first else layer_input), final, cells
-
-
-def _contiguous(tensor: Tensor) -> Tensor:
-    return tensor if tensor._is_contiguous else ops.contiguous.call(tensor, "contiguous_format")
 
 
 def _at(tensor: Tensor, index: int) -> Tensor:
@@ -114,7 +111,7 @@ def mkldnn_rnn_layer(
     """(output, hidden state, cell state, workspace); without gradients, there is no workspace."""
     output = _empty(input, (*input._size[:2], hidden_size))
     hy, cy = _empty(hx_), _empty(cx_)
-    weight_ih, weight_hh = _contiguous(weight0), _contiguous(weight1)
+    weight_ih, weight_hh = as_contiguous(weight0), as_contiguous(weight1)
     bias = _bias(weight_ih, weight2, weight3, has_biases, hidden_size)
     workspace = _empty(input, (_WORKSPACE,), uint8) if thread.state.grad_mode else None
     xp = array_module(input._device.type)
@@ -155,7 +152,7 @@ def mkldnn_rnn_layer_backward(
         return (None,) * 7
     given = ((grad_output, output), (grad_hy, hx_), (grad_cy, cx_tmp))
     grads = [gradient_or_zeros(grad, like) for grad, like in given]
-    weight_ih, weight_hh = _contiguous(weight1), _contiguous(weight2)
+    weight_ih, weight_hh = as_contiguous(weight1), as_contiguous(weight2)
     bias = _bias(weight_ih, weight3, weight4, has_biases, hidden_size)
     cx = cx_tmp
     if hx_._storage is cx_tmp._storage:
@@ -178,4 +175,4 @@ def gradient_or_zeros(grad: Tensor | None, like: Tensor) -> Tensor:
     """Contiguous."""
     if grad is None:
         return ops.zeros_like.call(like, None, None, None, None, "contiguous_format")
-    return _contiguous(grad)
+    return as_contiguous(grad)

@@ -18,8 +18,8 @@ from dispatchviz.core.native.extremes import check_not_empty
 from dispatchviz.core.native.iterator import not_implemented, store
 from dispatchviz.core.native.memory_overlap import check_no_overlap
 from dispatchviz.core.native.quick_select import place_of_rank
-from dispatchviz.core.structured import resize_output
-from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
+from dispatchviz.core.structured import resize_in_order
+from dispatchviz.core.tensor import Tensor, numel
 
 Places = tuple[Tensor, Tensor]
 """Values and where they are."""
@@ -27,11 +27,6 @@ Places = tuple[Tensor, Tensor]
 
 def _empty(like: Tensor, dtype: DType) -> Tensor:
     return ops.empty_memory_format.call((0,), dtype, "strided", like._device, None, None)
-
-
-def _resized(out: Tensor, size: Size) -> None:
-    if out._size != size:
-        resize_output(out, size, contiguous_strides(size))
 
 
 def _with_unit_dim(values: Tensor, indices: Tensor, self: Tensor, dim: int, keepdim: bool) -> None:
@@ -44,7 +39,7 @@ def _with_unit_dim(values: Tensor, indices: Tensor, self: Tensor, dim: int, keep
     for out in (values, indices):
         if not keepdim and len(out._size) == len(self._size) - 1:
             ops.unsqueeze_.call(out, dim)  # keeps the strides of a given tensor
-        _resized(out, size)
+        resize_in_order(out, size)
 
 
 def _without_unit_dim(values: Tensor, indices: Tensor, dim: int, keepdim: bool) -> Places:
@@ -165,8 +160,8 @@ def _median_with_indices(
     _check_types(values, indices, self)
     kept = tuple(length for at, length in enumerate(self._size) if at != dim)
     size = kept if not keepdim or not self._size else (*self._size[:dim], 1, *self._size[dim + 1 :])
-    _resized(values, size)
-    _resized(indices, size)
+    resize_in_order(values, size)
+    resize_in_order(indices, size)
     rows = self if self._size else ops.unsqueeze.call(self, 0)
     results = (values, indices)
     if not keepdim or not self._size:
@@ -222,13 +217,13 @@ def mode_out(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Ten
     if not numel(self._size):
         check_not_empty("mode()", self, dim)
         size = tuple(1 if at == dim else n for at, n in enumerate(self._size) if keepdim or at != dim)
-        _resized(values, size)
-        _resized(indices, size)
+        resize_in_order(values, size)
+        resize_in_order(indices, size)
         return values, indices
     if numel(self._size) == 1 and not self._size:
-        _resized(values, ())
+        resize_in_order(values, ())
         ops.fill__Tensor.call(values, self)
-        _resized(indices, ())
+        resize_in_order(indices, ())
         ops.fill__Scalar.call(indices, 0)
         return values, indices
     size = tuple(1 if at == dim else n for at, n in enumerate(self._size))
@@ -236,7 +231,7 @@ def mode_out(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Ten
         if not keepdim and len(out._size) >= dim:
             ops.unsqueeze_.call(out, dim)
     for out in (values, indices):
-        _resized(out, size)
+        resize_in_order(out, size)
     if self._dtype.category is Category.COMPLEX:
         raise not_implemented("mode_cpu", self._dtype)
     _put(values, indices, self, _along(self, dim, _most_frequent), dim)
