@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,64 +19,75 @@ LEAST_SHARE = 0.98
 
 PROGRAMS: dict[str, Any] = truth.stored()["programs"]
 
-
-@functools.cache
-def record(name: str) -> dict[str, Any]:
-    return model_record(PROGRAMS[name]["source"])
+Record = dict[str, Any]
 
 
-@pytest.fixture(params=list(PROGRAMS))
-def name(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+def logs(torch: Record, model: Record) -> str:
+    """Depth, operator, key, raw key set, the thread's sets, call or redispatch, and in which Node: all the way.
+
+    Programs that call operators on the meta device inside were not watched.
+    """
+    if torch["log"] is None:
+        return ""
+    return truth.difference("log", truth.log_texts(torch["log"]), truth.log_texts(model["log"]))
 
 
-def test_every_dispatch_step(name: str) -> None:
-    """Depth, operator, key, raw key set, the thread's sets, call or redispatch, and in which Node: all the way."""
-    if PROGRAMS[name]["log"] is None:
-        pytest.skip("it calls operators on the meta device inside, which were not watched")
-    difference = truth.difference(name, *logs(name))
+def states(torch: Record, model: Record) -> str:
+    """What autograd knows of each tensor after every statement."""
+    return truth.difference("facts", truth.fact_texts(torch["facts"]), truth.fact_texts(model["facts"]))
+
+
+def graphs(torch: Record, model: Record) -> str:
+    """The backward graphs, the order of execution, the numbers in saved tensors."""
+    ours, theirs = model["graphs"], torch["graphs"]
+    shown = truth.difference("graphs", truth.graph_texts(theirs), truth.graph_texts(ours))
+    return shown or ("" if close(theirs, ours) else f"the saved tensors hold other numbers\n{theirs}\n{ours}")
+
+
+def numbers(part: str) -> Callable[[Record, Record], str]:
+    """Equal but for rounding."""
+    return lambda torch, model: "" if close(torch[part], model[part]) else unlike(part, torch, model)
+
+
+def exactly(part: str) -> Callable[[Record, Record], str]:
+    """Equal to the character."""
+    return lambda torch, model: "" if torch[part] == model[part] else unlike(part, torch, model)
+
+
+def unlike(part: str, torch: Record, model: Record) -> str:
+    return f"other {part}\nPyTorch {torch[part]}\nmodel   {model[part]}"
+
+
+COMPARISONS: dict[str, Callable[[Record, Record], str]] = {
+    "every dispatch step": logs,
+    "autograd's state after every statement": states,
+    "backward graphs and order": graphs,
+    **{part: numbers(part) for part in ("values", "grads")},
+    **{part: exactly(part) for part in ("error", "warnings", "output", "sequence_numbers")},
+}
+"""What of a program's record has to be PyTorch's, and how it is compared: a text of the difference, empty if none."""
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_does_what_it_did_on_pytorch(name: str) -> None:
+    torch = PROGRAMS[name]
+    model = model_record(torch["source"])
+    found = {what: difference for what, compare in COMPARISONS.items() if (difference := compare(torch, model))}
     if name in DIFFERENT_INSIDE:
-        assert difference, f"{name} no longer differs: take it off the list"
-    else:
-        assert not difference, difference
-
-
-def logs(name: str) -> tuple[list[str], list[str]]:
-    """PyTorch's and the model's steps."""
-    return truth.log_texts(PROGRAMS[name]["log"]), truth.log_texts(record(name)["log"])
+        assert found.pop("every dispatch step", ""), f"{name} no longer differs: take it off the list"
+    assert not found, "\n\n".join([name, torch["source"], *found.values()])
 
 
 def test_share_of_steps_met_in_order() -> None:
-    """Programs that the model refuses count with what it did until then; shown with ``-rA``."""
-    watched = [name for name, torch in PROGRAMS.items() if torch["log"] is not None]
-    steps = sum(len(PROGRAMS[name]["log"]) for name in watched)
-    met = sum(truth.met_in_order(*logs(name)) for name in watched)
+    """A program that is not on the list meets them all, or its own test fails; shown with ``-rA``."""
+    watched = {name: len(torch["log"]) for name, torch in PROGRAMS.items() if torch["log"] is not None}
+    steps = sum(watched.values())
+    met = sum(met_in_order(name) if name in DIFFERENT_INSIDE else count for name, count in watched.items())
     print(f"{met} of PyTorch's {steps} dispatch steps in {len(watched)} programs are met in order: {met / steps:.2%}")
     assert met >= LEAST_SHARE * steps
 
 
-def test_autograd_state_after_every_statement(name: str) -> None:
-    torch, model = truth.fact_texts(PROGRAMS[name]["facts"]), truth.fact_texts(record(name)["facts"])
-    assert not (difference := truth.difference(name, torch, model)), difference
-
-
-def test_backward_graphs_and_order(name: str) -> None:
-    torch, model = PROGRAMS[name]["graphs"], record(name)["graphs"]
-    difference = truth.difference(name, truth.graph_texts(torch), truth.graph_texts(model))
-    assert not difference, difference
-    assert close(torch, model), f"{name}: the saved tensors hold other numbers\n{torch}\n{model}"
-
-
-def test_values_and_grads(name: str) -> None:
-    for part in ("values", "grads"):
-        torch, model = PROGRAMS[name][part], record(name)[part]
-        assert close(torch, model), f"{name}: other {part}\nPyTorch {torch}\nmodel   {model}"
-
-
-def test_how_it_ends(name: str) -> None:
-    for part in ("error", "warnings", "output"):
-        assert record(name)[part] == PROGRAMS[name][part]
-
-
-def test_sequence_numbers_taken(name: str) -> None:
-    assert record(name)["sequence_numbers"] == PROGRAMS[name]["sequence_numbers"]
+def met_in_order(name: str) -> int:
+    torch = PROGRAMS[name]
+    model = model_record(torch["source"])
+    return truth.met_in_order(truth.log_texts(torch["log"]), truth.log_texts(model["log"]))

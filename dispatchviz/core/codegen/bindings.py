@@ -102,7 +102,7 @@ def module_text(spec: Specification, module: str) -> str:
 
 
 def _parts(spec: Specification, space: str) -> Iterator[str]:
-    for base in dict.fromkeys(f.base for f in spec.functions.values()):
+    for base in spec.by_base:
         overloads = list(_overloads(spec, base, space))
         if overloads and not is_hidden(base):
             yield from _binding(base, overloads, space)
@@ -132,7 +132,7 @@ def _page(title: str, mirrors: str, parts: list[str]) -> str:
 def _overloads(spec: Specification, base: str, space: str) -> Iterator[Overload]:
     if base in HANDWRITTEN:
         return
-    group = [f for f in spec.functions.values() if f.base == base]
+    group = spec.by_base[base]
     method = space == "Tensor"
     found = []
     for function in group:

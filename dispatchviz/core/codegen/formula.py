@@ -10,7 +10,7 @@ C++ compiler finds it for PyTorch's formulas. Names that are no operator are fun
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dispatchviz.core.codegen import native
@@ -277,12 +277,12 @@ class Translator:
 
     def _call(self, name: str, args: list[Code], source: str) -> Code:
         name = name.removesuffix("_symint")
-        if any(function.base == name for function in self.spec.functions.values()):
+        if name in self.spec.by_base:
             if name in self._kinds:
                 self._name(name)  # NB: as in PyTorch, real(grad) keeps the argument real
             return self._operator(name, args, source)
         if name not in native.formula_functions():
-            near = meant(name, [*native.formula_functions(), *(f.base for f in self.spec.functions.values())])
+            near = meant(name, [*native.formula_functions(), *self.spec.by_base])
             raise self._error(f"{name} is neither an operator nor a function of {', '.join(native.FORMULAS)}{near}")
         self.manual.add(name)
         return Code(f"{name}({', '.join(arg.text for arg in args)})", "Tensor", True)
@@ -292,7 +292,7 @@ class Translator:
         return any(argument.type == "Tensor?" for argument in function.schema.arguments)
 
     def _operator(self, name: str, args: list[Code], source: str) -> Code:
-        for function in overloads(self.spec.functions, name):
+        for function in overloads(self.spec, name):
             if accepts(function, [arg.kind for arg in args]):
                 words = ", ".join(arg.text for arg in args)
                 if self._may_be_undefined(function):
@@ -315,9 +315,9 @@ def local(name: str) -> str:
     return "self_" if name == "self" else python_name(name)
 
 
-def overloads(functions: Mapping[str, NativeFunction], base: str) -> list[NativeFunction]:
+def overloads(spec: Specification, base: str) -> list[NativeFunction]:
     """The overloads that C++ code calling ``base`` may mean: all but the out ones."""
-    found = [function for function in functions.values() if function.base == base and not function.out_arguments]
+    found = [function for function in spec.by_base.get(base, ()) if not function.out_arguments]
     return sorted(found, key=lambda function: function.name != "to.dtype")  # C++ has ``to(ScalarType)`` of its own
 
 

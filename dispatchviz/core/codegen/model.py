@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from dispatchviz.core.codegen.entries import Entry, Location, SpecError, entries, meant
@@ -168,6 +169,20 @@ class Specification:
     nodes: Mapping[str, Derivative] = field(default_factory=dict)
     """By node name."""
 
+    @cached_property
+    def by_base(self) -> Mapping[str, list[NativeFunction]]:
+        """Name without the overload to the functions of that name, both in the order of the file."""
+        found: dict[str, list[NativeFunction]] = {}
+        for function in self.functions.values():
+            found.setdefault(function.base, []).append(function)
+        return found
+
+    @cached_property
+    def functional(self) -> Mapping[str, NativeFunction]:
+        """Name of a structured out operator to the functional member of its family; its name is the family's."""
+        functions = [*self.functions.values()][::-1]
+        return {function.structured_delegate: function for function in functions if not function.inplace}
+
 
 def load(native_functions: Path, derivatives: Path) -> Specification:
     """Reads both files. SpecError for the first mistake."""
@@ -205,11 +220,6 @@ def _is_functional_of(function: NativeFunction, out: NativeFunction) -> bool:
 def structured_group(functions: Mapping[str, NativeFunction], function: NativeFunction) -> NativeFunction | None:
     """The structured out operator behind a function, itself included."""
     return function if function.structured else functions.get(function.structured_delegate)
-
-
-def functional_of(functions: Mapping[str, NativeFunction], out: NativeFunction) -> NativeFunction:
-    """The functional member of a structured family; its name is the family's."""
-    return next(function for function in functions.values() if _is_functional_of(function, out))
 
 
 AUGMENTED = tuple(f"__i{name}__" for name in ("and", "or", "xor", "lshift", "rshift"))

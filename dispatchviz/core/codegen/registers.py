@@ -14,7 +14,6 @@ from dispatchviz.core.codegen.model import (
     DISPATCH_KEYS,
     NativeFunction,
     Specification,
-    functional_of,
     structured_group,
 )
 from dispatchviz.core.codegen.pages import page
@@ -117,7 +116,7 @@ def _inputs(function: NativeFunction) -> str:
 
 
 def _structured(spec: Specification, function: NativeFunction, group: NativeFunction, key: str) -> Kernel:
-    functional = functional_of(spec.functions, group)
+    functional = spec.functional[group.name]
     family, inputs = functional.identifier, _inputs(function)
     name = f"wrapper_{key}_{function.kernel_identifier}"
     if len(function.schema.returns) > 1:
@@ -156,7 +155,7 @@ def _several(function: NativeFunction, group: NativeFunction, family: str, key: 
 
 
 def _default_backend(spec: Specification, function: NativeFunction, group: NativeFunction, key: str) -> Kernel:
-    family, inputs = functional_of(spec.functions, group).identifier, _inputs(function)
+    family, inputs = spec.functional[group.name].identifier, _inputs(function)
     name = f"wrapper_{key}_{function.kernel_identifier}"
     if len(function.schema.returns) > 1:
         return function, name, _define(function, name, "\n".join(_several(function, group, family, key)))

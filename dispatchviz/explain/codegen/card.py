@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.operator import OperatorEntry
@@ -11,7 +12,7 @@ from dispatchviz.core.registrations import implemented, is_structured
 from dispatchviz.explain.codegen import places
 from dispatchviz.explain.codegen.calls import Call, call_trees
 from dispatchviz.explain.codegen.functions import Function, functions_of, node_of, placed
-from dispatchviz.explain.codegen.texts import DERIVATIVES, FUNCTIONS, Piece, entry, entry_field, names
+from dispatchviz.explain.codegen.texts import DERIVATIVES, FUNCTIONS, Piece, delegating, entry, entry_field, names
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +76,8 @@ def _entries(name: str) -> Iterator[Entry]:
     if delegate and (family := entry(FUNCTIONS, delegate)) is not None:
         yield Entry("the structured out form, whose meta and impl it shares", family)
     if entry_field(own, "structured"):
-        for other in names(FUNCTIONS):
-            piece = entry(FUNCTIONS, other)
-            if piece is not None and entry_field(piece, "structured_delegate") == name:
+        for other in delegating().get(name, ()):
+            if (piece := entry(FUNCTIONS, other)) is not None:
                 yield Entry("a form that shares its meta and impl", piece)
     yield from _derivative(name)
 
@@ -88,9 +88,14 @@ def _derivative(name: str) -> Iterator[Entry]:
         yield Entry("the derivative", own)
         return
     node = node_of(name)
-    shared = (other for other in names(DERIVATIVES) if node and node_of(other) == node)
-    if (partner := next(shared, None)) and (piece := entry(DERIVATIVES, partner)) is not None:
+    if (partner := _first_of_node().get(node)) and (piece := entry(DERIVATIVES, partner)) is not None:
         yield Entry(f"the derivative, which it shares with {partner}", piece)
+
+
+@cache
+def _first_of_node() -> dict[str, str]:
+    """A Node to the first operator with a derivative that makes it."""
+    return {node: name for name in reversed([*names(DERIVATIVES)]) if (node := node_of(name))}
 
 
 def _registered(op: OperatorEntry, functions: list[Function]) -> Iterator[Registered]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.operator import OperatorEntry
 from dispatchviz.explain.codegen import places
-from dispatchviz.explain.codegen.texts import Piece, definition, definitions, mentioning, table, text_of
+from dispatchviz.explain.codegen.texts import Piece, definition, definitions, line_at, mentioning, table, text_of
 
 K = DispatchKey
 
@@ -177,5 +177,5 @@ def _schema(op: OperatorEntry) -> Iterator[Function]:
     at = text.find(f"{op.schema}")
     if at >= 0:
         start = text.rfind("\n", 0, at) + 1
-        piece = Piece(file, text.count("\n", 0, at) + 1, text[start : text.index("\n", at)])
+        piece = Piece(file, line_at(file, at), text[start : text.index("\n", at)])
         yield Function("schema", f'm.def("{op.name.removeprefix("aten::")}")', "", placed(op.debug), piece)

@@ -7,6 +7,7 @@ shown is what runs, with the line where it stands.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -41,10 +42,17 @@ def text_of(file: str) -> str:
 
 def definition(file: str, name: str) -> Piece | None:
     """A function, a class or a variable at the top of a module."""
-    text = text_of(file)
-    heads = (f"\ndef {name}(", f"\nclass {name}(", f"\nclass {name}:", f"\n{name} = ", f"\n{name}: ")
-    start = next((at + 1 for head in heads if (at := text.find(head)) >= 0), None)
+    start = _heads(file).get(name)
     return None if start is None else _piece(file, start, _NEXT_DEFINITION)
+
+
+@cache
+def _heads(file: str) -> dict[str, int]:
+    """Where each of them begins: a function or a class goes before a variable of the same name, else the first."""
+    found = [*re.finditer(r"^(\w+)(?: = |: )", text_of(file), re.MULTILINE)][::-1]
+    found += [*re.finditer(r"^class (\w+)[(:]", text_of(file), re.MULTILINE)][::-1]
+    found += [*re.finditer(r"^def (\w+)\(", text_of(file), re.MULTILINE)][::-1]
+    return {head[1]: head.start() for head in found}
 
 
 _NEXT_DEFINITION = re.compile(r"^[^\s)\"']", re.MULTILINE)
@@ -104,7 +112,17 @@ def _piece(file: str, start: int, stop: re.Pattern[str]) -> Piece:
     """From ``start`` to the next line that looks like the beginning of something else."""
     text = text_of(file)
     end = stop.search(text, text.index("\n", start) + 1)
-    return Piece(file, text.count("\n", 0, start) + 1, text[start : end.start() if end else None].rstrip())
+    return Piece(file, line_at(file, start), text[start : end.start() if end else None].rstrip())
+
+
+def line_at(file: str, offset: int) -> int:
+    """The number of the line in which the character at an offset stands, from 1."""
+    return bisect_left(_line_ends(file), offset) + 1
+
+
+@cache
+def _line_ends(file: str) -> list[int]:
+    return [end.start() for end in re.finditer("\n", text_of(file))]
 
 
 def names(file: str) -> Iterator[str]:
@@ -116,6 +134,17 @@ def entry_field(piece: Piece, field: str) -> str:
     """What stands behind a field's name in an entry; empty if it has none."""
     found = re.search(rf"^  {re.escape(field)}: (.*)$", piece.text, re.MULTILINE)
     return found[1].strip() if found else ""
+
+
+@cache
+def delegating() -> dict[str, list[str]]:
+    """A structured operator to those that share its meta and impl, in the order of the yaml file."""
+    shared: dict[str, list[str]] = {}
+    for name in names(FUNCTIONS):
+        own = entry(FUNCTIONS, name)
+        if own is not None and (delegate := entry_field(own, "structured_delegate")):
+            shared.setdefault(delegate, []).append(name)
+    return shared
 
 
 @cache
