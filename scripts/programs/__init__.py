@@ -45,6 +45,7 @@ _SUBJECTS = (
     "errors",
     "more",
     "vmap",
+    "batch_rules",
     "func",
     "math_bits",
     "zero_tensors",

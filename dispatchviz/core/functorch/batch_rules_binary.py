@@ -10,11 +10,12 @@ is found as for the examples, and both are cast beforehand (``_handle_scalar_typ
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from dispatchviz.core.aten import find
 from dispatchviz.core.functorch.batch_rules_helper import (
     batch_size,
+    contiguous,
     ensure_has_bdim,
     maybe_pad_to_logical_rank,
     move_batch_dim_to_front,
@@ -131,15 +132,56 @@ def log_sigmoid_backward(
 def masked_select(self: Tensor, self_bdim: int | None, mask: Tensor, mask_bdim: int | None) -> Batched:
     """As many of each example. RuntimeError if the mask is batched: examples would differ in size."""
     if mask_bdim is not None:
-        raise RuntimeError(
-            "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for "
-            "each batch this would return a differently shaped Tensor. Please file an issue at "
-            "https://github.com/pytorch/pytorch/issues if you need this feature."
-        )
+        _refuse_mask("masked_select(self, mask)")
     moved = move_batch_dim_to_front(self, self_bdim)
     rank = max(rank_without_batch_dim(self, self_bdim), len(mask._size))
     selected = ops.masked_select.call(maybe_pad_to_logical_rank(moved, 0, rank), mask)
     return ops.view.call(selected, (moved._size[0], -1)), 0
+
+
+def masked_select_backward(
+    grad: Tensor, grad_bdim: int | None, self: Tensor, self_bdim: int | None, mask: Tensor, mask_bdim: int | None
+) -> Batched:
+    """Both get the batch dimension. RuntimeError if the mask is batched."""
+    if mask_bdim is not None:
+        _refuse_mask("masked_select_backward(grad, self, mask)")
+    first, second = move_batch_dim_to_front(self, self_bdim), move_batch_dim_to_front(grad, grad_bdim)
+    rank = max(rank_without_batch_dim(self, self_bdim), len(mask._size))
+    first = maybe_pad_to_logical_rank(first, self_bdim, rank)
+    size = batch_size((grad, grad_bdim), (self, self_bdim))
+    first = ensure_has_bdim(first, self_bdim is not None, size)
+    second = ensure_has_bdim(second, grad_bdim is not None, size)
+    return ops.masked_select_backward.call(second, contiguous(first), mask), 0
+
+
+def _refuse_mask(function: str) -> NoReturn:
+    raise RuntimeError(
+        f"vmap: Attempted to vmap over `mask` in torch.{function} We cannot support this because for "
+        "each batch this would return a differently shaped Tensor. Please file an issue at "
+        "https://github.com/pytorch/pytorch/issues if you need this feature."
+    )
+
+
+def _cdist_backward(
+    grad: Tensor,
+    grad_bdim: int | None,
+    x1: Tensor,
+    x1_bdim: int | None,
+    x2: Tensor,
+    x2_bdim: int | None,
+    p: float,
+    cdist: Tensor,
+    cdist_bdim: int | None,
+) -> Batched:
+    """The first tensor and the gradient get the batch dimension if others have it."""
+    if cdist_bdim is not None and x1_bdim is None:
+        x1, x1_bdim = contiguous(ensure_has_bdim(x1, False, cdist._size[cdist_bdim])), 0
+    first, second = binary_pointwise_helper((x1, x1_bdim), (x2, x2_bdim))
+    batched = x1_bdim is not None or x2_bdim is not None
+    moved = move_batch_dim_to_front(grad, grad_bdim)
+    if batched and grad_bdim is None:
+        moved = contiguous(ensure_has_bdim(moved, False, first._size[0]))
+    return ops._cdist_backward.call(moved, first, second, p, cdist), 0 if batched else None
 
 
 def fill__Tensor(self: Tensor, self_bdim: int | None, other: Tensor, other_bdim: int | None) -> None:
@@ -162,7 +204,20 @@ BINARY_POINTWISE = (
     *("__lshift__.Tensor", "__rshift__.Tensor"),
     *("threshold_backward", "tanh_backward", "sigmoid_backward", "silu_backward", "leaky_relu_backward"),
     *("hardtanh_backward", "hardswish_backward", "hardsigmoid_backward", "softshrink_backward"),
-    *("hardshrink_backward", "_prelu_kernel"),
+    *("hardshrink_backward", "logit_backward", "_prelu_kernel", "rrelu_with_noise", "_cdist_forward"),
+    *(
+        "copysign.Tensor",
+        "floor_divide",
+        "fmod.Tensor",
+        "fmax",
+        "fmin",
+        "gcd",
+        "lcm",
+        "heaviside",
+        "hypot",
+        "ldexp.Tensor",
+    ),
+    *("igamma", "igammac", "logaddexp", "logaddexp2", "nextafter", "special_xlog1py", "special_zeta"),
 )
 COMPARISON_POINTWISE = (
     *("eq.Tensor", "ne.Tensor", "ge.Tensor", "gt.Tensor", "le.Tensor", "lt.Tensor", "logical_and", "logical_or"),
@@ -177,7 +232,13 @@ BINARY_POINTWISE_INPLACE = (
 OF_A_NUMBER = (
     *("remainder.Scalar", "xlogy.Scalar_Other", "clamp_max", "bitwise_and.Scalar", "bitwise_or.Scalar"),
     *("bitwise_xor.Scalar", "__lshift__.Scalar", "__rshift__.Scalar"),
-    *("bitwise_left_shift.Tensor_Scalar", "bitwise_right_shift.Tensor_Scalar"),
+    *(
+        "bitwise_left_shift.Tensor_Scalar",
+        "bitwise_right_shift.Tensor_Scalar",
+        "copysign.Scalar",
+        "floor_divide.Scalar",
+    ),
+    *("fmod.Scalar", "special_xlog1py.other_scalar", "special_zeta.other_scalar"),
 )
 """The other operand is a number: the rule is that of one tensor."""
 
@@ -190,6 +251,8 @@ KERNELS: dict[str, Kernel] = {
     "where.self": plumbed("where.self", where_self),
     "gelu_backward": plumbed("gelu_backward", gelu_backward),
     "masked_select": plumbed("masked_select", masked_select),
+    "masked_select_backward": plumbed("masked_select_backward", masked_select_backward),
+    "_cdist_backward": plumbed("_cdist_backward", _cdist_backward),
     "fill_.Tensor": plumbed_inplace("fill_.Tensor", fill__Tensor),
 }
 """Under FuncTorchBatched; ``add_.Tensor`` is boxed."""

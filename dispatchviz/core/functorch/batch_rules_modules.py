@@ -1,19 +1,24 @@
-"""Batch rules of ``embedding`` (``BatchRulesModules.cpp``).
-
-If both are batched, the tables stand below one another, and the indices of example i get i * rows added.
-"""
+"""Batch rules of embedding, padding, resizing and of moving pixels (``BatchRulesModules.cpp``)."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from dispatchviz.core.aten import find
+from dispatchviz.core.dtype import int64
 from dispatchviz.core.functorch.batch_rules_helper import (
     ensure_has_bdim,
     move_batch_dim_to_front,
     reshape_dim_into,
     reshape_dim_outof,
 )
-from dispatchviz.core.functorch.plumbing import Batched, Kernel, plumbed
+from dispatchviz.core.functorch.batch_rules_unary import existing_bdim, variadic_bdims
+from dispatchviz.core.functorch.boxed_rules import existing_bdim_all
+from dispatchviz.core.functorch.plumbing import Batched, BatchRule, Kernel, call_operator, plumbed
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor import Size, Tensor
+
+# -- embedding ---------------------------------------------------------------------------------------------------------
 
 
 def embedding(
@@ -25,7 +30,7 @@ def embedding(
     scale_grad_by_freq: bool,
     sparse: bool,
 ) -> Batched:
-    """Three cases, by who is batched."""
+    """If both are batched, the tables stand below one another, and the indices of example i get i * rows added."""
     options = (padding_idx, scale_grad_by_freq, sparse)
     if weight_bdim is None:
         return ops.embedding.call(weight, indices, *options), indices_bdim
@@ -73,8 +78,50 @@ def embedding_dense_backward(
     return result, 0
 
 
+# -- others ------------------------------------------------------------------------------------------------------------
+
+
+def one_hot_decomposition(ks: int, self: Tensor, num_classes: int) -> Tensor:
+    """Compares with every class. RuntimeError without the number of classes: it would depend on the values."""
+    if self._dtype is not int64:
+        raise RuntimeError("one_hot is only applicable to index tensor.")
+    if num_classes <= 0:
+        raise RuntimeError(
+            "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument."
+        )
+    classes = ops.arange.call(num_classes, self._dtype, "strided", self._device, None)
+    equal = ops.eq_Tensor.call(ops.unsqueeze.call(self, -1), classes)
+    return ops.to_dtype.call(equal, int64, False, False, None)
+
+
+def upsample_backward(name: str) -> BatchRule:
+    """``UpsampleBackwardBatchRuleHelper``: more examples, also in ``input_size``."""
+
+    def rule(grad_output: Tensor, bdim: int, output_size: Size, input_size: Size, *how: Any) -> Batched:
+        grad = reshape_dim_into(bdim, 0, grad_output)
+        size = (grad._size[0], *input_size[1:])
+        result = call_operator(find(f"aten::{name}"), (grad, output_size, size, *how))
+        return reshape_dim_outof(0, grad_output._size[bdim], result), 0
+
+    return rule
+
+
+UPSAMPLE = (
+    *("upsample_bicubic2d", "upsample_bilinear2d", "upsample_linear1d", "upsample_trilinear3d"),
+    *("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d"),
+    *("_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"),
+)
+PAD = tuple(f"{how}_pad{count}d" for how in ("reflection", "replication") for count in (1, 2, 3))
+EXISTING_BDIM = (*PAD, *UPSAMPLE, "im2col", "col2im", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle")
+
 KERNELS: dict[str, Kernel] = {
     "embedding": plumbed("embedding", embedding),
     "embedding_dense_backward": plumbed("embedding_dense_backward", embedding_dense_backward),
+    "constant_pad_nd": plumbed("constant_pad_nd", variadic_bdims("constant_pad_nd")),
+    **{name: plumbed(name, existing_bdim(name)) for name in EXISTING_BDIM},
+    **{f"{name}_backward": plumbed(f"{name}_backward", upsample_backward(f"{name}_backward")) for name in UPSAMPLE},
+    "one_hot": one_hot_decomposition,
 }
 """Under FuncTorchBatched."""
+BOXED = {f"{name}_backward": existing_bdim_all for name in PAD}
+"""Boxed ones there."""

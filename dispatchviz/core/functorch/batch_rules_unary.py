@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.core.aten import find
-from dispatchviz.core.functorch.batch_rules_helper import move_batch_dim_to_front
+from dispatchviz.core.functorch.batch_rules_helper import move_batch_dim_to_front, reshape_dim_into, reshape_dim_outof
 from dispatchviz.core.functorch.plumbing import Batched, BatchRule, Kernel, call_operator, plumbed, plumbed_inplace
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor import Size, Tensor
@@ -29,6 +29,25 @@ def unary_inplace(name: str) -> Callable[..., None]:
 
     def rule(tensor: Tensor, bdim: int | None, *extra: Any) -> None:
         call_operator(find(f"aten::{name}"), (tensor, *extra))
+
+    return rule
+
+
+def variadic_bdims(name: str) -> BatchRule:
+    """``VARIADIC_BDIMS_BATCH_RULE``: the operator leaves dimensions in front alone."""
+
+    def rule(tensor: Tensor, bdim: int | None, *extra: Any) -> Batched:
+        return call_operator(find(f"aten::{name}"), (move_batch_dim_to_front(tensor, bdim), *extra)), 0
+
+    return rule
+
+
+def existing_bdim(name: str) -> BatchRule:
+    """``EXISTING_BDIM_BATCH_RULE``: the operator knows examples, so the batch becomes more of them."""
+
+    def rule(tensor: Tensor, bdim: int, *extra: Any) -> Batched:
+        result = call_operator(find(f"aten::{name}"), (reshape_dim_into(bdim, 0, tensor), *extra))
+        return reshape_dim_outof(0, tensor._size[bdim], result), 0
 
     return rule
 
@@ -89,6 +108,10 @@ BASIC_UNARY = (
     "round.decimals",
     *("sinh", "cosh", "log1p", "logical_not", "isneginf", "leaky_relu", "elu", "celu", "softplus", "hardtanh"),
     *("hardswish", "hardsigmoid", "mish", "softshrink", "hardshrink", "threshold"),
+    *("acos", "acosh", "asin", "asinh", "atan", "atanh", "tan", "sinc", "deg2rad", "rad2deg"),
+    *("exp2", "expm1", "log10", "log2", "logit", "ceil", "trunc", "frac", "nan_to_num", "isinf", "isposinf", "signbit"),
+    *("digamma", "lgamma", "mvlgamma", "erfc", "erfinv", "i0", "special_entr", "special_erfcx", "special_ndtri"),
+    *("special_i0e", "special_i1", "special_i1e"),
     "view.dtype",
     *("empty_like", "ones_like", "zeros_like", "full_like", "rand_like", "randn_like"),
     *("add.Scalar", "sub.Scalar", "rsub.Scalar", "mul.Scalar", "div.Scalar", "div.Scalar_mode", "pow.Tensor_Scalar"),

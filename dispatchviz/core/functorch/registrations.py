@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from dispatchviz.core.functorch import (
+    batch_rules_activation,
     batch_rules_binary,
     batch_rules_convolution,
     batch_rules_dynamic,
@@ -53,6 +54,7 @@ KERNELS: dict[DispatchKey, Mapping[str, Kernel]] = {
         **batch_rules_pooling.KERNELS,
         **batch_rules_norm.KERNELS,
         **batch_rules_loss.KERNELS,
+        **batch_rules_activation.KERNELS,
         **batch_rules_factory.KERNELS,
         **legacy_batching.KERNELS,
         **batch_rules_randomness.BATCHED,
@@ -77,12 +79,16 @@ _POINTWISE = {
         "round_.decimals",
         *("sinh_", "cosh_", "log1p_", "logical_not_", "leaky_relu_", "elu_", "celu_", "hardtanh_", "hardswish_"),
         *("hardsigmoid_", "mish_", "threshold_"),
+        *("acos_", "acosh_", "asin_", "asinh_", "atan_", "atanh_", "tan_", "sinc_", "deg2rad_", "rad2deg_"),
+        *("exp2_", "expm1_", "log10_", "log2_", "logit_", "ceil_", "trunc_", "frac_", "nan_to_num_"),
+        *("digamma_", "lgamma_", "mvlgamma_", "erfc_", "erfinv_", "i0_"),
     ),
     "BatchRulesBinaryOps.cpp": (
         *("add_.Tensor", "pow.Scalar", "pow_.Scalar", "clamp_min_", "clamp_min_.Tensor"),
         *("clamp.Tensor", "lerp.Scalar", "lerp.Tensor", "addcmul", "addcdiv", "atan2_", "clamp_max_"),
         *("remainder.Scalar_Tensor", "xlogy.Scalar_Self", "elu_backward", "softplus_backward", "log_sigmoid_forward"),
-        "_prelu_kernel_backward",
+        *("_prelu_kernel_backward", "frexp.Tensor", "polygamma", "copysign_.Tensor", "copysign_.Scalar"),
+        *("special_xlog1py.self_scalar", "special_zeta.self_scalar", "gcd_", "lcm_"),
         *(f"bitwise_{word}.Scalar_Tensor" for word in ("and", "or", "xor", "left_shift", "right_shift")),
         *(f"bitwise_{word}_.Scalar" for word in ("and", "or", "xor")),
         *(f"__i{side}shift__.{kind}" for side in "lr" for kind in ("Scalar", "Tensor")),
@@ -90,6 +96,16 @@ _POINTWISE = {
     ),
 }
 """Operators with the boxed pointwise rule, by PyTorch's file."""
+
+
+_BOXED: dict[str, Mapping[str, Boxed]] = {
+    "BatchRulesBinaryOps.cpp": {"_euclidean_dist": boxed_rules.variadic_bdims},
+    "BatchRulesReduceOps.cpp": batch_rules_reduce.BOXED,
+    "BatchRulesPooling.cpp": batch_rules_pooling.BOXED,
+    "BatchRulesModules.cpp": batch_rules_modules.BOXED,
+    "BatchRulesDynamic.cpp": batch_rules_dynamic.BOXED,
+}
+"""Operators with another boxed rule, by PyTorch's file."""
 
 
 def _named(operator: str, file: str) -> str:
@@ -103,9 +119,8 @@ def _boxed() -> dict[str, Boxed]:
     found: dict[str, Boxed] = {
         _named(name, file): boxed_rules.pointwise for file, names in _POINTWISE.items() for name in names
     }
-    found |= {_named(name, "BatchRulesReduceOps.cpp"): rule for name, rule in batch_rules_reduce.BOXED.items()}
-    found |= {_named(name, "BatchRulesPooling.cpp"): rule for name, rule in batch_rules_pooling.BOXED.items()}
-    found |= {_named(name, "BatchRulesDynamic.cpp"): rule for name, rule in batch_rules_dynamic.BOXED.items()}
+    for file, rules in _BOXED.items():
+        found |= {_named(name, file): rule for name, rule in rules.items()}
     refused = batch_rules_randomness.unsupported_random_op
     found |= {_named(name, "VmapModeRegistrations.cpp"): refused for name in batch_rules_randomness.BOXED}
     data = "_has_compatible_shallow_copy_type"

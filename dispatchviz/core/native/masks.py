@@ -12,6 +12,7 @@ from dispatchviz.core.native.memory_overlap import check_no_overlap
 from dispatchviz.core.native.scalars import Scalar, convert
 from dispatchviz.core.structured import broadcast_sizes, check_no_internal_overlap, resize_output
 from dispatchviz.core.tensor import Size, Tensor, numel
+from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
 from dispatchviz.core.warning import warn_python
 
 
@@ -111,6 +112,8 @@ def masked_select_backward(grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
     """Zeros in the common shape, with grad where the mask is true."""
     whole = ops.expand.call(input, broadcast_sizes(input._size, mask._size), False)
     zeros = ops.zeros_like.call(whole, None, None, None, None, "preserve_format")
+    if is_tensor_subclass_like(grad) or is_tensor_subclass_like(mask):
+        return ops.masked_scatter.call(zeros, mask, grad)
     return ops.masked_scatter_.call(zeros, mask, grad)
 
 

@@ -23,6 +23,7 @@ from dispatchviz.core.native.pooling_shapes import (
 from dispatchviz.core.native.pooling_windows import largest, scattered
 from dispatchviz.core.structured import Structured, resize
 from dispatchviz.core.tensor import Size, Tensor
+from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
 from dispatchviz.core.thread_state import thread
 
 Two = tuple[Tensor, Tensor]
@@ -31,7 +32,7 @@ Two = tuple[Tensor, Tensor]
 
 
 def max_pool1d(self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool) -> Tensor:
-    """With indices if a gradient will need them, else at once."""
+    """With indices if a gradient will need them or somebody looks on, else at once."""
     length = _checked_length(self, kernel_size, stride, padding, dilation, ceil_mode)
     if self._device.type != "cpu" or _needs_gradient(self):
         return ops.max_pool1d_with_indices.call(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
@@ -48,7 +49,9 @@ def max_pool1d(self: Tensor, kernel_size: Size, stride: Size, padding: Size, dil
 
 
 def _needs_gradient(self: Tensor) -> bool:
-    return (requires_grad(self) and thread.state.grad_mode) or self._fw_grad is not None
+    if (requires_grad(self) and thread.state.grad_mode) or self._fw_grad is not None:
+        return True
+    return is_tensor_subclass_like(self)
 
 
 def _checked_length(

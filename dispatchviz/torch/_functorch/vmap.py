@@ -18,6 +18,7 @@ from dispatchviz.torch._C._functorch import (
     _vmap_increment_nesting,
     is_batchedtensor,
 )
+from dispatchviz.torch._functorch.decompositions import lazy_load_decompositions
 from dispatchviz.torch.utils._pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 
 Function = Callable[..., Any]
@@ -27,6 +28,7 @@ def vmap_impl(
     func: Function, in_dims: Any, out_dims: Any, randomness: str, chunk_size: int | None, *args: Any, **kwargs: Any
 ) -> Any:
     """One call of a function under vmap. ValueError with PyTorch's text for dims that do not fit."""
+    lazy_load_decompositions()
     _check_out_dims_is_int_or_int_pytree(out_dims, func)
     batch_size, flat_in_dims, flat_args, spec = _process_batched_inputs(in_dims, args, func)
     if chunk_size is None:
