@@ -60,6 +60,7 @@ _SUBJECTS = (
     "indexing",
     "structured",
     "nn",
+    "inference",
     "recurrent",
     "lessons",
     "derivatives",

@@ -2882,6 +2882,16 @@ def addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alph
     return self
 
 
+def _addmm_activation_out_out(
+    ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, use_gelu: bool, out: Tensor
+) -> Tensor:
+    ops._addmm_activation_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, mat1, mat2, beta, alpha, use_gelu, out
+    )
+    increment_version(out)
+    return out
+
+
 def addr_(ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     ops.addr_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, vec1, vec2, beta, alpha
@@ -5364,6 +5374,7 @@ KERNELS = {
     "std.correction_out": std_out_correction_out,
     "mm.out": mm_out_out,
     "addmm_": addmm_,
+    "_addmm_activation.out": _addmm_activation_out_out,
     "addr_": addr_,
     "addr.out": addr_out_out,
     "addbmm_": addbmm_,

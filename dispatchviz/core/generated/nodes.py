@@ -10924,6 +10924,35 @@ class UpsampleNearestExact3DBackwardBackward0(TraceableFunction):
         return grad_inputs
 
 
+class MaskedSoftmaxBackward0(TraceableFunction):
+    """_masked_softmax(self, mask, dim, mask_type)    self: _masked_softmax_backward(grad, result, mask, dim)"""
+
+    __slots__ = ('dim', 'mask_', 'result_')
+    edge_names = ('self',)
+    saved_variables = ('mask', 'result')
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    mask_: SavedVariable
+    result_: SavedVariable
+    dim: int | None
+
+    def apply(self, grads: Gradients) -> Gradients:
+        mask: Any = self.mask_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._masked_softmax_backward.call(grad, result, mask, self.dim)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.mask_.reset_data()
+        self.result_.reset_data()
+
+
 class SoftmaxBackwardDataBackward0(TraceableFunction):
     """_softmax_backward_data(grad_output, output, dim, input_dtype)    grad_output: _softmax_backward_data(grad.to(output.scalar_type()), output, dim, input_dtype)    output: softmax_double_backward(grad.to(output.scalar_type()), grad_output, dim, output).to(output.scalar_type())"""
 

@@ -14833,6 +14833,44 @@ class addmm_:
         return redispatch(addmm_.entry, ks)(ks, self, mat1, mat2, beta, alpha)
 
 
+class _addmm_activation_out:
+    """aten::_addmm_activation.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::_addmm_activation.out")
+
+    @staticmethod
+    def call(
+        self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, use_gelu: bool, out: Tensor
+    ) -> Tensor:
+        kernel, ks = call(_addmm_activation_out.entry, self._ks | mat1._ks | mat2._ks | out._ks)
+        return kernel(ks, self, mat1, mat2, beta, alpha, use_gelu, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, use_gelu: bool, out: Tensor
+    ) -> Tensor:
+        return redispatch(_addmm_activation_out.entry, ks)(ks, self, mat1, mat2, beta, alpha, use_gelu, out)
+
+
+class _addmm_activation:
+    """aten::_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False) -> Tensor"""
+
+    entry = find("aten::_addmm_activation")
+
+    @staticmethod
+    def call(
+        self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar = 1, alpha: Scalar = 1, use_gelu: bool = False
+    ) -> Tensor:
+        kernel, ks = call(_addmm_activation.entry, self._ks | mat1._ks | mat2._ks)
+        return kernel(ks, self, mat1, mat2, beta, alpha, use_gelu)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar = 1, alpha: Scalar = 1, use_gelu: bool = False
+    ) -> Tensor:
+        return redispatch(_addmm_activation.entry, ks)(ks, self, mat1, mat2, beta, alpha, use_gelu)
+
+
 class addr:
     """aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"""
 
@@ -20007,6 +20045,38 @@ class _softmax_out:
         return redispatch(_softmax_out.entry, ks)(ks, self, dim, half_to_float, out)
 
 
+class _masked_softmax:
+    """aten::_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? mask_type=None) -> Tensor"""
+
+    entry = find("aten::_masked_softmax")
+
+    @staticmethod
+    def call(self: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None) -> Tensor:
+        kernel, ks = call(_masked_softmax.entry, self._ks | mask._ks)
+        return kernel(ks, self, mask, dim, mask_type)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None
+    ) -> Tensor:
+        return redispatch(_masked_softmax.entry, ks)(ks, self, mask, dim, mask_type)
+
+
+class _masked_softmax_backward:
+    """aten::_masked_softmax_backward(Tensor grad_output, Tensor output, Tensor mask, int? dim=None) -> Tensor"""
+
+    entry = find("aten::_masked_softmax_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, output: Tensor, mask: Tensor, dim: int | None = None) -> Tensor:
+        kernel, ks = call(_masked_softmax_backward.entry, grad_output._ks | output._ks | mask._ks)
+        return kernel(ks, grad_output, output, mask, dim)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, output: Tensor, mask: Tensor, dim: int | None = None) -> Tensor:
+        return redispatch(_masked_softmax_backward.entry, ks)(ks, grad_output, output, mask, dim)
+
+
 class _softmax_backward_data:
     """aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor"""
 
@@ -24200,6 +24270,105 @@ class isneginf_out:
     @staticmethod
     def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
         return redispatch(isneginf_out.entry, ks)(ks, self, out)
+
+
+class _transform_bias_rescale_qkv:
+    """aten::_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads) -> (Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::_transform_bias_rescale_qkv")
+
+    @staticmethod
+    def call(qkv: Tensor, qkv_bias: Tensor, num_heads: int) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(_transform_bias_rescale_qkv.entry, qkv._ks | qkv_bias._ks)
+        return kernel(ks, qkv, qkv_bias, num_heads)
+
+    @staticmethod
+    def redispatch(ks: int, qkv: Tensor, qkv_bias: Tensor, num_heads: int) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(_transform_bias_rescale_qkv.entry, ks)(ks, qkv, qkv_bias, num_heads)
+
+
+class _nested_tensor_from_mask_left_aligned:
+    """aten::_nested_tensor_from_mask_left_aligned(Tensor t, Tensor mask) -> bool"""
+
+    entry = find("aten::_nested_tensor_from_mask_left_aligned")
+
+    @staticmethod
+    def call(t: Tensor, mask: Tensor) -> bool:
+        kernel, ks = call(_nested_tensor_from_mask_left_aligned.entry, t._ks | mask._ks)
+        return kernel(ks, t, mask)
+
+    @staticmethod
+    def redispatch(ks: int, t: Tensor, mask: Tensor) -> bool:
+        return redispatch(_nested_tensor_from_mask_left_aligned.entry, ks)(ks, t, mask)
+
+
+class _transformer_encoder_layer_fwd:
+    """aten::_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool norm_first, float eps, Tensor norm_weight_1, Tensor norm_bias_1, Tensor norm_weight_2, Tensor norm_bias_2, Tensor ffn_weight_1, Tensor ffn_bias_1, Tensor ffn_weight_2, Tensor ffn_bias_2, Tensor? mask=None, int? mask_type=None) -> Tensor"""
+
+    entry = find("aten::_transformer_encoder_layer_fwd")
+
+    @staticmethod
+    def call(
+        src: Tensor, embed_dim: int, num_heads: int, qkv_weight: Tensor, qkv_bias: Tensor, proj_weight: Tensor,
+        proj_bias: Tensor, use_gelu: bool, norm_first: bool, eps: float, norm_weight_1: Tensor, norm_bias_1: Tensor,
+        norm_weight_2: Tensor, norm_bias_2: Tensor, ffn_weight_1: Tensor, ffn_bias_1: Tensor, ffn_weight_2: Tensor,
+        ffn_bias_2: Tensor, mask: Tensor | None = None, mask_type: int | None = None
+    ) -> Tensor:
+        kernel, ks = call(
+            _transformer_encoder_layer_fwd.entry, src._ks | qkv_weight._ks | qkv_bias._ks | proj_weight._ks |
+            proj_bias._ks | norm_weight_1._ks | norm_bias_1._ks | norm_weight_2._ks | norm_bias_2._ks |
+            ffn_weight_1._ks | ffn_bias_1._ks | ffn_weight_2._ks | ffn_bias_2._ks | (0 if mask is None else mask._ks)
+        )
+        return kernel(
+            ks, src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps,
+            norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2,
+            ffn_bias_2, mask, mask_type
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, src: Tensor, embed_dim: int, num_heads: int, qkv_weight: Tensor, qkv_bias: Tensor, proj_weight:
+        Tensor, proj_bias: Tensor, use_gelu: bool, norm_first: bool, eps: float, norm_weight_1: Tensor, norm_bias_1:
+        Tensor, norm_weight_2: Tensor, norm_bias_2: Tensor, ffn_weight_1: Tensor, ffn_bias_1: Tensor, ffn_weight_2:
+        Tensor, ffn_bias_2: Tensor, mask: Tensor | None = None, mask_type: int | None = None
+    ) -> Tensor:
+        return redispatch(_transformer_encoder_layer_fwd.entry, ks)(
+            ks, src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps,
+            norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2,
+            ffn_bias_2, mask, mask_type
+        )
+
+
+class _native_multi_head_attention:
+    """aten::_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, bool need_weights=True, bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)"""
+
+    entry = find("aten::_native_multi_head_attention")
+
+    @staticmethod
+    def call(
+        query: Tensor, key: Tensor, value: Tensor, embed_dim: int, num_head: int, qkv_weight: Tensor, qkv_bias:
+        Tensor, proj_weight: Tensor, proj_bias: Tensor, mask: Tensor | None = None, need_weights: bool = True,
+        average_attn_weights: bool = True, mask_type: int | None = None
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(
+            _native_multi_head_attention.entry, query._ks | key._ks | value._ks | qkv_weight._ks | qkv_bias._ks |
+            proj_weight._ks | proj_bias._ks | (0 if mask is None else mask._ks)
+        )
+        return kernel(
+            ks, query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask,
+            need_weights, average_attn_weights, mask_type
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, query: Tensor, key: Tensor, value: Tensor, embed_dim: int, num_head: int, qkv_weight: Tensor,
+        qkv_bias: Tensor, proj_weight: Tensor, proj_bias: Tensor, mask: Tensor | None = None, need_weights: bool =
+        True, average_attn_weights: bool = True, mask_type: int | None = None
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(_native_multi_head_attention.entry, ks)(
+            ks, query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask,
+            need_weights, average_attn_weights, mask_type
+        )
 
 
 class scaled_dot_product_attention:

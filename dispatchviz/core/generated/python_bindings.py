@@ -4598,6 +4598,20 @@ addmm = Binding(
 )
 
 
+def _torch__addmm_activation(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any, use_gelu: Any, out: Any) -> Any:
+    if out is not None:
+        return ops._addmm_activation_out.call(self, mat1, mat2, beta, alpha, use_gelu, out)
+    return ops._addmm_activation.call(self, mat1, mat2, beta, alpha, use_gelu)
+
+
+_addmm_activation = Binding(
+    "torch._addmm_activation",
+    (
+        ("_addmm_activation(Tensor input, Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1, bool use_gelu = False, Tensor out = None)", _torch__addmm_activation, "aten::_addmm_activation", ops._addmm_activation.call),
+    ),
+)
+
+
 def _torch_addr(self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any, out: Any) -> Any:
     if out is not None:
         return ops.addr_out.call(self, vec1, vec2, beta, alpha, out)
@@ -6520,6 +6534,14 @@ _softmax = Binding(
 )
 
 
+_masked_softmax = Binding(
+    "torch._masked_softmax",
+    (
+        ("_masked_softmax(Tensor input, Tensor mask, int dim = None, int mask_type = None)", ops._masked_softmax.call, "aten::_masked_softmax"),
+    ),
+)
+
+
 def _torch__softmax_backward_data(grad_output: Any, output: Any, dim: Any, input_dtype: Any, out: Any) -> Any:
     if out is not None:
         return ops._softmax_backward_data_out.call(grad_output, output, dim, input_dtype, out)
@@ -7187,6 +7209,38 @@ isneginf = Binding(
     "torch.isneginf",
     (
         ("isneginf(Tensor input, *, Tensor out = None)", _torch_isneginf, "aten::isneginf", ops.isneginf.call),
+    ),
+)
+
+
+_transform_bias_rescale_qkv = Binding(
+    "torch._transform_bias_rescale_qkv",
+    (
+        ("_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads)", ops._transform_bias_rescale_qkv.call, "aten::_transform_bias_rescale_qkv"),
+    ),
+)
+
+
+_nested_tensor_from_mask_left_aligned = Binding(
+    "torch._nested_tensor_from_mask_left_aligned",
+    (
+        ("_nested_tensor_from_mask_left_aligned(Tensor t, Tensor mask)", ops._nested_tensor_from_mask_left_aligned.call, "aten::_nested_tensor_from_mask_left_aligned"),
+    ),
+)
+
+
+_transformer_encoder_layer_fwd = Binding(
+    "torch._transformer_encoder_layer_fwd",
+    (
+        ("_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool norm_first, float eps, Tensor norm_weight_1, Tensor norm_bias_1, Tensor norm_weight_2, Tensor norm_bias_2, Tensor ffn_weight_1, Tensor ffn_bias_1, Tensor ffn_weight_2, Tensor ffn_bias_2, Tensor mask = None, int mask_type = None)", ops._transformer_encoder_layer_fwd.call, "aten::_transformer_encoder_layer_fwd"),
+    ),
+)
+
+
+_native_multi_head_attention = Binding(
+    "torch._native_multi_head_attention",
+    (
+        ("_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor mask = None, bool need_weights = True, bool average_attn_weights = True, int mask_type = None)", ops._native_multi_head_attention.call, "aten::_native_multi_head_attention"),
     ),
 )
 
@@ -10589,6 +10643,14 @@ Tensor_addmm_ = Binding(
     "Tensor.addmm_",
     (
         ("addmm_(Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1)", ops.addmm_.call, "aten::addmm_"),
+    ),
+)
+
+
+Tensor__addmm_activation = Binding(
+    "Tensor._addmm_activation",
+    (
+        ("_addmm_activation(Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1, bool use_gelu = False)", ops._addmm_activation.call, "aten::_addmm_activation"),
     ),
 )
 

@@ -1550,6 +1550,14 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addmm_(
     return ops.addmm_out.call(self, mat1, mat2, beta, alpha, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional__addmm_activation(
+    ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, use_gelu: bool
+) -> Tensor:
+    op = DefaultBackend("_addmm_activation")
+    linalg._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
+    return ops._addmm_activation_out.call(self, mat1, mat2, beta, alpha, use_gelu, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = DefaultBackend("bmm")
     linalg.bmm_meta(op, self, mat2)
@@ -2968,6 +2976,7 @@ KERNELS = {
     "mm": wrapper_CompositeExplicitAutogradNonFunctional_mm,
     "addmm": wrapper_CompositeExplicitAutogradNonFunctional_addmm,
     "addmm_": wrapper_CompositeExplicitAutogradNonFunctional_addmm_,
+    "_addmm_activation": wrapper_CompositeExplicitAutogradNonFunctional__addmm_activation,
     "bmm": wrapper_CompositeExplicitAutogradNonFunctional_bmm,
     "addmv": wrapper_CompositeExplicitAutogradNonFunctional_addmv,
     "addmv_": wrapper_CompositeExplicitAutogradNonFunctional_addmv_,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, attention, batch_norm_backward, batch_norm_cpu, binary_float, bitwise, blas, choice, clamping, closeness, comparison, complex_numbers, conj, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distances, distributions, dropout, extremes, factories, fill, fold, gamma, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, losses, losses_elementwise, losses_images, masks, membership, multinomial, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, reductions, remainders, renorm, repeating, rnn_mkldnn, rounding, running_extremes, scaled, scattering, searching, selecting, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, attention, batch_norm_backward, batch_norm_cpu, binary_float, bitwise, blas, choice, clamping, closeness, comparison, complex_numbers, conj, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distances, distributions, dropout, extremes, factories, fill, fold, fused_attention, gamma, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, losses, losses_elementwise, losses_images, masked_softmax, masks, membership, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, reductions, remainders, renorm, repeating, rnn_mkldnn, rounding, running_extremes, scaled, scattering, searching, selecting, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -3187,6 +3187,24 @@ def wrapper_CPU_addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: 
     return op.finish("addmm_out_cpu", linalg.addmm_out)
 
 
+def wrapper_CPU__addmm_activation_out_out(
+    ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, use_gelu: bool, out: Tensor
+) -> Tensor:
+    op = Out("_addmm_activation", out)
+    linalg._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
+    linalg.addmm_activation_out(self, mat1, mat2, beta, alpha, use_gelu, op.target)
+    return op.finish("addmm_activation_out_cpu", linalg.addmm_activation_out)
+
+
+def wrapper_CPU__addmm_activation(
+    ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, use_gelu: bool
+) -> Tensor:
+    op = Functional("_addmm_activation")
+    linalg._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
+    linalg.addmm_activation_out(self, mat1, mat2, beta, alpha, use_gelu, op.target)
+    return op.finish("addmm_activation_out_cpu", linalg.addmm_activation_out)
+
+
 def wrapper_CPU__addr(ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     return added_products.addr(self, vec1, vec2, beta, alpha)
 
@@ -3921,6 +3939,18 @@ def wrapper_CPU__softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float:
     softmax._softmax_meta(op, self, dim, half_to_float)
     softmax.softmax_out(self, dim, half_to_float, op.target)
     return op.finish("softmax_cpu_out", softmax.softmax_out)
+
+
+def wrapper_CPU___masked_softmax(
+    ks: int, self: Tensor, mask: Tensor, dim: int | None, mask_type: int | None
+) -> Tensor:
+    return masked_softmax.masked_softmax(self, mask, dim, mask_type)
+
+
+def wrapper_CPU___masked_softmax_backward(
+    ks: int, grad_output: Tensor, output: Tensor, mask: Tensor, dim: int | None
+) -> Tensor:
+    return masked_softmax.masked_softmax_backward(grad_output, output, mask, dim)
 
 
 def wrapper_CPU__softmax_backward_data(
@@ -4933,6 +4963,40 @@ def wrapper_CPU_isneginf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     signs.isneginf_meta(op, self)
     signs.isneginf_out(self, op.target)
     return op.finish("isneginf_out", signs.isneginf_out)
+
+
+def wrapper_CPU___transform_bias_rescale_qkv(
+    ks: int, qkv: Tensor, qkv_bias: Tensor, num_heads: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    return fused_attention.transform_bias_rescale_qkv(qkv, qkv_bias, num_heads)
+
+
+def wrapper_CPU___nested_tensor_from_mask_left_aligned(ks: int, t: Tensor, mask: Tensor) -> bool:
+    return nested_masks.NestedTensor_nested_tensor_from_mask_left_aligned(t, mask)
+
+
+def wrapper_CPU___transformer_encoder_layer_fwd(
+    ks: int, src: Tensor, embed_dim: int, num_heads: int, qkv_weight: Tensor, qkv_bias: Tensor, proj_weight: Tensor,
+    proj_bias: Tensor, use_gelu: bool, norm_first: bool, eps: float, norm_weight_1: Tensor, norm_bias_1: Tensor,
+    norm_weight_2: Tensor, norm_bias_2: Tensor, ffn_weight_1: Tensor, ffn_bias_1: Tensor, ffn_weight_2: Tensor,
+    ffn_bias_2: Tensor, mask: Tensor | None, mask_type: int | None
+) -> Tensor:
+    return fused_attention.transformer_encoder_layer_forward(
+        src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps,
+        norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2,
+        mask, mask_type
+    )
+
+
+def wrapper_CPU___native_multi_head_attention(
+    ks: int, query: Tensor, key: Tensor, value: Tensor, embed_dim: int, num_head: int, qkv_weight: Tensor, qkv_bias:
+    Tensor, proj_weight: Tensor, proj_bias: Tensor, mask: Tensor | None, need_weights: bool, average_attn_weights:
+    bool, mask_type: int | None
+) -> tuple[Tensor, Tensor]:
+    return fused_attention.native_multi_head_attention(
+        query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, need_weights,
+        average_attn_weights, mask_type
+    )
 
 
 def wrapper_CPU___scaled_dot_product_flash_attention_for_cpu(
@@ -6440,6 +6504,8 @@ KERNELS = {
     "mm.out": wrapper_CPU_mm_out_out,
     "addmm": wrapper_CPU_addmm,
     "addmm_": wrapper_CPU_addmm_,
+    "_addmm_activation.out": wrapper_CPU__addmm_activation_out_out,
+    "_addmm_activation": wrapper_CPU__addmm_activation,
     "addr": wrapper_CPU__addr,
     "addr.out": wrapper_CPU_out_addr_out,
     "addbmm_": wrapper_CPU__addbmm_,
@@ -6556,6 +6622,8 @@ KERNELS = {
     "mse_loss_backward.grad_input": wrapper_CPU_grad_input_mse_loss_backward_out,
     "_softmax": wrapper_CPU__softmax,
     "_softmax.out": wrapper_CPU__softmax_out_out,
+    "_masked_softmax": wrapper_CPU___masked_softmax,
+    "_masked_softmax_backward": wrapper_CPU___masked_softmax_backward,
     "_softmax_backward_data": wrapper_CPU__softmax_backward_data,
     "_softmax_backward_data.out": wrapper_CPU__softmax_backward_data_out_out,
     "_log_softmax": wrapper_CPU__log_softmax,
@@ -6668,6 +6736,10 @@ KERNELS = {
     "baddbmm.out": wrapper_CPU_baddbmm_out_out,
     "isneginf": wrapper_CPU_isneginf,
     "isneginf.out": wrapper_CPU_isneginf_out_out,
+    "_transform_bias_rescale_qkv": wrapper_CPU___transform_bias_rescale_qkv,
+    "_nested_tensor_from_mask_left_aligned": wrapper_CPU___nested_tensor_from_mask_left_aligned,
+    "_transformer_encoder_layer_fwd": wrapper_CPU___transformer_encoder_layer_fwd,
+    "_native_multi_head_attention": wrapper_CPU___native_multi_head_attention,
     "_scaled_dot_product_flash_attention_for_cpu": wrapper_CPU___scaled_dot_product_flash_attention_for_cpu,
     "_scaled_dot_product_flash_attention_for_cpu_backward": wrapper_CPU___scaled_dot_product_flash_attention_for_cpu_backward,
     "leaky_relu.out": wrapper_CPU_leaky_relu_out_out,

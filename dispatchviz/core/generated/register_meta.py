@@ -2414,6 +2414,22 @@ def wrapper_Meta_addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta:
     return op.output
 
 
+def wrapper_Meta__addmm_activation_out_out(
+    ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, use_gelu: bool, out: Tensor
+) -> Tensor:
+    op = Out("_addmm_activation", out)
+    linalg._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
+    return op.output
+
+
+def wrapper_Meta__addmm_activation(
+    ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, use_gelu: bool
+) -> Tensor:
+    op = Functional("_addmm_activation")
+    linalg._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
+    return op.output
+
+
 def wrapper_Meta_addmm_out_out(
     ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
@@ -4511,6 +4527,8 @@ KERNELS = {
     "mm.out": wrapper_Meta_mm_out_out,
     "addmm": wrapper_Meta_addmm,
     "addmm_": wrapper_Meta_addmm_,
+    "_addmm_activation.out": wrapper_Meta__addmm_activation_out_out,
+    "_addmm_activation": wrapper_Meta__addmm_activation,
     "addmm.out": wrapper_Meta_addmm_out_out,
     "bmm": wrapper_Meta_bmm,
     "bmm.out": wrapper_Meta_bmm_out_out,

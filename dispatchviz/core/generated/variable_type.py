@@ -10702,6 +10702,28 @@ def addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alph
     return self
 
 
+def _addmm_activation_out_out(
+    ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, use_gelu: bool, out: Tensor
+) -> Tensor:
+    check_out_variant("_addmm_activation", self, mat1, mat2, out)
+    result: Tensor = ops._addmm_activation_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, mat1, mat2, beta, alpha, use_gelu, out
+    )
+    if levels:
+        forbid_fw_derivatives("_addmm_activation_out", OUT, self, mat1, mat2, out)
+    return result
+
+
+def _addmm_activation(
+    ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, use_gelu: bool
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._addmm_activation.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, mat1, mat2, beta, alpha, use_gelu
+    )
+    return result
+
+
 def addr(ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     grad_fn: nodes.AddrBackward0 | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self, vec1, vec2)
@@ -14668,6 +14690,33 @@ def _softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: 
     return result
 
 
+def _masked_softmax(ks: int, self: Tensor, mask: Tensor, dim: int | None, mask_type: int | None) -> Tensor:
+    grad_fn: nodes.MaskedSoftmaxBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.MaskedSoftmaxBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.mask_ = save(grad_fn, "mask", mask)
+    if levels:
+        forbid_fw_derivatives("_masked_softmax", NOT_IMPLEMENTED, self)
+    result: Tensor = ops._masked_softmax.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, mask, dim, mask_type
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def _masked_softmax_backward(ks: int, grad_output: Tensor, output: Tensor, mask: Tensor, dim: int | None) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._masked_softmax_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, output, mask, dim
+    )
+    return result
+
+
 def _softmax_backward_data(ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
     grad_fn: nodes.SoftmaxBackwardDataBackward0 | None = None
     if compute_requires_grad(grad_output, output):
@@ -17325,6 +17374,52 @@ def isneginf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     )
     if levels:
         forbid_fw_derivatives("isneginf_out", OUT, self, out)
+    return result
+
+
+def _transform_bias_rescale_qkv(
+    ks: int, qkv: Tensor, qkv_bias: Tensor, num_heads: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    never_differentiable()
+    result: tuple[Tensor, Tensor, Tensor] = ops._transform_bias_rescale_qkv.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        qkv, qkv_bias, num_heads
+    )
+    return result
+
+
+def _nested_tensor_from_mask_left_aligned(ks: int, t: Tensor, mask: Tensor) -> bool:
+    never_differentiable()
+    result: bool = ops._nested_tensor_from_mask_left_aligned.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        t, mask
+    )
+    return result
+
+
+def _transformer_encoder_layer_fwd(
+    ks: int, src: Tensor, embed_dim: int, num_heads: int, qkv_weight: Tensor, qkv_bias: Tensor, proj_weight: Tensor,
+    proj_bias: Tensor, use_gelu: bool, norm_first: bool, eps: float, norm_weight_1: Tensor, norm_bias_1: Tensor,
+    norm_weight_2: Tensor, norm_bias_2: Tensor, ffn_weight_1: Tensor, ffn_bias_1: Tensor, ffn_weight_2: Tensor,
+    ffn_bias_2: Tensor, mask: Tensor | None, mask_type: int | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._transformer_encoder_layer_fwd.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps,
+        norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2,
+        mask, mask_type
+    )
+    return result
+
+
+def _native_multi_head_attention(
+    ks: int, query: Tensor, key: Tensor, value: Tensor, embed_dim: int, num_head: int, qkv_weight: Tensor, qkv_bias:
+    Tensor, proj_weight: Tensor, proj_bias: Tensor, mask: Tensor | None, need_weights: bool, average_attn_weights:
+    bool, mask_type: int | None
+) -> tuple[Tensor, Tensor]:
+    never_differentiable()
+    result: tuple[Tensor, Tensor] = ops._native_multi_head_attention.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, need_weights,
+        average_attn_weights, mask_type
+    )
     return result
 
 
@@ -21551,6 +21646,8 @@ KERNELS = {
     "mm.out": mm_out_out,
     "addmm": addmm,
     "addmm_": addmm_,
+    "_addmm_activation.out": _addmm_activation_out_out,
+    "_addmm_activation": _addmm_activation,
     "addr": addr,
     "addr_": addr_,
     "addr.out": addr_out_out,
@@ -21778,6 +21875,8 @@ KERNELS = {
     "softmax.int_out": softmax_out_int_out,
     "_softmax": _softmax,
     "_softmax.out": _softmax_out_out,
+    "_masked_softmax": _masked_softmax,
+    "_masked_softmax_backward": _masked_softmax_backward,
     "_softmax_backward_data": _softmax_backward_data,
     "_softmax_backward_data.out": _softmax_backward_data_out_out,
     "log_softmax.int_out": log_softmax_out_int_out,
@@ -21939,6 +22038,10 @@ KERNELS = {
     "baddbmm.out": baddbmm_out_out,
     "isneginf": isneginf,
     "isneginf.out": isneginf_out_out,
+    "_transform_bias_rescale_qkv": _transform_bias_rescale_qkv,
+    "_nested_tensor_from_mask_left_aligned": _nested_tensor_from_mask_left_aligned,
+    "_transformer_encoder_layer_fwd": _transformer_encoder_layer_fwd,
+    "_native_multi_head_attention": _native_multi_head_attention,
     "_safe_softmax": _safe_softmax,
     "_scaled_dot_product_flash_attention_for_cpu": _scaled_dot_product_flash_attention_for_cpu,
     "_scaled_dot_product_flash_attention_for_cpu_backward": _scaled_dot_product_flash_attention_for_cpu_backward,

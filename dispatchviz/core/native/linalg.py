@@ -149,6 +149,24 @@ def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Sca
     gemm(mat1, mat2, out, convert(beta, mat1._dtype), convert(alpha, mat1._dtype))
 
 
+def _addmm_activation_meta(
+    op: Structured, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, use_gelu: bool
+) -> None:
+    """As ``addmm``."""
+    addmm_meta(op, self, mat1, mat2, beta, alpha)
+
+
+def addmm_activation_out(
+    self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, use_gelu: bool, out: Tensor
+) -> None:
+    """``addmm``, then gelu or relu in place; on CUDA gelu is cuBLAS's, by tanh."""
+    addmm_out(self, mat1, mat2, beta, alpha, out)
+    if use_gelu:
+        ops.gelu_.call(out, approximate="none" if out._device.type == "cpu" else "tanh")
+    else:
+        ops.relu_.call(out)
+
+
 # -- bmm ---------------------------------------------------------------------------------------------------------------
 
 

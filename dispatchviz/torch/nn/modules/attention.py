@@ -23,7 +23,7 @@ class MultiheadAttention(Module):
     """Attention of several heads, each on its part of the embedding.
 
     ValueError and AssertionError for an embedding that the heads cannot share.
-    NB: in PyTorch, inference on batches goes through one fused operator, which is not in the model: its call says so.
+    Inference on batches goes through one operator, ``_native_multi_head_attention``.
     """
 
     def __init__(
@@ -147,7 +147,8 @@ class MultiheadAttention(Module):
         """``why_not_fast_path`` is empty."""
         weight, bias = self.in_proj_weight, self.in_proj_bias
         return (
-            query.dim() == 3
+            torch.backends.mha.get_fastpath_enabled()
+            and query.dim() == 3
             and query is key
             and key is value
             and weight is not None
@@ -171,7 +172,7 @@ class MultiheadAttention(Module):
         mask, kind = self.merge_masks(attn_mask, padding, query)
         projections = (self.in_proj_weight, self.in_proj_bias, self.out_proj.weight, self.out_proj.bias)
         sizes = (self.embed_dim, self.num_heads)
-        return torch.ops.aten._native_multi_head_attention(
+        return torch._native_multi_head_attention(
             query, key, value, *sizes, *projections, mask, need_weights, average, kind
         )
 

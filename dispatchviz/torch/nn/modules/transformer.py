@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from dispatchviz.core.warning import warn_python_once
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.nn import functional as F
 from dispatchviz.torch.nn.init import xavier_uniform_
@@ -76,7 +77,7 @@ class _Layer(Module):
 class TransformerEncoderLayer(_Layer):
     """Self attention and a feed-forward network, each added to its input and normalised.
 
-    NB: in PyTorch, inference on batches goes through one fused operator, which is not in the model: its call says so.
+    Inference on batches goes through one operator, ``_transformer_encoder_layer_fwd``.
     """
 
     def __init__(
@@ -131,7 +132,8 @@ class TransformerEncoderLayer(_Layer):
         """``why_not_sparsity_fast_path`` is empty."""
         attention = self.self_attn
         return (
-            src.dim() == 3
+            torch.backends.mha.get_fastpath_enabled()
+            and src.dim() == 3
             and not self.training
             and attention.batch_first
             and attention.in_proj_bias is not None
@@ -155,9 +157,7 @@ class TransformerEncoderLayer(_Layer):
         tensors = self._tensors()
         flags = (self.activation_relu_or_gelu == 2, self.norm_first, self.norm1.eps)
         sizes = (self.self_attn.embed_dim, self.self_attn.num_heads)
-        return torch.ops.aten._transformer_encoder_layer_fwd(
-            src, *sizes, *tensors[:4], *flags, *tensors[4:], merged, kind
-        )
+        return torch._transformer_encoder_layer_fwd(src, *sizes, *tensors[:4], *flags, *tensors[4:], merged, kind)
 
 
 class TransformerDecoderLayer(_Layer):
@@ -220,7 +220,8 @@ class TransformerDecoderLayer(_Layer):
 class TransformerEncoder(Module):
     """Copies of a layer, one after the other.
 
-    NB: in PyTorch, padded batches become nested tensors in inference, which are not in the model.
+    NB: in PyTorch, padded batches become nested tensors in inference, which are not in the model. Here the layers get
+    the batch as it is, with its mask, and what was padded is zero in the end, as it is in PyTorch.
     """
 
     def __init__(
@@ -253,10 +254,36 @@ class TransformerEncoder(Module):
         padding = F._canonical_mask(src_key_padding_mask, "src_key_padding_mask", other, "mask", src.dtype)
         mask = F._canonical_mask(mask, "mask", None, "", src.dtype, check_other=False)
         output = src
+        nested = self._becomes_nested(src, padding, mask)
+        if nested:
+            kept = padding.logical_not()
+            warn_python_once("nested tensor", _PROTOTYPE, "/__w/pytorch/pytorch/aten/src/ATen/NestedTensorImpl.cpp:177")
         causal = _detect_is_causal_mask(mask, is_causal, _get_seq_len(src, self.layers[0].self_attn.batch_first))
         for layer in self.layers:
             output = layer(output, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
+        if nested:
+            output = torch.where(kept.unsqueeze(-1), output, 0.0)
         return output if self.norm is None else self.norm(output)
+
+    def _becomes_nested(self, src: Any, padding: Any, mask: Any) -> bool:
+        """Whether PyTorch takes the padding out of the batch, and puts it back in the end."""
+        first = self.layers[0]
+        if not (torch.backends.mha.get_fastpath_enabled() and self.use_nested_tensor) or first.training:
+            return False
+        if src.dim() != 3 or padding is None:
+            return False
+        if self.mask_check and not torch._nested_tensor_from_mask_left_aligned(src, padding.logical_not()):
+            return False
+        if mask is not None or torch.is_autocast_enabled():
+            return False
+        return not blocked_by_autograd((src, *first._tensors()))
+
+
+_PROTOTYPE = (
+    "The PyTorch API of nested tensors is in prototype stage and will change in the near future. We recommend "
+    "specifying layout=torch.jagged when constructing a nested tensor, as this layout receives active development, has "
+    "better operator coverage, and works with torch.compile."
+)
 
 
 def _why_not_nested(layer: Any) -> str:

@@ -1,0 +1,16 @@
+"""``torch.backends.mha``: whether attention may run in one operator (``torch/backends/mha/__init__.py``)."""
+
+from __future__ import annotations
+
+_enabled = True
+
+
+def get_fastpath_enabled() -> bool:
+    """Whether it may."""
+    return _enabled
+
+
+def set_fastpath_enabled(value: bool) -> None:
+    """From now on."""
+    global _enabled
+    _enabled = value
