@@ -23870,6 +23870,66 @@ class _foreach_div__ScalarList:
         return redispatch(_foreach_div__ScalarList.entry, ks)(ks, self, scalars)
 
 
+class _foreach_clamp_max_Scalar:
+    """aten::_foreach_clamp_max.Scalar(Tensor[] self, Scalar scalar) -> Tensor[]"""
+
+    entry = find("aten::_foreach_clamp_max.Scalar")
+
+    @staticmethod
+    def call(self: list[Tensor], scalar: Scalar) -> list[Tensor]:
+        kernel, ks = call(_foreach_clamp_max_Scalar.entry, keys_of(self))
+        return kernel(ks, self, scalar)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
+        return redispatch(_foreach_clamp_max_Scalar.entry, ks)(ks, self, scalar)
+
+
+class _foreach_clamp_max__Scalar:
+    """aten::_foreach_clamp_max_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()"""
+
+    entry = find("aten::_foreach_clamp_max_.Scalar")
+
+    @staticmethod
+    def call(self: list[Tensor], scalar: Scalar) -> None:
+        kernel, ks = call(_foreach_clamp_max__Scalar.entry, keys_of(self))
+        return kernel(ks, self, scalar)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+        return redispatch(_foreach_clamp_max__Scalar.entry, ks)(ks, self, scalar)
+
+
+class _foreach_clamp_min_Scalar:
+    """aten::_foreach_clamp_min.Scalar(Tensor[] self, Scalar scalar) -> Tensor[]"""
+
+    entry = find("aten::_foreach_clamp_min.Scalar")
+
+    @staticmethod
+    def call(self: list[Tensor], scalar: Scalar) -> list[Tensor]:
+        kernel, ks = call(_foreach_clamp_min_Scalar.entry, keys_of(self))
+        return kernel(ks, self, scalar)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
+        return redispatch(_foreach_clamp_min_Scalar.entry, ks)(ks, self, scalar)
+
+
+class _foreach_clamp_min__Scalar:
+    """aten::_foreach_clamp_min_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()"""
+
+    entry = find("aten::_foreach_clamp_min_.Scalar")
+
+    @staticmethod
+    def call(self: list[Tensor], scalar: Scalar) -> None:
+        kernel, ks = call(_foreach_clamp_min__Scalar.entry, keys_of(self))
+        return kernel(ks, self, scalar)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+        return redispatch(_foreach_clamp_min__Scalar.entry, ks)(ks, self, scalar)
+
+
 class _foreach_maximum__List:
     """aten::_foreach_maximum_.List(Tensor(a!)[] self, Tensor[] other) -> ()"""
 

@@ -7012,6 +7012,46 @@ _foreach_div_ = Binding(
 )
 
 
+def _torch__foreach_clamp_max_Scalar(self: Any, scalar: Any) -> Any:
+    return tuple(ops._foreach_clamp_max_Scalar.call(self, scalar))
+
+
+_foreach_clamp_max = Binding(
+    "torch._foreach_clamp_max",
+    (
+        ("_foreach_clamp_max(tuple of Tensors self, Number scalar)", _torch__foreach_clamp_max_Scalar, "aten::_foreach_clamp_max.Scalar"),
+    ),
+)
+
+
+_foreach_clamp_max_ = Binding(
+    "torch._foreach_clamp_max_",
+    (
+        ("_foreach_clamp_max_(tuple of Tensors self, Number scalar)", ops._foreach_clamp_max__Scalar.call, "aten::_foreach_clamp_max_.Scalar"),
+    ),
+)
+
+
+def _torch__foreach_clamp_min_Scalar(self: Any, scalar: Any) -> Any:
+    return tuple(ops._foreach_clamp_min_Scalar.call(self, scalar))
+
+
+_foreach_clamp_min = Binding(
+    "torch._foreach_clamp_min",
+    (
+        ("_foreach_clamp_min(tuple of Tensors self, Number scalar)", _torch__foreach_clamp_min_Scalar, "aten::_foreach_clamp_min.Scalar"),
+    ),
+)
+
+
+_foreach_clamp_min_ = Binding(
+    "torch._foreach_clamp_min_",
+    (
+        ("_foreach_clamp_min_(tuple of Tensors self, Number scalar)", ops._foreach_clamp_min__Scalar.call, "aten::_foreach_clamp_min_.Scalar"),
+    ),
+)
+
+
 _foreach_maximum_ = Binding(
     "torch._foreach_maximum_",
     (

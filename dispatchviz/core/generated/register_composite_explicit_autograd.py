@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation_units, added_products, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bitwise, blas, chunk_cat, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, diagonals, discrete_distributions, distances, factories, fill, foreach, foreach_more, gamma, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_ranks, logcumsumexp, losses_elementwise, masked_index, masks, normal_overloads, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, scaled, selecting, shifts, signs, slicing, softmax, spaced, spaced_tensors, special, splitting, turning, view_copies, view_scatter, views
+from dispatchviz.core.native import accumulating, activation_units, added_products, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bitwise, blas, chunk_cat, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, diagonals, discrete_distributions, distances, factories, fill, foreach, foreach_clamp, foreach_more, gamma, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_ranks, logcumsumexp, losses_elementwise, masked_index, masks, normal_overloads, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, scaled, selecting, shifts, signs, slicing, softmax, spaced, spaced_tensors, special, splitting, turning, view_copies, view_scatter, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -1491,6 +1491,26 @@ def wrapper_CompositeExplicitAutograd_ScalarList__foreach_div_(
     return foreach.foreach_tensor_div_scalarlist_kernel_slow_(self, scalars)
 
 
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_clamp_max(
+    ks: int, self: list[Tensor], scalar: Scalar
+) -> list[Tensor]:
+    return foreach_clamp.foreach_tensor_clamp_max_scalar_kernel_slow(self, scalar)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_clamp_max_(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+    return foreach_clamp.foreach_tensor_clamp_max_scalar_kernel_slow_(self, scalar)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_clamp_min(
+    ks: int, self: list[Tensor], scalar: Scalar
+) -> list[Tensor]:
+    return foreach_clamp.foreach_tensor_clamp_min_scalar_kernel_slow(self, scalar)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_clamp_min_(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+    return foreach_clamp.foreach_tensor_clamp_min_scalar_kernel_slow_(self, scalar)
+
+
 def wrapper_CompositeExplicitAutograd_List__foreach_maximum_(
     ks: int, self: list[Tensor], other: list[Tensor]
 ) -> None:
@@ -2045,6 +2065,10 @@ KERNELS = {
     "_foreach_div_.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_div_,
     "_foreach_div_.List": wrapper_CompositeExplicitAutograd_List__foreach_div_,
     "_foreach_div_.ScalarList": wrapper_CompositeExplicitAutograd_ScalarList__foreach_div_,
+    "_foreach_clamp_max.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_clamp_max,
+    "_foreach_clamp_max_.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_clamp_max_,
+    "_foreach_clamp_min.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_clamp_min,
+    "_foreach_clamp_min_.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_clamp_min_,
     "_foreach_maximum_.List": wrapper_CompositeExplicitAutograd_List__foreach_maximum_,
     "_foreach_neg": wrapper_CompositeExplicitAutograd___foreach_neg,
     "_foreach_sqrt": wrapper_CompositeExplicitAutograd___foreach_sqrt,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, batch_norm_backward, batch_norm_cpu, binary_float, bitwise, blas, choice, chunk_cat, clamping, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distances, distributions, dropout, extremes, factories, fill, fold, foreach_cuda, foreach_more, fused_attention, gamma, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, losses, losses_elementwise, losses_images, masked_softmax, masks, membership, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, renorm, repeating, rnn_fused, rounding, running_extremes, scaled, scattering, searching, selecting, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, batch_norm_backward, batch_norm_cpu, binary_float, bitwise, blas, choice, chunk_cat, clamping, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distances, distributions, dropout, extremes, factories, fill, fold, foreach_clamp, foreach_cuda, foreach_more, fused_attention, gamma, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, losses, losses_elementwise, losses_images, masked_softmax, masks, membership, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, renorm, repeating, rnn_fused, rounding, running_extremes, scaled, scattering, searching, selecting, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -4970,6 +4970,22 @@ def wrapper_CUDA_ScalarList__foreach_div_(ks: int, self: list[Tensor], scalars: 
     return foreach_cuda.foreach_tensor_div_scalarlist_kernel_cuda_(self, scalars)
 
 
+def wrapper_CUDA_Scalar__foreach_clamp_max(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
+    return foreach_clamp.foreach_tensor_clamp_max_scalar_kernel_cuda(self, scalar)
+
+
+def wrapper_CUDA_Scalar__foreach_clamp_max_(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+    return foreach_clamp.foreach_tensor_clamp_max_scalar_kernel_cuda_(self, scalar)
+
+
+def wrapper_CUDA_Scalar__foreach_clamp_min(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
+    return foreach_clamp.foreach_tensor_clamp_min_scalar_kernel_cuda(self, scalar)
+
+
+def wrapper_CUDA_Scalar__foreach_clamp_min_(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+    return foreach_clamp.foreach_tensor_clamp_min_scalar_kernel_cuda_(self, scalar)
+
+
 def wrapper_CUDA_List__foreach_maximum_(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
     return foreach_cuda.foreach_tensor_clamp_min_list_kernel_cuda_(self, other)
 
@@ -6873,6 +6889,10 @@ KERNELS = {
     "_foreach_div_.Scalar": wrapper_CUDA_Scalar__foreach_div_,
     "_foreach_div_.List": wrapper_CUDA_List__foreach_div_,
     "_foreach_div_.ScalarList": wrapper_CUDA_ScalarList__foreach_div_,
+    "_foreach_clamp_max.Scalar": wrapper_CUDA_Scalar__foreach_clamp_max,
+    "_foreach_clamp_max_.Scalar": wrapper_CUDA_Scalar__foreach_clamp_max_,
+    "_foreach_clamp_min.Scalar": wrapper_CUDA_Scalar__foreach_clamp_min,
+    "_foreach_clamp_min_.Scalar": wrapper_CUDA_Scalar__foreach_clamp_min_,
     "_foreach_maximum_.List": wrapper_CUDA_List__foreach_maximum_,
     "_foreach_neg": wrapper_CUDA___foreach_neg,
     "_foreach_sqrt": wrapper_CUDA___foreach_sqrt,

@@ -17114,6 +17114,38 @@ def _foreach_div__ScalarList(ks: int, self: list[Tensor], scalars: list[Scalar])
     return result
 
 
+def _foreach_clamp_max_Scalar(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
+    never_differentiable()
+    result: list[Tensor] = ops._foreach_clamp_max_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, scalar
+    )
+    return result
+
+
+def _foreach_clamp_max__Scalar(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+    never_differentiable()
+    result: None = ops._foreach_clamp_max__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, scalar
+    )
+    return result
+
+
+def _foreach_clamp_min_Scalar(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
+    never_differentiable()
+    result: list[Tensor] = ops._foreach_clamp_min_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, scalar
+    )
+    return result
+
+
+def _foreach_clamp_min__Scalar(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+    never_differentiable()
+    result: None = ops._foreach_clamp_min__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, scalar
+    )
+    return result
+
+
 def _foreach_maximum__List(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
     never_differentiable()
     result: None = ops._foreach_maximum__List.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
@@ -22013,6 +22045,10 @@ KERNELS = {
     "_foreach_div_.Scalar": _foreach_div__Scalar,
     "_foreach_div_.List": _foreach_div__List,
     "_foreach_div_.ScalarList": _foreach_div__ScalarList,
+    "_foreach_clamp_max.Scalar": _foreach_clamp_max_Scalar,
+    "_foreach_clamp_max_.Scalar": _foreach_clamp_max__Scalar,
+    "_foreach_clamp_min.Scalar": _foreach_clamp_min_Scalar,
+    "_foreach_clamp_min_.Scalar": _foreach_clamp_min__Scalar,
     "_foreach_maximum_.List": _foreach_maximum__List,
     "_foreach_neg": _foreach_neg,
     "_foreach_sqrt": _foreach_sqrt,

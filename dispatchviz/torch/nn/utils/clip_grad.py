@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
+from typing_extensions import deprecated
+
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.optim.updates import grouped
 
@@ -68,19 +70,41 @@ def clip_grad_norm_(
         owners = _as_list(parameters)
         if isinstance(parameters, types.GeneratorType) and not owners:
             warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2)
-        gradients = _gradients(owners)
-        total = get_total_norm(gradients, norm_type, error_if_nonfinite, foreach)
-        if not gradients:
-            return total
-        factor = torch.clamp(float(max_norm) / (total + 1e-6), max=1.0)
-        for (parts,), _ in grouped(gradients):
-            moved = factor.to(parts[0].device)
-            if _together(parts, foreach):
-                torch._foreach_mul_(parts, moved)
-            else:
-                for part in parts:
-                    part.mul_(moved)
+        total = get_total_norm(_gradients(owners), norm_type, error_if_nonfinite, foreach)
+        clip_grads_with_norm_(owners, max_norm, total, foreach)
         return total
+
+
+def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, foreach: bool | None = None) -> None:
+    """Scales all gradients so that their common norm, which is given, is ``max_norm`` at most."""
+    with torch.no_grad():
+        gradients = _gradients([parameters] if isinstance(parameters, torch.Tensor) else parameters)
+        limit = float(max_norm)
+        if not gradients:
+            return
+        factor = torch.clamp(limit / (total_norm + 1e-6), max=1.0)
+        for (parts,), _ in grouped(gradients):
+            if _together(parts, foreach):
+                torch._foreach_mul_(parts, factor.to(parts[0].device))
+                continue
+            moved = factor.to(parts[0].device)
+            for part in parts:
+                part.mul_(moved)
+
+
+@deprecated(
+    "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
+    category=FutureWarning,
+)
+def clip_grad_norm(
+    parameters: Any,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Any:
+    """``clip_grad_norm_``"""
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:

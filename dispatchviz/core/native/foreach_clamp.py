@@ -1,0 +1,81 @@
+"""``_foreach_clamp_min`` and ``_foreach_clamp_max`` by a number, on the CPU and on CUDA
+(``aten/src/ATen/native/ForeachOpsKernels.cpp``, ``cuda/ForeachBinaryOpScalar.cu``).
+
+NB: on CUDA written after PyTorch's sources and not measured on a GPU.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchviz.core.backend import array_module
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.foreach import Tensors, check_foreach_api_restrictions
+from dispatchviz.core.native.foreach_cuda import _in_place, _new, _number, can_use_fast_route
+from dispatchviz.core.native.scalars import Scalar
+from dispatchviz.core.tensor import Tensor
+
+
+def _each(operator: Any, self: Tensors, scalar: Scalar) -> list[Tensor]:
+    check_foreach_api_restrictions(self)
+    return [operator.call(tensor, scalar) for tensor in self]
+
+
+def _bounded(self: Tensors, scalar: Scalar, name: str) -> Any:
+    """The function of a whole list."""
+    function, number = getattr(array_module(self[0]._device.type), name), _number(scalar, self[0])
+    return lambda values: function(values, number)
+
+
+def foreach_tensor_clamp_min_scalar_kernel_slow(self: Tensors, scalar: Scalar) -> list[Tensor]:
+    """New tensors."""
+    return _each(ops.clamp_min, self, scalar)
+
+
+def foreach_tensor_clamp_min_scalar_kernel_slow_(self: Tensors, scalar: Scalar) -> None:
+    """In place."""
+    _each(ops.clamp_min_, self, scalar)
+
+
+def foreach_tensor_clamp_min_scalar_kernel_cuda(self: Tensors, scalar: Scalar) -> list[Tensor]:
+    """New tensors."""
+    check_foreach_api_restrictions(self)
+    if not can_use_fast_route(self):
+        return _each(ops.clamp_min, self, scalar)
+    return _new(_bounded(self, scalar, "maximum"), self)
+
+
+def foreach_tensor_clamp_min_scalar_kernel_cuda_(self: Tensors, scalar: Scalar) -> None:
+    """In place."""
+    check_foreach_api_restrictions(self)
+    if not can_use_fast_route(self):
+        _each(ops.clamp_min_, self, scalar)
+    else:
+        _in_place(_bounded(self, scalar, "maximum"), self)
+
+
+def foreach_tensor_clamp_max_scalar_kernel_slow(self: Tensors, scalar: Scalar) -> list[Tensor]:
+    """New tensors."""
+    return _each(ops.clamp_max, self, scalar)
+
+
+def foreach_tensor_clamp_max_scalar_kernel_slow_(self: Tensors, scalar: Scalar) -> None:
+    """In place."""
+    _each(ops.clamp_max_, self, scalar)
+
+
+def foreach_tensor_clamp_max_scalar_kernel_cuda(self: Tensors, scalar: Scalar) -> list[Tensor]:
+    """New tensors."""
+    check_foreach_api_restrictions(self)
+    if not can_use_fast_route(self):
+        return _each(ops.clamp_max, self, scalar)
+    return _new(_bounded(self, scalar, "minimum"), self)
+
+
+def foreach_tensor_clamp_max_scalar_kernel_cuda_(self: Tensors, scalar: Scalar) -> None:
+    """In place."""
+    check_foreach_api_restrictions(self)
+    if not can_use_fast_route(self):
+        _each(ops.clamp_max_, self, scalar)
+    else:
+        _in_place(_bounded(self, scalar, "minimum"), self)
