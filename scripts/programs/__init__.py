@@ -20,6 +20,7 @@ _SUBJECTS = (
     "printing",
     "conversions",
     "pointwise",
+    "half",
     "reductions",
     "statistics",
     "shapes",

@@ -132,7 +132,7 @@ def hardsigmoid_backward_meta(op: Structured, grad_output: Tensor, self: Tensor)
 def hardsigmoid_backward_out(grad_output: Tensor, self: Tensor, grad_input: Tensor) -> None:
     """grad / 6 between -3 and 3, else 0"""
     xp: Any = array_module(self._device.type)
-    function = lambda g, x: xp.where((x > -3) & (x < 3), g / 6, 0)  # noqa: E731
+    function = lambda g, x: xp.where((x > -3) & (x < 3), g * xp.float32(1 / 6), 0)  # noqa: E731
     put_floating("hardsigmoid_backward", grad_input, function, grad_output, self)
 
 

@@ -18,6 +18,11 @@ def fma(a: Any, b: Any, c: Any) -> Any:
     return _fma32(a, b, c) if a.dtype == numpy.float32 else _fma64(a, numpy.float64(b), numpy.float64(c))
 
 
+def multiply_add(a: Any, b: Any, c: Any) -> Any:
+    """``fma`` for arrays of real floating numbers; others are rounded as NumPy does."""
+    return fma(a, b, c) if a.dtype.kind == "f" and a.dtype.itemsize >= 4 else a * b + c
+
+
 def _fma32(a: Any, b: Any, c: Any) -> Any:
     """The product of two float32 is exact in float64."""
     return numpy.add(numpy.multiply(a, b, dtype=numpy.float64), c, dtype=numpy.float64).astype(numpy.float32)
@@ -28,7 +33,8 @@ def _fma64(a: Any, b: Any, c: Any) -> Any:
     product, low = _two_product(a, b)
     total = product + c
     part = total - product
-    return total + ((product - (total - part)) + (c - part) + low)
+    exact = total + ((product - (total - part)) + (c - part) + low)
+    return numpy.where(numpy.isfinite(exact), exact, total)  # the error of what is not finite is not a number
 
 
 def _two_product(a: Any, b: Any) -> tuple[Any, Any]:

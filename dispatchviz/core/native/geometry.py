@@ -29,7 +29,7 @@ def result_geometry(operands: tuple[Geometry, ...]) -> Geometry:
         stride = operands[0][1]
         if all(its == stride and is_dense(size, its) for _, its in operands):
             return size, stride
-    return size, _dense_strides(size, [_aligned(size, *operand) for operand in operands])
+    return size, _dense_strides(size, [aligned_strides(size, *operand) for operand in operands])
 
 
 @lru_cache(maxsize=4096)
@@ -67,7 +67,7 @@ def _dense_strides(size: Size, operands: list[Size]) -> Size:
     return tuple(strides)
 
 
-def _aligned(size: Size, its_size: Size, stride: Size) -> Size:
+def aligned_strides(size: Size, its_size: Size, stride: Size) -> Size:
     """An operand's strides over the result's dimensions; broadcast ones are 0."""
     lead = len(size) - len(its_size)
     own = tuple(0 if a == 1 and b != 1 else s for a, b, s in zip(its_size, size[lead:], stride, strict=True))

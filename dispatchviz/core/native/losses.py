@@ -32,9 +32,9 @@ def mse_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> N
     dtype = result_type(self, target)
     square = _square_of_difference if dtype.is_floating_point else no_instance("mse_cpu", dtype)
     if reduction == NONE:
-        return compute(out, dtype, square, self, target)
+        return compute(out, dtype, square, self, target, narrow=True)
     squares = new_output(self, target)
-    compute(squares, dtype, square, self, target)
+    compute(squares, dtype, square, self, target, narrow=True)
     if reduction == MEAN:
         ops.mean_out.call(squares, (), False, None, out)
     else:

@@ -160,16 +160,18 @@ def log_sigmoid_backward(grad_output: Tensor, self: Tensor, buffer: Tensor) -> T
 
 
 def log_sigmoid_backward_out(grad_output: Tensor, self: Tensor, buffer: Tensor, grad_input: Tensor) -> Tensor:
-    """Into ``grad_input``."""
+    """Into ``grad_input``; on the CPU by the power that the forward function kept."""
     xp: Any = array_module(self._device.type)
 
-    def gradient(grad: Any, x: Any) -> Any:
-        power = xp.exp(-xp.abs(x))
+    def gradient(grad: Any, x: Any, power: Any) -> Any:
         negative = x < 0
         most, sign = xp.where(negative, 1, 0), xp.where(negative, 1, -1)
-        return grad * (most - sign * (power / (1 + power)))
+        return (most - sign * (power / (1 + power))) * grad
 
-    compute(grad_input, grad_input._dtype, gradient, grad_output, self)
+    if self._device.type == "cpu":
+        compute(grad_input, grad_input._dtype, gradient, grad_output, self, buffer)
+    else:
+        compute(grad_input, grad_input._dtype, lambda g, x: gradient(g, x, xp.exp(-xp.abs(x))), grad_output, self)
     return grad_input
 
 

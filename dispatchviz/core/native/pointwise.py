@@ -17,6 +17,7 @@ import numpy
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import REDUCED, DType, bool_
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.fused_multiply_add import multiply_add
 from dispatchviz.core.native.iterator import (
     binary_loop,
     cast_operands,
@@ -33,8 +34,9 @@ from dispatchviz.core.native.iterator import (
     out_elementwise,
     result_type,
 )
-from dispatchviz.core.native.scalars import Scalar, convert
+from dispatchviz.core.native.scalars import Scalar, element
 from dispatchviz.core.native.scalars import wrapped_scalar_tensor as wrapped_scalar_tensor
+from dispatchviz.core.native.vectorized_loops import compute_vectorized
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor
 
@@ -60,7 +62,7 @@ def ufunc_add(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> None:
     if alpha == 1:
         binary_loop(numpy.add, out, self, other)
     else:
-        _scaled("add", self, other, alpha, out)
+        _add_scaled(self, other, alpha, out)
 
 
 def sub_out(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> None:
@@ -68,14 +70,13 @@ def sub_out(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> None:
     if alpha == 1:
         binary_loop(numpy.subtract, out, self, other)
     else:
-        _scaled("subtract", self, other, alpha, out)
+        _add_scaled(self, other, -alpha, out)
 
 
-def _scaled(function: str, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> None:
+def _add_scaled(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> None:
     dtype = result_type(self, other)
-    factor = dtype.numpy.type(convert(alpha, dtype))
-    combine = getattr(array_module(out._device.type), function)
-    compute(out, dtype, lambda a, b: combine(a, b * factor), self, other)
+    factor = element(alpha, dtype)
+    compute_vectorized(out, dtype, lambda a, b: multiply_add(b, b.dtype.type(factor), a), self, other)
 
 
 def add(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
@@ -264,7 +265,7 @@ def xlogy_out(self: Tensor, other: Tensor, out: Tensor) -> None:
         return xp.where(xp.isnan(y), y, xp.where(x == 0, 0, x * xp.log(y)))
 
     dtype = float_type(result_type(self, other))
-    compute(out, dtype, no_instance("xlogy_cpu", dtype) if dtype.is_complex else product, self, other)
+    compute(out, dtype, no_instance("xlogy_cpu", dtype) if dtype.is_complex else product, self, other, narrow=True)
 
 
 def xlogy_Scalar_Self(self: Scalar, other: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from dispatchviz.core.device import CPU, Device
-from dispatchviz.core.dtype import DType, c_name, of_scalar
+from dispatchviz.core.dtype import REDUCED, DType, c_name, float32, of_scalar
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.tensor import empty_strided as allocate
@@ -57,6 +57,11 @@ def convert(value: Scalar, dtype: DType) -> Scalar:
 def element(value: Scalar, dtype: DType) -> Any:
     """A number as an element of an array. RuntimeError if it does not fit."""
     return dtype.numpy.type(convert(value, dtype))
+
+
+def opmath(value: Scalar, dtype: DType) -> Any:
+    """A number as a kernel computes with it (``opmath_type``): next to half and bfloat16 it is float32."""
+    return element(value, float32 if dtype in REDUCED else dtype)
 
 
 def _check_floating(value: Scalar, dtype: DType) -> None:

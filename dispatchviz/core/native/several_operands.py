@@ -8,6 +8,7 @@ from typing import Any
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import type_meta_name
+from dispatchviz.core.native.fused_multiply_add import multiply_add
 from dispatchviz.core.native.iterator import (
     compute,
     elementwise,
@@ -16,7 +17,7 @@ from dispatchviz.core.native.iterator import (
     no_instance,
     result_type,
 )
-from dispatchviz.core.native.scalars import Scalar, convert
+from dispatchviz.core.native.scalars import Scalar, opmath
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor
 
@@ -51,10 +52,10 @@ def lerp_Scalar(self: Tensor, end: Tensor, weight: Scalar, out: Tensor) -> None:
     dtype = self._dtype
     if not dtype.can_require_grad:
         return compute(out, dtype, no_instance("lerp_kernel_scalar", dtype), self, end)
-    number = weight if isinstance(weight, complex) else float(weight)
+    number = opmath(weight, dtype)
     if abs(number) < 0.5:
-        return compute(out, dtype, lambda a, b: a + number * (b - a), self, end)
-    return compute(out, dtype, lambda a, b: b - (b - a) * (1 - number), self, end)
+        return compute(out, dtype, lambda a, b: multiply_add(b - a, number, a), self, end)
+    return compute(out, dtype, lambda a, b: multiply_add(b - a, number - 1, b), self, end)
 
 
 def lerp_Tensor_meta(op: Structured, self: Tensor, end: Tensor, weight: Tensor) -> None:
@@ -74,7 +75,8 @@ def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> None:
     xp = array_module(out._device.type)
 
     def lerp(a: Any, b: Any, w: Any) -> Any:
-        return xp.where(abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
+        small = abs(w) < 0.5
+        return multiply_add(b - a, xp.where(small, w, w - 1), xp.where(small, a, b))
 
     return compute(out, dtype, lerp, self, end, weight)
 
@@ -90,8 +92,8 @@ def addcmul_meta(op: Structured, self: Tensor, tensor1: Tensor, tensor2: Tensor,
 def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor) -> None:
     """self + value * tensor1 * tensor2"""
     dtype = result_type(self, tensor1, tensor2)
-    factor = dtype.numpy.type(convert(value, dtype))
-    compute(out, dtype, lambda a, b, c: a + factor * b * c, self, tensor1, tensor2)
+    factor = opmath(value, dtype)
+    compute(out, dtype, lambda a, b, c: multiply_add(factor * b, c, a), self, tensor1, tensor2)
 
 
 # -- addcdiv -----------------------------------------------------------------------------------------------------------
@@ -113,5 +115,5 @@ def addcdiv_meta(op: Structured, self: Tensor, tensor1: Tensor, tensor2: Tensor,
 def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor) -> None:
     """self + value * tensor1 / tensor2"""
     dtype = result_type(self, tensor1, tensor2)
-    factor = dtype.numpy.type(convert(value, dtype))
+    factor = opmath(value, dtype)
     compute(out, dtype, lambda a, b, c: a + factor * b / c, self, tensor1, tensor2)

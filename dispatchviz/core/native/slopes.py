@@ -6,7 +6,7 @@ from typing import Any
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.native.iterator import compute, elementwise, elementwise_same, not_implemented, result_type
-from dispatchviz.core.native.scalars import Scalar, element
+from dispatchviz.core.native.scalars import Scalar, opmath
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor
 
@@ -27,7 +27,7 @@ def leaky_relu_meta(op: Structured, self: Tensor, negative_slope: Scalar) -> Non
 def leaky_relu_out(self: Tensor, negative_slope: Scalar, out: Tensor) -> None:
     """self, or negative_slope * self where it is not positive"""
     _check_floating("leaky_relu_cpu", self)
-    where, slope = array_module(out._device.type).where, element(negative_slope, self._dtype)
+    where, slope = array_module(out._device.type).where, opmath(negative_slope, self._dtype)
     compute(out, self._dtype, lambda x: where(x > 0, x, x * slope), self)
 
 
@@ -49,7 +49,7 @@ def leaky_relu_backward_out(
     grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool, out: Tensor
 ) -> None:
     """grad, or negative_slope * grad where self is not positive"""
-    where, slope = array_module(out._device.type).where, element(negative_slope, self._dtype)
+    where, slope = array_module(out._device.type).where, opmath(negative_slope, self._dtype)
     dtype = result_type(grad_output, self)
     compute(out, dtype, lambda x, grad: where(x > 0, grad, grad * slope), self, grad_output)
 
@@ -67,9 +67,9 @@ def elu_out(self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, out
     _check_floating("elu_cpu", self)
     xp = array_module(out._device.type)
     low, high, inner = (
-        element(alpha * scale, self._dtype),
-        element(scale, self._dtype),
-        element(input_scale, self._dtype),
+        opmath(alpha, self._dtype) * opmath(scale, self._dtype),
+        opmath(scale, self._dtype),
+        opmath(input_scale, self._dtype),
     )
     compute(out, self._dtype, lambda x: xp.where(x < 0, xp.expm1(x * inner) * low, x * high), self)
 
@@ -105,9 +105,9 @@ def elu_backward_out(
     """scale * grad, or the slope of the exponential part times grad where self is not positive"""
     xp, like = array_module(out._device.type), self_or_result
     low, high, inner = (
-        element(alpha * scale, like._dtype),
-        element(scale, like._dtype),
-        element(input_scale, like._dtype),
+        opmath(alpha, like._dtype) * opmath(scale, like._dtype),
+        opmath(scale, like._dtype),
+        opmath(input_scale, like._dtype),
     )
 
     def gradient(grad: Any, x: Any) -> Any:
@@ -128,8 +128,8 @@ def softplus_meta(op: Structured, self: Tensor, beta: Scalar, threshold: Scalar)
 def softplus_out(self: Tensor, beta: Scalar, threshold: Scalar, out: Tensor) -> None:
     """log(1 + exp(beta * self)) / beta, or self where that is as large"""
     _check_floating("softplus_cpu", self)
-    xp, factor, limit = array_module(out._device.type), element(beta, self._dtype), element(threshold, self._dtype)
-    compute(out, self._dtype, lambda x: xp.where(x * factor > limit, x, xp.log1p(xp.exp(x * factor)) / factor), self)
+    xp, times, limit = array_module(out._device.type), opmath(beta, self._dtype), opmath(threshold, self._dtype)
+    compute(out, self._dtype, lambda x: xp.where(x * times > limit, x, xp.log1p(xp.exp(x * times)) / times), self)
 
 
 def softplus_backward_meta(op: Structured, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar) -> None:
@@ -141,14 +141,14 @@ def softplus_backward_out(
     grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar, grad_input: Tensor
 ) -> None:
     """grad * sigmoid(beta * self), or grad where self is large"""
-    xp, factor, limit = (
+    xp, times, limit = (
         array_module(grad_input._device.type),
-        element(beta, self._dtype),
-        element(threshold, self._dtype),
+        opmath(beta, self._dtype),
+        opmath(threshold, self._dtype),
     )
 
     def gradient(grad: Any, x: Any) -> Any:
-        power = xp.exp(x * factor)
-        return xp.where(x * factor > limit, grad, grad * power / (power + 1))
+        power = xp.exp(x * times)
+        return xp.where(x * times > limit, grad, grad * power / (power + 1))
 
     compute(grad_input, result_type(grad_output, self), gradient, grad_output, self)

@@ -5,15 +5,21 @@ NB: in PyTorch, ``half_to_float`` is there for CUDA, and refused on the CPU.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy
+
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import DType
+from dispatchviz.core.dtype import REDUCED, DType
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.iterator import accumulated, not_implemented, quiet, store
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor, contiguous_strides, numel
+
+_VECTOR = 32
+"""Elements of half precision in a vector of AVX-512."""
 
 
 def softmax_int(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
@@ -73,9 +79,12 @@ def softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Non
     """e to the self over the sum of it"""
     xp, values, axis = _input("softmax", self, dim)
 
+    rest = _rest(self, axis, values)
+
     def softmax() -> Any:
         powers = xp.exp(values - xp.max(values, axis, keepdims=True))
-        return powers / xp.sum(powers, axis, keepdims=True)
+        total = xp.sum(powers, axis, keepdims=True)
+        return (powers if rest is None else xp.where(rest, _rounded(self, powers), powers)) / total
 
     _stored(out, softmax)
 
@@ -86,7 +95,10 @@ def log_softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) ->
 
     def log_softmax() -> Any:
         shifted = values - xp.max(values, axis, keepdims=True)
-        return shifted - xp.log(xp.sum(xp.exp(shifted), axis, keepdims=True))
+        total = xp.sum(xp.exp(shifted), axis, keepdims=True)
+        if self._device.type == "cpu" and axis == values.ndim - 1:  # this loop keeps the sums among the elements
+            return shifted - _rounded(self, xp.log(_rounded(self, total)))
+        return shifted - xp.log(total)
 
     _stored(out, log_softmax)
 
@@ -104,6 +116,23 @@ def _input(name: str, self: Tensor, dim: int) -> tuple[Any, Any, int]:
     return xp, self._array.reshape(self._size or (1,)).astype(accumulated(self._dtype).numpy), axis
 
 
+def _rounded(self: Tensor, values: Any) -> Any:
+    """As a tensor keeps them."""
+    return values.astype(self._array.dtype).astype(values.dtype)
+
+
+def _rest(self: Tensor, axis: int, values: Any) -> Any:
+    """Where the CPU's loop along other dimensions than the last keeps powers in the output: after its last vector.
+
+    NB: this kernel has a form for AVX-512, whose vectors are meant; on other processors they are half as long.
+    """
+    if self._dtype not in REDUCED or self._device.type != "cpu" or axis == values.ndim - 1:
+        return None
+    inner = values.shape[axis + 1 :]
+    count = math.prod(inner)
+    return (numpy.arange(count) >= count // _VECTOR * _VECTOR).reshape(inner)
+
+
 def _made_contiguous(self: Tensor) -> None:
     """CPU loops read contiguous memory; ours reads any, so that the copy only shows."""
     if self._device.type == "cpu" and not self._is_contiguous and numel(self._size):
@@ -119,7 +148,7 @@ def softmax_backward_out(grad_output: Tensor, output: Tensor, dim: int, input_dt
     """output * (grad - sum of grad * output)"""
     xp, grad, axis = _input("softmax_backward", grad_output, dim)
     _made_contiguous(output)
-    result = output._array.reshape(grad.shape)
+    result = output._array.reshape(grad.shape).astype(grad.dtype)
     _stored(out, lambda: result * (grad - xp.sum(grad * result, axis, keepdims=True)))
 
 
@@ -127,5 +156,5 @@ def log_softmax_backward_out(grad_output: Tensor, output: Tensor, dim: int, inpu
     """grad - e to the output * sum of grad"""
     xp, grad, axis = _input("log_softmax_backward", grad_output, dim)
     _made_contiguous(output)
-    result = output._array.reshape(grad.shape)
+    result = output._array.reshape(grad.shape).astype(grad.dtype)
     _stored(out, lambda: grad - xp.exp(result) * xp.sum(grad, axis, keepdims=True))

@@ -19,6 +19,7 @@ from dispatchviz.core.native.iterator import (
     loop,
     no_instance,
 )
+from dispatchviz.core.native.vectorized_loops import compute_vectorized
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor
 
@@ -155,7 +156,7 @@ def sqrt_out(self: Tensor, out: Tensor) -> None:
 def rsqrt_out(self: Tensor, out: Tensor) -> None:
     """1 / square root"""
     sqrt = array_module(out._device.type).sqrt
-    compute(out, float_type(self._dtype), lambda values: 1 / sqrt(values), self)
+    compute_vectorized(out, float_type(self._dtype), lambda values: 1 / sqrt(values), self)
 
 
 def erf_out(self: Tensor, out: Tensor) -> None:

@@ -101,7 +101,8 @@ def _forward(op: Any, pair: Pair, dtype: torch.dtype, allowed: Tolerances | None
         for sample in found if ALL else found[:CALLED_OTHERWISE]:
             yield compared(f"{variant} {name}", other, sample, allowed)
     if op.supports_out:
-        within = None if allowed is None else allowed._replace(computed=dtype)
+        computed = dtype if dtype.is_floating_point or dtype.is_complex else torch.get_default_dtype()
+        within = None if allowed is None else allowed._replace(computed=computed)
         for sample in found if ALL else found[:WRITTEN]:
             yield from _out(f"out= {name}", pair, sample, within)
 

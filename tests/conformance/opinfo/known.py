@@ -38,20 +38,11 @@ ORDER = Known(ANY, r"numbers of torch\.int64", "NB: which of equal elements come
 OVERLAP = Known("error", "unsupported operation", "NB: what overlaps the output is not always refused")
 SUM_ORDER = Known("function complex64", "numbers of torch.complex64", "products are added up in another order")
 THREE_DIMENSIONS = Known("function uint8", "strides", "NB: there is no channels_last_3d")
-DILATION = Known("error", "dilation should be", "the words of a wrong dilation")
-
-WIDER = Known("out= u?int.*, wider dtype", "numbers of torch.float64", "the float32 kernel rounds its steps")
 
 KNOWN: dict[str, tuple[Known, ...]] = {
     "_batch_norm_with_update": (Known("out= .*", "failed to match any schema", "PyTorch takes out= by other names"),),
-    "add": (HALF,),
-    "addcdiv": (HALF,),
-    "addcmul": (HALF,),
     "cat": (Known("function .*", "strides", "NB: cat does not keep the channels-last format"), OVERLAP),
     "complex": (Known(ANY, "Half|float16|complex32|ComplexHalf", "there is no complex32"),),
-    "cosh": (Known("out= u?int.*", "numbers of torch.float64", "computed in the wider output's dtype"),),
-    "i0": (WIDER,),
-    "log_softmax": (HALF,),
     "matmul": (SUM_ORDER,),
     "native_layer_norm": (
         HALF,
@@ -70,7 +61,6 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     "nn.functional.interpolate.nearest-exact": (THREE_DIMENSIONS,),
     "nn.functional.interpolate.trilinear": (HALF,),
     "nn.functional.layer_norm": (HALF,),
-    "nn.functional.mse_loss": (HALF,),
     "nn.functional.scaled_dot_product_attention": (
         HALF,
         Known("gradient bfloat16", "grad_fn", "another path for bfloat16"),
@@ -80,8 +70,6 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     ),
     "nn.functional.unfold": (Known("function bool", "im2col_out_cpu", "im2col of bool"),),
     "pow": (Known("gradient float32", "numbers of torch.float32", "products are added up in another order"),),
-    "rsqrt": (HALF,),
-    "sinh": (Known("out= u?int.*", "numbers of torch.float64", "computed in the wider output's dtype"),),
     "argsort": (ORDER,),
     "cummax": (HALF,),
     "cummin": (HALF,),
@@ -91,8 +79,6 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     ),
     "sort": (ORDER,),
     "split_with_sizes_copy": (NO_OUT_LIST,),
-    "special.i1": (WIDER,),
-    "special.i1e": (WIDER,),
     "topk": (ORDER,),
     "unbind_copy": (NO_OUT_LIST,),
     "view_as_complex": (Known("function float16", "only supported for half", "there is no complex32"),),
