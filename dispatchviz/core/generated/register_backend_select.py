@@ -49,6 +49,124 @@ def empty_permuted(
     )
 
 
+def bartlett_window(
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
+    None
+) -> Tensor:
+    return ops.bartlett_window.redispatch(
+        backend_select_keys(dtype, layout, device), window_length, dtype, layout, device, pin_memory
+    )
+
+
+def bartlett_window_periodic(
+    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return ops.bartlett_window_periodic.redispatch(
+        backend_select_keys(dtype, layout, device), window_length, periodic, dtype, layout, device, pin_memory
+    )
+
+
+def blackman_window(
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
+    None
+) -> Tensor:
+    return ops.blackman_window.redispatch(
+        backend_select_keys(dtype, layout, device), window_length, dtype, layout, device, pin_memory
+    )
+
+
+def blackman_window_periodic(
+    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return ops.blackman_window_periodic.redispatch(
+        backend_select_keys(dtype, layout, device), window_length, periodic, dtype, layout, device, pin_memory
+    )
+
+
+def hann_window(
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
+    None
+) -> Tensor:
+    return ops.hann_window.redispatch(
+        backend_select_keys(dtype, layout, device), window_length, dtype, layout, device, pin_memory
+    )
+
+
+def hann_window_periodic(
+    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return ops.hann_window_periodic.redispatch(
+        backend_select_keys(dtype, layout, device), window_length, periodic, dtype, layout, device, pin_memory
+    )
+
+
+def hamming_window(
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
+    None
+) -> Tensor:
+    return ops.hamming_window.redispatch(
+        backend_select_keys(dtype, layout, device), window_length, dtype, layout, device, pin_memory
+    )
+
+
+def hamming_window_periodic(
+    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return ops.hamming_window_periodic.redispatch(
+        backend_select_keys(dtype, layout, device), window_length, periodic, dtype, layout, device, pin_memory
+    )
+
+
+def hamming_window_periodic_alpha(
+    ks: int, window_length: int, periodic: bool, alpha: float, dtype: DType | None, layout: str | None, device: Device
+    | None, pin_memory: bool | None
+) -> Tensor:
+    return ops.hamming_window_periodic_alpha.redispatch(
+        backend_select_keys(dtype, layout, device), window_length, periodic, alpha, dtype, layout, device, pin_memory
+    )
+
+
+def hamming_window_periodic_alpha_beta(
+    ks: int, window_length: int, periodic: bool, alpha: float, beta: float, dtype: DType | None, layout: str | None,
+    device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    return ops.hamming_window_periodic_alpha_beta.redispatch(
+        backend_select_keys(dtype, layout, device), window_length, periodic, alpha, beta, dtype, layout, device,
+        pin_memory
+    )
+
+
+def kaiser_window(
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
+    None
+) -> Tensor:
+    return ops.kaiser_window.redispatch(
+        backend_select_keys(dtype, layout, device), window_length, dtype, layout, device, pin_memory
+    )
+
+
+def kaiser_window_periodic(
+    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return ops.kaiser_window_periodic.redispatch(
+        backend_select_keys(dtype, layout, device), window_length, periodic, dtype, layout, device, pin_memory
+    )
+
+
+def kaiser_window_beta(
+    ks: int, window_length: int, periodic: bool, beta: float, dtype: DType | None, layout: str | None, device: Device
+    | None, pin_memory: bool | None
+) -> Tensor:
+    return ops.kaiser_window_beta.redispatch(
+        backend_select_keys(dtype, layout, device), window_length, periodic, beta, dtype, layout, device, pin_memory
+    )
+
+
 def scalar_tensor(
     ks: int, s: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
@@ -345,6 +463,19 @@ KERNELS = {
     "empty.memory_format": empty_memory_format,
     "empty_strided": empty_strided,
     "empty_permuted": empty_permuted,
+    "bartlett_window": bartlett_window,
+    "bartlett_window.periodic": bartlett_window_periodic,
+    "blackman_window": blackman_window,
+    "blackman_window.periodic": blackman_window_periodic,
+    "hann_window": hann_window,
+    "hann_window.periodic": hann_window_periodic,
+    "hamming_window": hamming_window,
+    "hamming_window.periodic": hamming_window_periodic,
+    "hamming_window.periodic_alpha": hamming_window_periodic_alpha,
+    "hamming_window.periodic_alpha_beta": hamming_window_periodic_alpha_beta,
+    "kaiser_window": kaiser_window,
+    "kaiser_window.periodic": kaiser_window_periodic,
+    "kaiser_window.beta": kaiser_window_beta,
     "scalar_tensor": scalar_tensor,
     "arange": arange,
     "arange.start": arange_start,

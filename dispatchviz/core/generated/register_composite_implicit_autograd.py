@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conversions, convolution, copies, cross_entropy, cumprod_backward, cutting, diagonals, differences, distances, dropout, einsum, extremes, factories, gating, grids, group_norm, histograms, indexing, item, layers, linalg_cholesky, linalg_cond, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_norms, linalg_products, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, losses, losses_elementwise, losses_images, masks, matmul, one_hot, ordering, packed_sequence, padding, permutation, placing, pooling, pooling_adaptive, pooling_average, power, random_factories, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, scaled, scattering, shuffling, signs, slicing, softmax, special, splitting, spreads, stacking, trapezoids, trilinear, turning, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, views
+from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conversions, convolution, copies, covariance, cross_entropy, cumprod_backward, cutting, diagonals, differences, distances, dropout, einsum, extremes, factories, gating, grids, group_norm, histograms, indexing, item, layers, linalg_cholesky, linalg_cond, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_norms, linalg_products, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, losses, losses_elementwise, losses_images, masks, matmul, one_hot, ordering, packed_sequence, padding, permutation, placing, pooling, pooling_adaptive, pooling_average, power, quantiles, random_factories, reductions, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, scaled, scattering, shuffling, signs, slicing, softmax, special, splitting, spreads, stacking, trapezoids, trilinear, turning, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -677,6 +677,66 @@ def wrapper_CompositeImplicitAutograd__masked_select_backward(
 
 def wrapper_CompositeImplicitAutograd__sum_to_size(ks: int, self: Tensor, size: Size) -> Tensor:
     return views.sum_to_size_symint(self, size)
+
+
+def wrapper_CompositeImplicitAutograd__nanmean(
+    ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
+) -> Tensor:
+    return reductions.nanmean(self, dim, keepdim, dtype)
+
+
+def wrapper_CompositeImplicitAutograd_out_nanmean_out(
+    ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
+) -> Tensor:
+    return reductions.nanmean_out(self, dim, keepdim, dtype, out)
+
+
+def wrapper_CompositeImplicitAutograd__quantile(
+    ks: int, self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str
+) -> Tensor:
+    return quantiles.quantile(self, q, dim, keepdim, interpolation)
+
+
+def wrapper_CompositeImplicitAutograd_out_quantile_out(
+    ks: int, self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, out: Tensor
+) -> Tensor:
+    return quantiles.quantile_out(self, q, dim, keepdim, interpolation, out)
+
+
+def wrapper_CompositeImplicitAutograd_scalar_quantile(
+    ks: int, self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str
+) -> Tensor:
+    return quantiles.quantile_scalar(self, q, dim, keepdim, interpolation)
+
+
+def wrapper_CompositeImplicitAutograd_scalar_out_quantile_out(
+    ks: int, self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str, out: Tensor
+) -> Tensor:
+    return quantiles.quantile_scalar_out(self, q, dim, keepdim, interpolation, out)
+
+
+def wrapper_CompositeImplicitAutograd__nanquantile(
+    ks: int, self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str
+) -> Tensor:
+    return quantiles.nanquantile(self, q, dim, keepdim, interpolation)
+
+
+def wrapper_CompositeImplicitAutograd_out_nanquantile_out(
+    ks: int, self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, out: Tensor
+) -> Tensor:
+    return quantiles.nanquantile_out(self, q, dim, keepdim, interpolation, out)
+
+
+def wrapper_CompositeImplicitAutograd_scalar_nanquantile(
+    ks: int, self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str
+) -> Tensor:
+    return quantiles.nanquantile_scalar(self, q, dim, keepdim, interpolation)
+
+
+def wrapper_CompositeImplicitAutograd_scalar_out_nanquantile_out(
+    ks: int, self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str, out: Tensor
+) -> Tensor:
+    return quantiles.nanquantile_scalar_out(self, q, dim, keepdim, interpolation, out)
 
 
 def wrapper_CompositeImplicitAutograd_other_max(ks: int, self: Tensor, other: Tensor) -> Tensor:
@@ -2330,6 +2390,16 @@ def wrapper_CompositeImplicitAutograd__cosine_similarity(
     return losses_elementwise.cosine_similarity(x1, x2, dim, eps)
 
 
+def wrapper_CompositeImplicitAutograd__cov(
+    ks: int, self: Tensor, correction: int, fweights: Tensor | None, aweights: Tensor | None
+) -> Tensor:
+    return covariance.cov(self, correction, fweights, aweights)
+
+
+def wrapper_CompositeImplicitAutograd__corrcoef(ks: int, self: Tensor) -> Tensor:
+    return covariance.corrcoef(self)
+
+
 def wrapper_CompositeImplicitAutograd__special_expm1(ks: int, self: Tensor) -> Tensor:
     return ops.expm1.call(self)
 
@@ -2757,6 +2827,16 @@ KERNELS = {
     "isclose": wrapper_CompositeImplicitAutograd__isclose,
     "masked_select_backward": wrapper_CompositeImplicitAutograd__masked_select_backward,
     "sum_to_size": wrapper_CompositeImplicitAutograd__sum_to_size,
+    "nanmean": wrapper_CompositeImplicitAutograd__nanmean,
+    "nanmean.out": wrapper_CompositeImplicitAutograd_out_nanmean_out,
+    "quantile": wrapper_CompositeImplicitAutograd__quantile,
+    "quantile.out": wrapper_CompositeImplicitAutograd_out_quantile_out,
+    "quantile.scalar": wrapper_CompositeImplicitAutograd_scalar_quantile,
+    "quantile.scalar_out": wrapper_CompositeImplicitAutograd_scalar_out_quantile_out,
+    "nanquantile": wrapper_CompositeImplicitAutograd__nanquantile,
+    "nanquantile.out": wrapper_CompositeImplicitAutograd_out_nanquantile_out,
+    "nanquantile.scalar": wrapper_CompositeImplicitAutograd_scalar_nanquantile,
+    "nanquantile.scalar_out": wrapper_CompositeImplicitAutograd_scalar_out_nanquantile_out,
     "max.other": wrapper_CompositeImplicitAutograd_other_max,
     "max.out": wrapper_CompositeImplicitAutograd_out_max_out,
     "cummaxmin_backward": wrapper_CompositeImplicitAutograd__cummaxmin_backward,
@@ -3078,6 +3158,8 @@ KERNELS = {
     "pdist": wrapper_CompositeImplicitAutograd__pdist,
     "poisson_nll_loss": wrapper_CompositeImplicitAutograd__poisson_nll_loss,
     "cosine_similarity": wrapper_CompositeImplicitAutograd__cosine_similarity,
+    "cov": wrapper_CompositeImplicitAutograd__cov,
+    "corrcoef": wrapper_CompositeImplicitAutograd__corrcoef,
     "special_expm1": wrapper_CompositeImplicitAutograd__special_expm1,
     "special_expm1.out": wrapper_CompositeImplicitAutograd_out_special_expm1_out,
     "special_exp2": wrapper_CompositeImplicitAutograd__special_exp2,

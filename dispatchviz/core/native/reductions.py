@@ -201,6 +201,36 @@ def nansum_out(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None, out:
     return out
 
 
+# -- nanmean -----------------------------------------------------------------------------------------------------------
+
+
+def nanmean(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None) -> Tensor:
+    """The mean of what is not nan. RuntimeError for integers."""
+    _check_nanmean(self)
+    count = _numbers(ops.detach.call(self), dim, keepdim)
+    return ops.div_Tensor.call(ops.nansum.call(self, dim, keepdim, dtype), count)
+
+
+def nanmean_out(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+    """Into out."""
+    _check_nanmean(self)
+    count = _numbers(self, dim, keepdim)
+    return ops.div__Tensor.call(ops.nansum_out.call(self, dim, keepdim, dtype, out), count)
+
+
+def _numbers(self: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """How many are not nan."""
+    missing = ops.ne_Tensor.call(self, self)
+    return ops.sum_dim_IntList.call(ops.logical_not_.call(missing), dim, keepdim, None)
+
+
+def _check_nanmean(self: Tensor) -> None:
+    if not self._dtype.can_require_grad:
+        raise RuntimeError(
+            "nanmean(): expected input to have floating point or complex dtype but got " + self._dtype.legacy
+        )
+
+
 # -- count_nonzero -----------------------------------------------------------------------------------------------------
 
 
