@@ -37,6 +37,7 @@ from dispatchviz.torch import backends as backends
 from dispatchviz.torch import cpu as cpu
 from dispatchviz.torch import cuda as cuda
 from dispatchviz.torch import distributions as distributions
+from dispatchviz.torch import fft as fft
 from dispatchviz.torch import func as func
 from dispatchviz.torch import functional as functional
 from dispatchviz.torch import functionalization as _functionalization

@@ -15,6 +15,7 @@ _HERE = Path(__file__).parent
 _SUBJECTS = (
     "forum",
     "factories",
+    "fourier",
     "random",
     "constructing",
     "printing",

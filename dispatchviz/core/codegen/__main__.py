@@ -27,6 +27,7 @@ def _modules(spec: Specification) -> Iterator[tuple[str, str]]:
     yield "return_types", return_types.text(f for f in spec.functions.values() if f.base not in bindings.HIDDEN)
     yield "python_bindings", bindings.text(spec)
     yield "nn_functions", bindings.module_text(spec, "nn")
+    yield "fft_functions", bindings.module_text(spec, "fft")
     yield "linalg_functions", bindings.module_text(spec, "linalg")
     yield "special_functions", bindings.module_text(spec, "special")
 

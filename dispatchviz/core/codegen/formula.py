@@ -131,6 +131,8 @@ class Translator:
                 return Code(f"({text})", "bool[]" if flags else "Size")
             case ast.UnaryOp(op=ast.USub(), operand=value):
                 return self._negative(self._code(value))
+            case ast.UnaryOp(op=ast.Not(), operand=value):
+                return Code(f"not {self._code(value).text}", "bool")
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
                 first, second = self._evaluated([left, right])
                 return self._binary(_BINARY[type(op)], first, second, ast.unparse(node))
@@ -141,6 +143,11 @@ class Translator:
                 return self._chosen(self._code(test), body, other)
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=place)):
                 return Code(f"{self._name(name).text}[{place!r}]", "Tensor" if name == "grads" else "bool")
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="sym_size"),
+                args=[ast.Call(func=ast.Attribute(value=ast.Name(id=dims), attr="back"))],
+            ):  # which dimension is known only when it runs, so the tensor itself is saved
+                return Code(f"{self._name(name).text}._size[{self._name(dims).text}[-1]]", "int")
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="sym_size"), args=[place]) if (
                 name in self._kinds or name in self.derivative.function.result_names
             ):

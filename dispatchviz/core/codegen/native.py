@@ -75,6 +75,7 @@ FORMULAS = (
     "formulas_lu",
     "formulas_spectral",
     "formulas_householder",
+    "formulas_fft",
     "functions_manual",
     "formulas_forward",
 )

@@ -459,6 +459,22 @@ def _efficientzerotensor(
     )
 
 
+def fft_fftfreq(
+    ks: int, n: int, d: float, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    return ops.fft_fftfreq.redispatch(
+        backend_select_keys(dtype, layout, device), n, d, dtype, layout, device, pin_memory
+    )
+
+
+def fft_rfftfreq(
+    ks: int, n: int, d: float, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    return ops.fft_rfftfreq.redispatch(
+        backend_select_keys(dtype, layout, device), n, d, dtype, layout, device, pin_memory
+    )
+
+
 KERNELS = {
     "empty.memory_format": empty_memory_format,
     "empty_strided": empty_strided,
@@ -511,4 +527,6 @@ KERNELS = {
     "tril_indices": tril_indices,
     "triu_indices": triu_indices,
     "_efficientzerotensor": _efficientzerotensor,
+    "fft_fftfreq": fft_fftfreq,
+    "fft_rfftfreq": fft_rfftfreq,
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conversions, convolution, copies, covariance, cross_entropy, cumprod_backward, cutting, diagonals, differences, distances, dropout, einsum, extremes, factories, gating, grids, group_norm, histograms, indexing, item, layers, linalg_cholesky, linalg_cond, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_norms, linalg_products, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, losses, losses_elementwise, losses_images, masks, matmul, one_hot, ordering, packed_sequence, padding, permutation, placing, pooling, pooling_adaptive, pooling_average, power, quantiles, random_factories, reductions, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, scaled, scattering, shuffling, signs, slicing, softmax, special, splitting, spreads, stacking, trapezoids, trilinear, turning, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, views
+from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conversions, convolution, copies, covariance, cross_entropy, cumprod_backward, cutting, diagonals, differences, distances, dropout, einsum, extremes, factories, fft, fft_frequencies, fft_several, gating, grids, group_norm, histograms, indexing, item, layers, linalg_cholesky, linalg_cond, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_norms, linalg_products, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, losses, losses_elementwise, losses_images, masks, matmul, one_hot, ordering, packed_sequence, padding, permutation, placing, pooling, pooling_adaptive, pooling_average, power, quantiles, random_factories, reductions, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, scaled, scattering, shuffling, signs, slicing, softmax, special, splitting, spreads, stacking, trapezoids, trilinear, turning, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -2400,6 +2400,230 @@ def wrapper_CompositeImplicitAutograd__corrcoef(ks: int, self: Tensor) -> Tensor
     return covariance.corrcoef(self)
 
 
+def wrapper_CompositeImplicitAutograd__fft_fft(
+    ks: int, self: Tensor, n: int | None, dim: int, norm: str | None
+) -> Tensor:
+    return fft.fft_fft_symint(self, n, dim, norm)
+
+
+def wrapper_CompositeImplicitAutograd_out_fft_fft_out(
+    ks: int, self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor
+) -> Tensor:
+    return fft.fft_fft_symint_out(self, n, dim, norm, out)
+
+
+def wrapper_CompositeImplicitAutograd__fft_ifft(
+    ks: int, self: Tensor, n: int | None, dim: int, norm: str | None
+) -> Tensor:
+    return fft.fft_ifft_symint(self, n, dim, norm)
+
+
+def wrapper_CompositeImplicitAutograd_out_fft_ifft_out(
+    ks: int, self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor
+) -> Tensor:
+    return fft.fft_ifft_symint_out(self, n, dim, norm, out)
+
+
+def wrapper_CompositeImplicitAutograd__fft_rfft(
+    ks: int, self: Tensor, n: int | None, dim: int, norm: str | None
+) -> Tensor:
+    return fft.fft_rfft_symint(self, n, dim, norm)
+
+
+def wrapper_CompositeImplicitAutograd_out_fft_rfft_out(
+    ks: int, self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor
+) -> Tensor:
+    return fft.fft_rfft_symint_out(self, n, dim, norm, out)
+
+
+def wrapper_CompositeImplicitAutograd__fft_irfft(
+    ks: int, self: Tensor, n: int | None, dim: int, norm: str | None
+) -> Tensor:
+    return fft.fft_irfft_symint(self, n, dim, norm)
+
+
+def wrapper_CompositeImplicitAutograd_out_fft_irfft_out(
+    ks: int, self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor
+) -> Tensor:
+    return fft.fft_irfft_symint_out(self, n, dim, norm, out)
+
+
+def wrapper_CompositeImplicitAutograd__fft_hfft(
+    ks: int, self: Tensor, n: int | None, dim: int, norm: str | None
+) -> Tensor:
+    return fft.fft_hfft_symint(self, n, dim, norm)
+
+
+def wrapper_CompositeImplicitAutograd_out_fft_hfft_out(
+    ks: int, self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor
+) -> Tensor:
+    return fft.fft_hfft_symint_out(self, n, dim, norm, out)
+
+
+def wrapper_CompositeImplicitAutograd__fft_ihfft(
+    ks: int, self: Tensor, n: int | None, dim: int, norm: str | None
+) -> Tensor:
+    return fft.fft_ihfft_symint(self, n, dim, norm)
+
+
+def wrapper_CompositeImplicitAutograd_out_fft_ihfft_out(
+    ks: int, self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor
+) -> Tensor:
+    return fft.fft_ihfft_symint_out(self, n, dim, norm, out)
+
+
+def wrapper_CompositeImplicitAutograd__fft_fft2(
+    ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None
+) -> Tensor:
+    return fft_several.fft_fft2_symint(self, s, dim, norm)
+
+
+def wrapper_CompositeImplicitAutograd_out_fft_fft2_out(
+    ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor
+) -> Tensor:
+    return fft_several.fft_fft2_symint_out(self, s, dim, norm, out)
+
+
+def wrapper_CompositeImplicitAutograd__fft_ifft2(
+    ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None
+) -> Tensor:
+    return fft_several.fft_ifft2_symint(self, s, dim, norm)
+
+
+def wrapper_CompositeImplicitAutograd_out_fft_ifft2_out(
+    ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor
+) -> Tensor:
+    return fft_several.fft_ifft2_symint_out(self, s, dim, norm, out)
+
+
+def wrapper_CompositeImplicitAutograd__fft_rfft2(
+    ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None
+) -> Tensor:
+    return fft_several.fft_rfft2_symint(self, s, dim, norm)
+
+
+def wrapper_CompositeImplicitAutograd_out_fft_rfft2_out(
+    ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor
+) -> Tensor:
+    return fft_several.fft_rfft2_symint_out(self, s, dim, norm, out)
+
+
+def wrapper_CompositeImplicitAutograd__fft_irfft2(
+    ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None
+) -> Tensor:
+    return fft_several.fft_irfft2_symint(self, s, dim, norm)
+
+
+def wrapper_CompositeImplicitAutograd_out_fft_irfft2_out(
+    ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor
+) -> Tensor:
+    return fft_several.fft_irfft2_symint_out(self, s, dim, norm, out)
+
+
+def wrapper_CompositeImplicitAutograd__fft_hfft2(
+    ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None
+) -> Tensor:
+    return fft_several.fft_hfft2_symint(self, s, dim, norm)
+
+
+def wrapper_CompositeImplicitAutograd_out_fft_hfft2_out(
+    ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor
+) -> Tensor:
+    return fft_several.fft_hfft2_symint_out(self, s, dim, norm, out)
+
+
+def wrapper_CompositeImplicitAutograd__fft_ihfft2(
+    ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None
+) -> Tensor:
+    return fft_several.fft_ihfft2_symint(self, s, dim, norm)
+
+
+def wrapper_CompositeImplicitAutograd_out_fft_ihfft2_out(
+    ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor
+) -> Tensor:
+    return fft_several.fft_ihfft2_symint_out(self, s, dim, norm, out)
+
+
+def wrapper_CompositeImplicitAutograd__fft_fftn(
+    ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None
+) -> Tensor:
+    return fft_several.fft_fftn_symint(self, s, dim, norm)
+
+
+def wrapper_CompositeImplicitAutograd_out_fft_fftn_out(
+    ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor
+) -> Tensor:
+    return fft_several.fft_fftn_symint_out(self, s, dim, norm, out)
+
+
+def wrapper_CompositeImplicitAutograd__fft_ifftn(
+    ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None
+) -> Tensor:
+    return fft_several.fft_ifftn_symint(self, s, dim, norm)
+
+
+def wrapper_CompositeImplicitAutograd_out_fft_ifftn_out(
+    ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor
+) -> Tensor:
+    return fft_several.fft_ifftn_symint_out(self, s, dim, norm, out)
+
+
+def wrapper_CompositeImplicitAutograd__fft_rfftn(
+    ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None
+) -> Tensor:
+    return fft_several.fft_rfftn_symint(self, s, dim, norm)
+
+
+def wrapper_CompositeImplicitAutograd_out_fft_rfftn_out(
+    ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor
+) -> Tensor:
+    return fft_several.fft_rfftn_symint_out(self, s, dim, norm, out)
+
+
+def wrapper_CompositeImplicitAutograd__fft_irfftn(
+    ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None
+) -> Tensor:
+    return fft_several.fft_irfftn_symint(self, s, dim, norm)
+
+
+def wrapper_CompositeImplicitAutograd_out_fft_irfftn_out(
+    ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor
+) -> Tensor:
+    return fft_several.fft_irfftn_symint_out(self, s, dim, norm, out)
+
+
+def wrapper_CompositeImplicitAutograd__fft_hfftn(
+    ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None
+) -> Tensor:
+    return fft_several.fft_hfftn_symint(self, s, dim, norm)
+
+
+def wrapper_CompositeImplicitAutograd_out_fft_hfftn_out(
+    ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor
+) -> Tensor:
+    return fft_several.fft_hfftn_symint_out(self, s, dim, norm, out)
+
+
+def wrapper_CompositeImplicitAutograd__fft_ihfftn(
+    ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None
+) -> Tensor:
+    return fft_several.fft_ihfftn_symint(self, s, dim, norm)
+
+
+def wrapper_CompositeImplicitAutograd_out_fft_ihfftn_out(
+    ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor
+) -> Tensor:
+    return fft_several.fft_ihfftn_symint_out(self, s, dim, norm, out)
+
+
+def wrapper_CompositeImplicitAutograd__fft_fftshift(ks: int, self: Tensor, dim: Size | None) -> Tensor:
+    return fft_frequencies.fft_fftshift(self, dim)
+
+
+def wrapper_CompositeImplicitAutograd__fft_ifftshift(ks: int, self: Tensor, dim: Size | None) -> Tensor:
+    return fft_frequencies.fft_ifftshift(self, dim)
+
+
 def wrapper_CompositeImplicitAutograd__special_expm1(ks: int, self: Tensor) -> Tensor:
     return ops.expm1.call(self)
 
@@ -3160,6 +3384,44 @@ KERNELS = {
     "cosine_similarity": wrapper_CompositeImplicitAutograd__cosine_similarity,
     "cov": wrapper_CompositeImplicitAutograd__cov,
     "corrcoef": wrapper_CompositeImplicitAutograd__corrcoef,
+    "fft_fft": wrapper_CompositeImplicitAutograd__fft_fft,
+    "fft_fft.out": wrapper_CompositeImplicitAutograd_out_fft_fft_out,
+    "fft_ifft": wrapper_CompositeImplicitAutograd__fft_ifft,
+    "fft_ifft.out": wrapper_CompositeImplicitAutograd_out_fft_ifft_out,
+    "fft_rfft": wrapper_CompositeImplicitAutograd__fft_rfft,
+    "fft_rfft.out": wrapper_CompositeImplicitAutograd_out_fft_rfft_out,
+    "fft_irfft": wrapper_CompositeImplicitAutograd__fft_irfft,
+    "fft_irfft.out": wrapper_CompositeImplicitAutograd_out_fft_irfft_out,
+    "fft_hfft": wrapper_CompositeImplicitAutograd__fft_hfft,
+    "fft_hfft.out": wrapper_CompositeImplicitAutograd_out_fft_hfft_out,
+    "fft_ihfft": wrapper_CompositeImplicitAutograd__fft_ihfft,
+    "fft_ihfft.out": wrapper_CompositeImplicitAutograd_out_fft_ihfft_out,
+    "fft_fft2": wrapper_CompositeImplicitAutograd__fft_fft2,
+    "fft_fft2.out": wrapper_CompositeImplicitAutograd_out_fft_fft2_out,
+    "fft_ifft2": wrapper_CompositeImplicitAutograd__fft_ifft2,
+    "fft_ifft2.out": wrapper_CompositeImplicitAutograd_out_fft_ifft2_out,
+    "fft_rfft2": wrapper_CompositeImplicitAutograd__fft_rfft2,
+    "fft_rfft2.out": wrapper_CompositeImplicitAutograd_out_fft_rfft2_out,
+    "fft_irfft2": wrapper_CompositeImplicitAutograd__fft_irfft2,
+    "fft_irfft2.out": wrapper_CompositeImplicitAutograd_out_fft_irfft2_out,
+    "fft_hfft2": wrapper_CompositeImplicitAutograd__fft_hfft2,
+    "fft_hfft2.out": wrapper_CompositeImplicitAutograd_out_fft_hfft2_out,
+    "fft_ihfft2": wrapper_CompositeImplicitAutograd__fft_ihfft2,
+    "fft_ihfft2.out": wrapper_CompositeImplicitAutograd_out_fft_ihfft2_out,
+    "fft_fftn": wrapper_CompositeImplicitAutograd__fft_fftn,
+    "fft_fftn.out": wrapper_CompositeImplicitAutograd_out_fft_fftn_out,
+    "fft_ifftn": wrapper_CompositeImplicitAutograd__fft_ifftn,
+    "fft_ifftn.out": wrapper_CompositeImplicitAutograd_out_fft_ifftn_out,
+    "fft_rfftn": wrapper_CompositeImplicitAutograd__fft_rfftn,
+    "fft_rfftn.out": wrapper_CompositeImplicitAutograd_out_fft_rfftn_out,
+    "fft_irfftn": wrapper_CompositeImplicitAutograd__fft_irfftn,
+    "fft_irfftn.out": wrapper_CompositeImplicitAutograd_out_fft_irfftn_out,
+    "fft_hfftn": wrapper_CompositeImplicitAutograd__fft_hfftn,
+    "fft_hfftn.out": wrapper_CompositeImplicitAutograd_out_fft_hfftn_out,
+    "fft_ihfftn": wrapper_CompositeImplicitAutograd__fft_ihfftn,
+    "fft_ihfftn.out": wrapper_CompositeImplicitAutograd_out_fft_ihfftn_out,
+    "fft_fftshift": wrapper_CompositeImplicitAutograd__fft_fftshift,
+    "fft_ifftshift": wrapper_CompositeImplicitAutograd__fft_ifftshift,
     "special_expm1": wrapper_CompositeImplicitAutograd__special_expm1,
     "special_expm1.out": wrapper_CompositeImplicitAutograd_out_special_expm1_out,
     "special_exp2": wrapper_CompositeImplicitAutograd__special_exp2,

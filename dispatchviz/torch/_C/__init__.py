@@ -10,6 +10,7 @@ from dispatchviz.core.native.linalg_checks import LinAlgError as _LinAlgError  #
 from dispatchviz.core.python_keys import DispatchKey as DispatchKey
 from dispatchviz.core.python_keys import DispatchKeySet as DispatchKeySet
 from dispatchviz.torch._C import _autograd as _autograd
+from dispatchviz.torch._C import _fft as _fft
 from dispatchviz.torch._C import _functions as _functions
 from dispatchviz.torch._C import _functorch as _functorch
 from dispatchviz.torch._C import _linalg as _linalg

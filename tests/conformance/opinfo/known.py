@@ -38,11 +38,34 @@ ORDER = Known(ANY, r"numbers of torch\.int64", "NB: which of equal elements come
 OVERLAP = Known("error", "unsupported operation", "NB: what overlaps the output is not always refused")
 SUM_ORDER = Known("function complex64", "numbers of torch.complex64", "products are added up in another order")
 THREE_DIMENSIONS = Known("function uint8", "strides", "NB: there is no channels_last_3d")
+DILATION = Known("error", "dilation should be", "the words of a wrong dilation")
+
+WIDER = Known("out= u?int.*, wider dtype", "numbers of torch.float64", "the float32 kernel rounds its steps")
+TRANSFORM = Known("out= u?int.*, wider dtype", r"numbers of torch\.(float64|complex128)", "MKL rounds float32 steps")
 
 KNOWN: dict[str, tuple[Known, ...]] = {
     "_batch_norm_with_update": (Known("out= .*", "failed to match any schema", "PyTorch takes out= by other names"),),
     "cat": (Known("function .*", "strides", "NB: cat does not keep the channels-last format"), OVERLAP),
     "complex": (Known(ANY, "Half|float16|complex32|ComplexHalf", "there is no complex32"),),
+    "cosh": (Known("out= u?int.*", "numbers of torch.float64", "computed in the wider output's dtype"),),
+    "fft.fft": (TRANSFORM,),
+    "fft.fft2": (TRANSFORM,),
+    "fft.fftn": (TRANSFORM,),
+    "fft.hfft": (TRANSFORM,),
+    "fft.hfft2": (TRANSFORM,),
+    "fft.hfftn": (TRANSFORM,),
+    "fft.ifft2": (TRANSFORM,),
+    "fft.ifftn": (TRANSFORM,),
+    "fft.ihfft2": (TRANSFORM,),
+    "fft.ihfftn": (TRANSFORM,),
+    "fft.irfft": (TRANSFORM,),
+    "fft.irfft2": (TRANSFORM,),
+    "fft.irfftn": (TRANSFORM,),
+    "fft.rfft": (TRANSFORM,),
+    "fft.rfft2": (TRANSFORM,),
+    "fft.rfftn": (TRANSFORM,),
+    "i0": (WIDER,),
+    "log_softmax": (HALF,),
     "matmul": (SUM_ORDER,),
     "native_layer_norm": (
         HALF,
