@@ -11,6 +11,7 @@ from dispatchviz.core.dtype import bool_, float32, float64, int32, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.iterator import not_implemented
+from dispatchviz.core.native.memory_formats import in_format
 from dispatchviz.core.native.memory_overlap import check_no_overlap
 from dispatchviz.core.native.placing import check_indexed
 from dispatchviz.core.native.scalars import Scalar, convert
@@ -80,6 +81,8 @@ def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: 
     if out is not self:
         ops.copy_.call(out, self, False)
     dim = wrap_dim(dim, len(self._size))
+    if self._device.type == "cpu":
+        index = in_format(index)
     places = index._array.reshape(-1)
     by_slices = self._device.type == "cpu" and len(self._size) > 1
     if by_slices and alpha == 1 and dim in (0, len(self._size) - 1) and index._dtype is int64:

@@ -14,13 +14,13 @@ from dispatchviz.core.native.iterator import not_implemented
 from dispatchviz.core.native.memory_formats import CONTIGUOUS, in_format, strides_in, suggested
 from dispatchviz.core.native.pooling_shapes import (
     Windows,
-    check_dim_range,
     check_pooled,
     pooled_length,
     pooled_space,
     windows_of,
 )
 from dispatchviz.core.native.pooling_windows import largest, scattered
+from dispatchviz.core.native.tensor_arguments import Given, check_dim_range
 from dispatchviz.core.structured import Structured, resize
 from dispatchviz.core.tensor import Size, Tensor
 from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
@@ -87,7 +87,7 @@ def max_pool1d_with_indices(
     self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
 ) -> Two:
     """As images one element high."""
-    check_dim_range("max_pool1d_with_indices", self, 2, 4)
+    check_dim_range("max_pool1d_with_indices", Given(self, "self", 1), 2, 4)
     lines = ops.unsqueeze.call(self, -2)
     output, indices = ops.max_pool2d_with_indices.call(
         lines, (1, *kernel_size), (1, *(stride or kernel_size)), (0, *padding), (1, *dilation), ceil_mode

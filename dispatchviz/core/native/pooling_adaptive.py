@@ -15,7 +15,8 @@ from dispatchviz.core.native.factories import check_size
 from dispatchviz.core.native.iterator import accumulated, converted, not_implemented, quiet, store
 from dispatchviz.core.native.memory_formats import CHANNELS_LAST, CONTIGUOUS, in_format, strides_in, suggested
 from dispatchviz.core.native.pooling import empty_of, put_at_indices
-from dispatchviz.core.native.pooling_shapes import check_1d, check_dim_range
+from dispatchviz.core.native.pooling_shapes import check_1d
+from dispatchviz.core.native.tensor_arguments import Given, check_dim_range
 from dispatchviz.core.structured import Structured, resize
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -45,7 +46,7 @@ def _check_not_empty(name: str, self: Tensor, ranks: tuple[int, int], colon: str
 
 def adaptive_avg_pool1d(self: Tensor, output_size: Size) -> Tensor:
     """As images one element high."""
-    check_dim_range("adaptive_avg_pool1d", self, 2, 4)
+    check_dim_range("adaptive_avg_pool1d", Given(self, "self", 1), 2, 4)
     check_1d("adaptive_avg_pool1d", "output_size", output_size)
     lines = ops.unsqueeze.call(self, -2)
     return ops.squeeze_dim.call(ops.adaptive_avg_pool2d.call(lines, (1, *output_size)), -2)
@@ -165,7 +166,7 @@ def _spread(grad: Tensor, out: Tensor, dims: int) -> None:
 
 def adaptive_max_pool1d(self: Tensor, output_size: Size) -> Two:
     """As images one element high."""
-    check_dim_range("adaptive_max_pool1d", self, 2, 4)
+    check_dim_range("adaptive_max_pool1d", Given(self, "self", 1), 2, 4)
     check_1d("adaptive_max_pool1d", "output_size", output_size)
     lines = ops.unsqueeze.call(self, -2)
     output, indices = ops.adaptive_max_pool2d.call(lines, (1, *output_size))

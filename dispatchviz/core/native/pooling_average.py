@@ -11,12 +11,12 @@ from dispatchviz.core.native.iterator import accumulated, converted, not_impleme
 from dispatchviz.core.native.memory_formats import CONTIGUOUS, in_format, strides_in, suggested
 from dispatchviz.core.native.pooling_shapes import (
     Windows,
-    check_dim_range,
     check_pooled,
     pooled_space,
     windows_of,
 )
 from dispatchviz.core.native.pooling_windows import divisors, extended, places
+from dispatchviz.core.native.tensor_arguments import Given, check_dim_range
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Size, Tensor, numel
 
@@ -27,7 +27,7 @@ def avg_pool1d(
     self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool
 ) -> Tensor:
     """As images one element high."""
-    check_dim_range("avg_pool1d", self, 2, 4)
+    check_dim_range("avg_pool1d", Given(self, "self", 1), 2, 4)
     lines = ops.unsqueeze.call(self, -2)
     output = ops.avg_pool2d.call(
         lines, (1, *kernel_size), (1, *(stride or kernel_size)), (0, *padding), ceil_mode, count_include_pad, None

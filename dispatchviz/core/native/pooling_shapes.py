@@ -88,15 +88,6 @@ def check_pooled(self: Tensor, windows: Windows, space: Size, function: str = ""
         raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({found}). Output size is too small")
 
 
-def check_dim_range(name: str, self: Tensor, low: int, high: int) -> None:
-    """``checkDimRange``. RuntimeError for a rank outside."""
-    if not low <= len(self._size) < high:
-        raise RuntimeError(
-            f"Expected {low} to {high - 1} dimensions, but got {len(self._size)}-dimensional tensor for argument #1 "
-            f"'self' (while checking arguments for {name})"
-        )
-
-
 def check_1d(name: str, argument: str, given: Size) -> None:
     """``check1d``. RuntimeError for more than one number."""
     if len(given) != 1:

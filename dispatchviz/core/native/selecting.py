@@ -18,6 +18,7 @@ from dispatchviz.core.native.extremes import check_not_empty
 from dispatchviz.core.native.iterator import not_implemented, store
 from dispatchviz.core.native.memory_overlap import check_no_overlap
 from dispatchviz.core.native.quick_select import place_of_rank
+from dispatchviz.core.native.tensor_arguments import Given, check_scalar_types
 from dispatchviz.core.structured import resize_in_order
 from dispatchviz.core.tensor import Tensor, numel
 
@@ -177,11 +178,7 @@ def _median_with_indices(
 
 
 def _check_types(values: Tensor, indices: Tensor, self: Tensor) -> None:
-    if indices._dtype is not int64:
-        raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have scalar type Long; but got "
-            f"{type_string(indices)} instead (while checking arguments for median)"
-        )
+    check_scalar_types("median", Given(indices, "indices", 1), int64)
     if type_string(values) != type_string(self):
         raise RuntimeError(
             f"Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type "
