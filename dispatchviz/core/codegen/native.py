@@ -25,6 +25,7 @@ _DEVICE_SUFFIXES = (
     "_meta",
     "_cuda_",
     "_cpu_",
+    "_gpu",
 )
 """PyTorch has a body per device where one body serves all devices here."""
 

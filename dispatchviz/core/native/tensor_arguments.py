@@ -20,7 +20,8 @@ class Given(NamedTuple):
         return f"argument #{self.place} '{self.name}'"
 
 
-def _refused(where: str, what: str) -> RuntimeError:
+def refused(where: str, what: str) -> RuntimeError:
+    """The error of a check that some function makes."""
     return RuntimeError(f"{what} (while checking arguments for {where})")
 
 
@@ -30,14 +31,14 @@ def check_scalar_types(where: str, given: Given, *dtypes: DType) -> None:
         listed = ", ".join(dtype.legacy for dtype in dtypes)
         wanted = f"one of the following scalar types: {listed}" if len(dtypes) > 1 else f"scalar type {listed}"
         found = type_string(given.tensor)
-        raise _refused(where, f"Expected tensor for {given} to have {wanted}; but got {found} instead")
+        raise refused(where, f"Expected tensor for {given} to have {wanted}; but got {found} instead")
 
 
 def check_same_type(where: str, one: Given, other: Given) -> None:
     """``checkSameType``. RuntimeError for tensors of two dtypes or devices."""
     types = type_string(one.tensor), type_string(other.tensor)
     if types[0] != types[1]:
-        raise _refused(
+        raise refused(
             where,
             f"Expected tensor for {one} to have the same type as tensor for {other}; but type {types[0]} does not "
             f"equal {types[1]}",
@@ -48,23 +49,21 @@ def check_dim(where: str, given: Given, rank: int) -> None:
     """``checkDim``. RuntimeError for another rank."""
     found = len(given.tensor._size)
     if found != rank:
-        raise _refused(where, f"Expected {rank}-dimensional tensor, but got {found}-dimensional tensor for {given}")
+        raise refused(where, f"Expected {rank}-dimensional tensor, but got {found}-dimensional tensor for {given}")
 
 
 def check_dim_range(where: str, given: Given, low: int, high: int) -> None:
     """``checkDimRange``. RuntimeError for a rank below ``low``, or ``high`` and more."""
     found = len(given.tensor._size)
     if not low <= found < high:
-        raise _refused(
-            where, f"Expected {low} to {high - 1} dimensions, but got {found}-dimensional tensor for {given}"
-        )
+        raise refused(where, f"Expected {low} to {high - 1} dimensions, but got {found}-dimensional tensor for {given}")
 
 
 def check_size(where: str, given: Given, dim: int, length: int) -> None:
     """``checkSize``. RuntimeError for another length of a dimension."""
     found = given.tensor._size[dim]
     if found != length:
-        raise _refused(
+        raise refused(
             where, f"Expected tensor to have size {length} at dimension {dim}, but got size {found} for {given}"
         )
 
@@ -72,4 +71,4 @@ def check_size(where: str, given: Given, dim: int, length: int) -> None:
 def check_contiguous(where: str, given: Given) -> None:
     """``checkContiguous``. RuntimeError for elements that do not lie in order."""
     if not given.tensor._is_contiguous:
-        raise _refused(where, f"Expected contiguous tensor, but got non-contiguous tensor for {given}")
+        raise refused(where, f"Expected contiguous tensor, but got non-contiguous tensor for {given}")
