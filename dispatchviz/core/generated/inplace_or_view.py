@@ -3928,6 +3928,14 @@ def nll_loss_backward_out_grad_input(
     return grad_input
 
 
+def embedding_renorm_(ks: int, self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    ops.embedding_renorm_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, indices, max_norm, norm_type
+    )
+    increment_version(self)
+    return self
+
+
 def max_pool2d_with_indices_out_out(
     ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool, out:
     Tensor, indices: Tensor
@@ -4741,6 +4749,46 @@ def special_entr_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+def _fft_r2c_out_out(ks: int, self: Tensor, dim: Size, normalization: int, onesided: bool, out: Tensor) -> Tensor:
+    ops._fft_r2c_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, normalization, onesided, out
+    )
+    increment_version(out)
+    return out
+
+
+def _fft_c2r_out_out(ks: int, self: Tensor, dim: Size, normalization: int, last_dim_size: int, out: Tensor) -> Tensor:
+    ops._fft_c2r_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, normalization, last_dim_size, out
+    )
+    increment_version(out)
+    return out
+
+
+def _fft_c2c_out_out(ks: int, self: Tensor, dim: Size, normalization: int, forward: bool, out: Tensor) -> Tensor:
+    ops._fft_c2c_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, normalization, forward, out
+    )
+    increment_version(out)
+    return out
+
+
+def fft_fftfreq_out_out(ks: int, n: int, d: float, out: Tensor) -> Tensor:
+    ops.fft_fftfreq_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        n, d, out
+    )
+    increment_version(out)
+    return out
+
+
+def fft_rfftfreq_out_out(ks: int, n: int, d: float, out: Tensor) -> Tensor:
+    ops.fft_rfftfreq_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        n, d, out
+    )
+    increment_version(out)
+    return out
+
+
 def special_ndtri_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     ops.special_ndtri_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, out
@@ -5500,6 +5548,7 @@ KERNELS = {
     "_log_softmax_backward_data.out": _log_softmax_backward_data_out_out,
     "nll_loss_forward.output": nll_loss_forward_out_output,
     "nll_loss_backward.grad_input": nll_loss_backward_out_grad_input,
+    "embedding_renorm_": embedding_renorm_,
     "max_pool2d_with_indices.out": max_pool2d_with_indices_out_out,
     "max_pool2d_with_indices_backward.grad_input": max_pool2d_with_indices_backward_out_grad_input,
     "slow_conv_transpose2d.out": slow_conv_transpose2d_out_out,
@@ -5585,6 +5634,11 @@ KERNELS = {
     "xlogy.OutScalar_Self": xlogy_out_OutScalar_Self,
     "xlogy.OutScalar_Other": xlogy_out_OutScalar_Other,
     "special_entr.out": special_entr_out_out,
+    "_fft_r2c.out": _fft_r2c_out_out,
+    "_fft_c2r.out": _fft_c2r_out_out,
+    "_fft_c2c.out": _fft_c2c_out_out,
+    "fft_fftfreq.out": fft_fftfreq_out_out,
+    "fft_rfftfreq.out": fft_rfftfreq_out_out,
     "special_ndtri.out": special_ndtri_out_out,
     "special_log_ndtr.out": special_log_ndtr_out_out,
     "special_erfcx.out": special_erfcx_out_out,

@@ -30,6 +30,7 @@ from dispatchviz.core.autograd.formulas_factors import cholesky_backward, choles
 from dispatchviz.core.autograd.formulas_lu import linalg_lu_backward, linalg_lu_solve_LU, lu_factor_ex_backward, lu_solve_of, lu_unpack_backward
 from dispatchviz.core.autograd.formulas_spectral import linalg_eig_backward, linalg_eig_r_to_c, linalg_svd_backward, pinv_backward
 from dispatchviz.core.autograd.formulas_householder import householder_product_backward, ormqr_backward
+from dispatchviz.core.autograd.formulas_fft import fft_c2r_backward, fft_r2c_backward
 from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, conjugated_number, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, in_format, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, not_implemented, number_div, number_sub, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, slice_backward_wrapper, sum_backward, sum_to, undefined, unsqueeze_to, zeros_info, zeros_like_options
 from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
 from dispatchviz.core.autograd.saved_variable import SavedVariable
@@ -7677,6 +7678,217 @@ class EmbeddingDenseBackwardBackward0(TraceableFunction):
         self.indices_.reset_data()
 
 
+class EmbeddingBagBackward0(TraceableFunction):
+    """_embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx)    per_sample_weights: _embedding_bag_per_sample_weights_backward(grad, weight, indices, offsets, result1, mode, padding_idx)    weight: _embedding_bag_backward_symint(grad, indices, offsets, result1, result2, result3, weight.sym_size(0), scale_grad_by_freq, mode, sparse, per_sample_weights, padding_idx)"""
+
+    __slots__ = (
+        'indices_', 'mode', 'offsets_', 'padding_idx', 'per_sample_weights_', 'result1_', 'result2_', 'result3_',
+        'scale_grad_by_freq', 'sparse', 'weight_', 'weight_sym_argsize_0'
+    )
+    edge_names = ('weight', 'per_sample_weights')
+    saved_variables = ('indices', 'offsets', 'per_sample_weights', 'result1', 'result2', 'result3', 'weight')
+    saved_attributes = ('mode', 'padding_idx', 'scale_grad_by_freq', 'sparse', 'weight_sym_argsize_0')
+    saved_integers = ('mode', 'padding_idx', 'weight_sym_argsize_0')
+
+    indices_: SavedVariable
+    offsets_: SavedVariable
+    per_sample_weights_: SavedVariable
+    result1_: SavedVariable
+    result2_: SavedVariable
+    result3_: SavedVariable
+    weight_: SavedVariable
+    mode: int
+    padding_idx: int
+    scale_grad_by_freq: bool
+    sparse: bool
+    weight_sym_argsize_0: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = self.indices_.unpack()
+        offsets: Any = self.offsets_.unpack()
+        per_sample_weights: Any = self.per_sample_weights_.unpack()
+        weight: Any = self.weight_.unpack()
+        result1: Any = self.result1_.unpack(self)
+        result2: Any = self.result2_.unpack(self)
+        result3: Any = self.result3_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops._embedding_bag_per_sample_weights_backward.call(
+                grad, weight, indices, offsets, result1, self.mode, self.padding_idx
+            )
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = call_of_node(
+                ops._embedding_bag_backward, grad, indices, offsets, result1, result2, result3,
+                self.weight_sym_argsize_0, self.scale_grad_by_freq, self.mode, self.sparse, per_sample_weights,
+                self.padding_idx
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.indices_.reset_data()
+        self.offsets_.reset_data()
+        self.per_sample_weights_.reset_data()
+        self.result1_.reset_data()
+        self.result2_.reset_data()
+        self.result3_.reset_data()
+        self.weight_.reset_data()
+
+
+class EmbeddingBagBackwardBackward0(TraceableFunction):
+    """_embedding_bag_backward(grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, sparse, per_sample_weights, padding_idx)    grad: not_implemented("_embedding_bag_backward")    per_sample_weights: not_implemented("_embedding_bag_backward")"""
+
+    __slots__ = ()
+    edge_names = ('grad', 'per_sample_weights')
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = not_implemented('_embedding_bag_backward')
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = not_implemented('_embedding_bag_backward')
+        return grad_inputs
+
+
+class EmbeddingBagDenseBackwardBackward0(TraceableFunction):
+    """_embedding_bag_dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights, padding_idx)    grad: not_implemented("_embedding_bag_dense_backward")    per_sample_weights: not_implemented("_embedding_bag_dense_backward")"""
+
+    __slots__ = ()
+    edge_names = ('grad', 'per_sample_weights')
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = not_implemented('_embedding_bag_dense_backward')
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = not_implemented('_embedding_bag_dense_backward')
+        return grad_inputs
+
+
+class EmbeddingRenormBackward0(TraceableFunction):
+    """embedding_renorm_(self, indices, max_norm, norm_type)    self: not_implemented("embedding_renorm")"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = not_implemented('embedding_renorm')
+        return grad_inputs
+
+
+class CtcLossBackward0(TraceableFunction):
+    """_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)    log_probs: _ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, result0, result1, blank, zero_infinity)"""
+
+    __slots__ = (
+        'blank', 'input_lengths', 'log_probs_', 'result0_', 'result1_', 'target_lengths', 'targets_', 'zero_infinity'
+    )
+    edge_names = ('log_probs',)
+    saved_variables = ('log_probs', 'result0', 'result1', 'targets')
+    saved_attributes = ('blank', 'input_lengths', 'target_lengths', 'zero_infinity')
+    saved_integers = ('blank', 'input_lengths', 'target_lengths')
+
+    log_probs_: SavedVariable
+    result0_: SavedVariable
+    result1_: SavedVariable
+    targets_: SavedVariable
+    blank: int
+    input_lengths: Size
+    target_lengths: Size
+    zero_infinity: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        log_probs: Any = self.log_probs_.unpack()
+        targets: Any = self.targets_.unpack()
+        result0: Any = self.result0_.unpack(self)
+        result1: Any = self.result1_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._ctc_loss_backward.call(
+                grad, log_probs, targets, self.input_lengths, self.target_lengths, result0, result1, self.blank,
+                self.zero_infinity
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.log_probs_.reset_data()
+        self.result0_.reset_data()
+        self.result1_.reset_data()
+        self.targets_.reset_data()
+
+
+class CtcLossBackward1(TraceableFunction):
+    """_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)    log_probs: _ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, result0, result1, blank, zero_infinity)"""
+
+    __slots__ = (
+        'blank', 'input_lengths_', 'log_probs_', 'result0_', 'result1_', 'target_lengths_', 'targets_',
+        'zero_infinity'
+    )
+    edge_names = ('log_probs',)
+    saved_variables = ('input_lengths', 'log_probs', 'result0', 'result1', 'target_lengths', 'targets')
+    saved_attributes = ('blank', 'zero_infinity')
+    saved_integers = ('blank',)
+
+    input_lengths_: SavedVariable
+    log_probs_: SavedVariable
+    result0_: SavedVariable
+    result1_: SavedVariable
+    target_lengths_: SavedVariable
+    targets_: SavedVariable
+    blank: int
+    zero_infinity: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        input_lengths: Any = self.input_lengths_.unpack()
+        log_probs: Any = self.log_probs_.unpack()
+        target_lengths: Any = self.target_lengths_.unpack()
+        targets: Any = self.targets_.unpack()
+        result0: Any = self.result0_.unpack(self)
+        result1: Any = self.result1_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._ctc_loss_backward_Tensor.call(
+                grad, log_probs, targets, input_lengths, target_lengths, result0, result1, self.blank,
+                self.zero_infinity
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.input_lengths_.reset_data()
+        self.log_probs_.reset_data()
+        self.result0_.reset_data()
+        self.result1_.reset_data()
+        self.target_lengths_.reset_data()
+        self.targets_.reset_data()
+
+
 class MseLossBackward0(TraceableFunction):
     """mse_loss(self, target, reduction)    self: mse_loss_backward(grad, self, target, reduction)    target: mse_loss_backward(grad, target, self, reduction)"""
 
@@ -9113,6 +9325,81 @@ class ScaledDotProductFlashAttentionForCpuBackward0(TraceableFunction):
         self.output_.reset_data()
         self.query_.reset_data()
         self.value_.reset_data()
+
+
+class FftR2CBackward0(TraceableFunction):
+    """_fft_r2c(self, dim, normalization, onesided)    self: fft_r2c_backward(grad, dim, normalization, onesided, self.sym_size(dim.back()))"""
+
+    __slots__ = ('dim', 'normalization', 'onesided', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('dim', 'normalization', 'onesided')
+    saved_integers = ('dim', 'normalization')
+
+    self_: SavedVariable
+    dim: Size
+    normalization: int
+    onesided: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = fft_r2c_backward(
+                grad, self.dim, self.normalization, self.onesided, self_._size[self.dim[-1]]
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class FftC2RBackward0(TraceableFunction):
+    """_fft_c2r(self, dim, normalization, last_dim_size)    self: fft_c2r_backward(grad, dim, normalization)"""
+
+    __slots__ = ('dim', 'normalization')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'normalization')
+    saved_integers = ('dim', 'normalization')
+
+    dim: Size
+    normalization: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = fft_c2r_backward(grad, self.dim, self.normalization)
+        return grad_inputs
+
+
+class FftC2CBackward0(TraceableFunction):
+    """_fft_c2c(self, dim, normalization, forward)    self: _fft_c2c_symint(grad, dim, normalization, not forward)"""
+
+    __slots__ = ('dim', 'forward', 'normalization')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'forward', 'normalization')
+    saved_integers = ('dim', 'normalization')
+
+    dim: Size
+    forward: bool
+    normalization: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._fft_c2c.call(grad, self.dim, self.normalization, not self.forward)
+        return grad_inputs
 
 
 class AdaptiveAvgPool2DBackward0(TraceableFunction):

@@ -144,6 +144,295 @@ class empty_permuted:
         return redispatch(empty_permuted.entry, ks)(ks, size, physical_layout, dtype, layout, device, pin_memory)
 
 
+class bartlett_window:
+    """aten::bartlett_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::bartlett_window")
+
+    @staticmethod
+    def call(
+        window_length: int, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(bartlett_window.entry, 0)
+        return kernel(ks, window_length, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, window_length: int, dtype: DType | None = None, layout: str | None = None, device: Device | None =
+        None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(bartlett_window.entry, ks)(ks, window_length, dtype, layout, device, pin_memory)
+
+
+class bartlett_window_periodic:
+    """aten::bartlett_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::bartlett_window.periodic")
+
+    @staticmethod
+    def call(
+        window_length: int, periodic: bool, dtype: DType | None = None, layout: str | None = None, device: Device |
+        None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(bartlett_window_periodic.entry, 0)
+        return kernel(ks, window_length, periodic, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, window_length: int, periodic: bool, dtype: DType | None = None, layout: str | None = None, device:
+        Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(bartlett_window_periodic.entry, ks)(
+            ks, window_length, periodic, dtype, layout, device, pin_memory
+        )
+
+
+class blackman_window:
+    """aten::blackman_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::blackman_window")
+
+    @staticmethod
+    def call(
+        window_length: int, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(blackman_window.entry, 0)
+        return kernel(ks, window_length, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, window_length: int, dtype: DType | None = None, layout: str | None = None, device: Device | None =
+        None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(blackman_window.entry, ks)(ks, window_length, dtype, layout, device, pin_memory)
+
+
+class blackman_window_periodic:
+    """aten::blackman_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::blackman_window.periodic")
+
+    @staticmethod
+    def call(
+        window_length: int, periodic: bool, dtype: DType | None = None, layout: str | None = None, device: Device |
+        None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(blackman_window_periodic.entry, 0)
+        return kernel(ks, window_length, periodic, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, window_length: int, periodic: bool, dtype: DType | None = None, layout: str | None = None, device:
+        Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(blackman_window_periodic.entry, ks)(
+            ks, window_length, periodic, dtype, layout, device, pin_memory
+        )
+
+
+class hann_window:
+    """aten::hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::hann_window")
+
+    @staticmethod
+    def call(
+        window_length: int, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(hann_window.entry, 0)
+        return kernel(ks, window_length, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, window_length: int, dtype: DType | None = None, layout: str | None = None, device: Device | None =
+        None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(hann_window.entry, ks)(ks, window_length, dtype, layout, device, pin_memory)
+
+
+class hann_window_periodic:
+    """aten::hann_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::hann_window.periodic")
+
+    @staticmethod
+    def call(
+        window_length: int, periodic: bool, dtype: DType | None = None, layout: str | None = None, device: Device |
+        None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(hann_window_periodic.entry, 0)
+        return kernel(ks, window_length, periodic, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, window_length: int, periodic: bool, dtype: DType | None = None, layout: str | None = None, device:
+        Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(hann_window_periodic.entry, ks)(
+            ks, window_length, periodic, dtype, layout, device, pin_memory
+        )
+
+
+class hamming_window:
+    """aten::hamming_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::hamming_window")
+
+    @staticmethod
+    def call(
+        window_length: int, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(hamming_window.entry, 0)
+        return kernel(ks, window_length, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, window_length: int, dtype: DType | None = None, layout: str | None = None, device: Device | None =
+        None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(hamming_window.entry, ks)(ks, window_length, dtype, layout, device, pin_memory)
+
+
+class hamming_window_periodic:
+    """aten::hamming_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::hamming_window.periodic")
+
+    @staticmethod
+    def call(
+        window_length: int, periodic: bool, dtype: DType | None = None, layout: str | None = None, device: Device |
+        None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(hamming_window_periodic.entry, 0)
+        return kernel(ks, window_length, periodic, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, window_length: int, periodic: bool, dtype: DType | None = None, layout: str | None = None, device:
+        Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(hamming_window_periodic.entry, ks)(
+            ks, window_length, periodic, dtype, layout, device, pin_memory
+        )
+
+
+class hamming_window_periodic_alpha:
+    """aten::hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::hamming_window.periodic_alpha")
+
+    @staticmethod
+    def call(
+        window_length: int, periodic: bool, alpha: float, dtype: DType | None = None, layout: str | None = None,
+        device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(hamming_window_periodic_alpha.entry, 0)
+        return kernel(ks, window_length, periodic, alpha, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, window_length: int, periodic: bool, alpha: float, dtype: DType | None = None, layout: str | None =
+        None, device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(hamming_window_periodic_alpha.entry, ks)(
+            ks, window_length, periodic, alpha, dtype, layout, device, pin_memory
+        )
+
+
+class hamming_window_periodic_alpha_beta:
+    """aten::hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::hamming_window.periodic_alpha_beta")
+
+    @staticmethod
+    def call(
+        window_length: int, periodic: bool, alpha: float, beta: float, dtype: DType | None = None, layout: str | None
+        = None, device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(hamming_window_periodic_alpha_beta.entry, 0)
+        return kernel(ks, window_length, periodic, alpha, beta, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, window_length: int, periodic: bool, alpha: float, beta: float, dtype: DType | None = None, layout:
+        str | None = None, device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(hamming_window_periodic_alpha_beta.entry, ks)(
+            ks, window_length, periodic, alpha, beta, dtype, layout, device, pin_memory
+        )
+
+
+class kaiser_window:
+    """aten::kaiser_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::kaiser_window")
+
+    @staticmethod
+    def call(
+        window_length: int, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(kaiser_window.entry, 0)
+        return kernel(ks, window_length, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, window_length: int, dtype: DType | None = None, layout: str | None = None, device: Device | None =
+        None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(kaiser_window.entry, ks)(ks, window_length, dtype, layout, device, pin_memory)
+
+
+class kaiser_window_periodic:
+    """aten::kaiser_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::kaiser_window.periodic")
+
+    @staticmethod
+    def call(
+        window_length: int, periodic: bool, dtype: DType | None = None, layout: str | None = None, device: Device |
+        None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(kaiser_window_periodic.entry, 0)
+        return kernel(ks, window_length, periodic, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, window_length: int, periodic: bool, dtype: DType | None = None, layout: str | None = None, device:
+        Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(kaiser_window_periodic.entry, ks)(
+            ks, window_length, periodic, dtype, layout, device, pin_memory
+        )
+
+
+class kaiser_window_beta:
+    """aten::kaiser_window.beta(int window_length, bool periodic, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::kaiser_window.beta")
+
+    @staticmethod
+    def call(
+        window_length: int, periodic: bool, beta: float, dtype: DType | None = None, layout: str | None = None,
+        device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(kaiser_window_beta.entry, 0)
+        return kernel(ks, window_length, periodic, beta, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, window_length: int, periodic: bool, beta: float, dtype: DType | None = None, layout: str | None =
+        None, device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(kaiser_window_beta.entry, ks)(
+            ks, window_length, periodic, beta, dtype, layout, device, pin_memory
+        )
+
+
 class new_empty_strided:
     """aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
 
@@ -10439,6 +10728,184 @@ class nansum_out:
         return redispatch(nansum_out.entry, ks)(ks, self, dim, keepdim, dtype, out)
 
 
+class nanmean:
+    """aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"""
+
+    entry = find("aten::nanmean")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size | None = None, keepdim: bool = False, dtype: DType | None = None) -> Tensor:
+        kernel, ks = call(nanmean.entry, self._ks)
+        return kernel(ks, self, dim, keepdim, dtype)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: Size | None = None, keepdim: bool = False, dtype: DType | None = None
+    ) -> Tensor:
+        return redispatch(nanmean.entry, ks)(ks, self, dim, keepdim, dtype)
+
+
+class nanmean_out:
+    """aten::nanmean.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::nanmean.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+        kernel, ks = call(nanmean_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, keepdim, dtype, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
+    ) -> Tensor:
+        return redispatch(nanmean_out.entry, ks)(ks, self, dim, keepdim, dtype, out)
+
+
+class quantile:
+    """aten::quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor"""
+
+    entry = find("aten::quantile")
+
+    @staticmethod
+    def call(
+        self: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, interpolation: str = 'linear'
+    ) -> Tensor:
+        kernel, ks = call(quantile.entry, self._ks | q._ks)
+        return kernel(ks, self, q, dim, keepdim, interpolation)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, interpolation: str = 'linear'
+    ) -> Tensor:
+        return redispatch(quantile.entry, ks)(ks, self, q, dim, keepdim, interpolation)
+
+
+class quantile_out:
+    """aten::quantile.out(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation="linear", Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::quantile.out")
+
+    @staticmethod
+    def call(self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, out: Tensor) -> Tensor:
+        kernel, ks = call(quantile_out.entry, self._ks | q._ks | out._ks)
+        return kernel(ks, self, q, dim, keepdim, interpolation, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, out: Tensor
+    ) -> Tensor:
+        return redispatch(quantile_out.entry, ks)(ks, self, q, dim, keepdim, interpolation, out)
+
+
+class quantile_scalar:
+    """aten::quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor"""
+
+    entry = find("aten::quantile.scalar")
+
+    @staticmethod
+    def call(
+        self: Tensor, q: float, dim: int | None = None, keepdim: bool = False, interpolation: str = 'linear'
+    ) -> Tensor:
+        kernel, ks = call(quantile_scalar.entry, self._ks)
+        return kernel(ks, self, q, dim, keepdim, interpolation)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, q: float, dim: int | None = None, keepdim: bool = False, interpolation: str = 'linear'
+    ) -> Tensor:
+        return redispatch(quantile_scalar.entry, ks)(ks, self, q, dim, keepdim, interpolation)
+
+
+class quantile_scalar_out:
+    """aten::quantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation="linear", Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::quantile.scalar_out")
+
+    @staticmethod
+    def call(self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str, out: Tensor) -> Tensor:
+        kernel, ks = call(quantile_scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, q, dim, keepdim, interpolation, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str, out: Tensor
+    ) -> Tensor:
+        return redispatch(quantile_scalar_out.entry, ks)(ks, self, q, dim, keepdim, interpolation, out)
+
+
+class nanquantile:
+    """aten::nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor"""
+
+    entry = find("aten::nanquantile")
+
+    @staticmethod
+    def call(
+        self: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, interpolation: str = 'linear'
+    ) -> Tensor:
+        kernel, ks = call(nanquantile.entry, self._ks | q._ks)
+        return kernel(ks, self, q, dim, keepdim, interpolation)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, interpolation: str = 'linear'
+    ) -> Tensor:
+        return redispatch(nanquantile.entry, ks)(ks, self, q, dim, keepdim, interpolation)
+
+
+class nanquantile_out:
+    """aten::nanquantile.out(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation="linear", Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::nanquantile.out")
+
+    @staticmethod
+    def call(self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, out: Tensor) -> Tensor:
+        kernel, ks = call(nanquantile_out.entry, self._ks | q._ks | out._ks)
+        return kernel(ks, self, q, dim, keepdim, interpolation, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, out: Tensor
+    ) -> Tensor:
+        return redispatch(nanquantile_out.entry, ks)(ks, self, q, dim, keepdim, interpolation, out)
+
+
+class nanquantile_scalar:
+    """aten::nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor"""
+
+    entry = find("aten::nanquantile.scalar")
+
+    @staticmethod
+    def call(
+        self: Tensor, q: float, dim: int | None = None, keepdim: bool = False, interpolation: str = 'linear'
+    ) -> Tensor:
+        kernel, ks = call(nanquantile_scalar.entry, self._ks)
+        return kernel(ks, self, q, dim, keepdim, interpolation)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, q: float, dim: int | None = None, keepdim: bool = False, interpolation: str = 'linear'
+    ) -> Tensor:
+        return redispatch(nanquantile_scalar.entry, ks)(ks, self, q, dim, keepdim, interpolation)
+
+
+class nanquantile_scalar_out:
+    """aten::nanquantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation="linear", Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::nanquantile.scalar_out")
+
+    @staticmethod
+    def call(self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str, out: Tensor) -> Tensor:
+        kernel, ks = call(nanquantile_scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, q, dim, keepdim, interpolation, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str, out: Tensor
+    ) -> Tensor:
+        return redispatch(nanquantile_scalar_out.entry, ks)(ks, self, q, dim, keepdim, interpolation, out)
+
+
 class _is_all_true:
     """aten::_is_all_true(Tensor self) -> Tensor"""
 
@@ -20465,6 +20932,232 @@ class embedding:
         return redispatch(embedding.entry, ks)(ks, weight, indices, padding_idx, scale_grad_by_freq, sparse)
 
 
+class embedding_renorm_:
+    """aten::embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)"""
+
+    entry = find("aten::embedding_renorm_")
+
+    @staticmethod
+    def call(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+        kernel, ks = call(embedding_renorm_.entry, self._ks | indices._ks)
+        return kernel(ks, self, indices, max_norm, norm_type)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+        return redispatch(embedding_renorm_.entry, ks)(ks, self, indices, max_norm, norm_type)
+
+
+class embedding_bag:
+    """aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::embedding_bag")
+
+    @staticmethod
+    def call(
+        weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0, sparse:
+        bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            embedding_bag.entry, weight._ks | indices._ks | offsets._ks | (0 if per_sample_weights is None else
+            per_sample_weights._ks)
+        )
+        return kernel(
+            ks, weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0,
+        sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return redispatch(embedding_bag.entry, ks)(
+            ks, weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset
+        )
+
+
+class embedding_bag_padding_idx:
+    """aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::embedding_bag.padding_idx")
+
+    @staticmethod
+    def call(
+        weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
+        per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int | None
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            embedding_bag_padding_idx.entry, weight._ks | indices._ks | offsets._ks | (0 if per_sample_weights is None
+            else per_sample_weights._ks)
+        )
+        return kernel(
+            ks, weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
+            padding_idx
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
+        per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int | None
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return redispatch(embedding_bag_padding_idx.entry, ks)(
+            ks, weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
+            padding_idx
+        )
+
+
+class _embedding_bag:
+    """aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::_embedding_bag")
+
+    @staticmethod
+    def call(
+        weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0, sparse:
+        bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int =
+        -1
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            _embedding_bag.entry, weight._ks | indices._ks | offsets._ks | (0 if per_sample_weights is None else
+            per_sample_weights._ks)
+        )
+        return kernel(
+            ks, weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
+            padding_idx
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0,
+        sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
+        padding_idx: int = -1
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return redispatch(_embedding_bag.entry, ks)(
+            ks, weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
+            padding_idx
+        )
+
+
+class _embedding_bag_forward_only:
+    """aten::_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::_embedding_bag_forward_only")
+
+    @staticmethod
+    def call(
+        weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0, sparse:
+        bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int =
+        -1
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            _embedding_bag_forward_only.entry, weight._ks | indices._ks | offsets._ks | (0 if per_sample_weights is
+            None else per_sample_weights._ks)
+        )
+        return kernel(
+            ks, weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
+            padding_idx
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0,
+        sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
+        padding_idx: int = -1
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return redispatch(_embedding_bag_forward_only.entry, ks)(
+            ks, weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
+            padding_idx
+        )
+
+
+class _embedding_bag_backward:
+    """aten::_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor"""
+
+    entry = find("aten::_embedding_bag_backward")
+
+    @staticmethod
+    def call(
+        grad: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, bag_size: Tensor, maximum_indices: Tensor,
+        num_weights: int, scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Tensor | None,
+        padding_idx: int = -1
+    ) -> Tensor:
+        kernel, ks = call(
+            _embedding_bag_backward.entry, grad._ks | indices._ks | offsets._ks | offset2bag._ks | bag_size._ks |
+            maximum_indices._ks | (0 if per_sample_weights is None else per_sample_weights._ks)
+        )
+        return kernel(
+            ks, grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode,
+            sparse, per_sample_weights, padding_idx
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, bag_size: Tensor,
+        maximum_indices: Tensor, num_weights: int, scale_grad_by_freq: bool, mode: int, sparse: bool,
+        per_sample_weights: Tensor | None, padding_idx: int = -1
+    ) -> Tensor:
+        return redispatch(_embedding_bag_backward.entry, ks)(
+            ks, grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode,
+            sparse, per_sample_weights, padding_idx
+        )
+
+
+class _embedding_bag_dense_backward:
+    """aten::_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor"""
+
+    entry = find("aten::_embedding_bag_dense_backward")
+
+    @staticmethod
+    def call(
+        grad: Tensor, indices: Tensor, offset2bag: Tensor, bag_size: Tensor, maximum_indices: Tensor, num_weights:
+        int, scale_grad_by_freq: bool, mode: int, per_sample_weights: Tensor | None, padding_idx: int = -1
+    ) -> Tensor:
+        kernel, ks = call(
+            _embedding_bag_dense_backward.entry, grad._ks | indices._ks | offset2bag._ks | bag_size._ks |
+            maximum_indices._ks | (0 if per_sample_weights is None else per_sample_weights._ks)
+        )
+        return kernel(
+            ks, grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode,
+            per_sample_weights, padding_idx
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad: Tensor, indices: Tensor, offset2bag: Tensor, bag_size: Tensor, maximum_indices: Tensor,
+        num_weights: int, scale_grad_by_freq: bool, mode: int, per_sample_weights: Tensor | None, padding_idx: int =
+        -1
+    ) -> Tensor:
+        return redispatch(_embedding_bag_dense_backward.entry, ks)(
+            ks, grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode,
+            per_sample_weights, padding_idx
+        )
+
+
+class _embedding_bag_per_sample_weights_backward:
+    """aten::_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor offset2bag, int mode, int padding_idx=-1) -> Tensor"""
+
+    entry = find("aten::_embedding_bag_per_sample_weights_backward")
+
+    @staticmethod
+    def call(
+        grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, mode: int, padding_idx:
+        int = -1
+    ) -> Tensor:
+        kernel, ks = call(
+            _embedding_bag_per_sample_weights_backward.entry, grad._ks | weight._ks | indices._ks | offsets._ks |
+            offset2bag._ks
+        )
+        return kernel(ks, grad, weight, indices, offsets, offset2bag, mode, padding_idx)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, mode: int,
+        padding_idx: int = -1
+    ) -> Tensor:
+        return redispatch(_embedding_bag_per_sample_weights_backward.entry, ks)(
+            ks, grad, weight, indices, offsets, offset2bag, mode, padding_idx
+        )
+
+
 class one_hot:
     """aten::one_hot(Tensor self, int num_classes=-1) -> Tensor"""
 
@@ -25702,6 +26395,159 @@ class nll_loss2d:
         return redispatch(nll_loss2d.entry, ks)(ks, self, target, weight, reduction, ignore_index)
 
 
+class ctc_loss_IntList:
+    """aten::ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor"""
+
+    entry = find("aten::ctc_loss.IntList")
+
+    @staticmethod
+    def call(
+        log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int = 0, reduction: int
+        = 1, zero_infinity: bool = False
+    ) -> Tensor:
+        kernel, ks = call(ctc_loss_IntList.entry, log_probs._ks | targets._ks)
+        return kernel(ks, log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
+
+    @staticmethod
+    def redispatch(
+        ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int = 0,
+        reduction: int = 1, zero_infinity: bool = False
+    ) -> Tensor:
+        return redispatch(ctc_loss_IntList.entry, ks)(
+            ks, log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity
+        )
+
+
+class ctc_loss_Tensor:
+    """aten::ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor"""
+
+    entry = find("aten::ctc_loss.Tensor")
+
+    @staticmethod
+    def call(
+        log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0, reduction:
+        int = 1, zero_infinity: bool = False
+    ) -> Tensor:
+        kernel, ks = call(ctc_loss_Tensor.entry, log_probs._ks | targets._ks | input_lengths._ks | target_lengths._ks)
+        return kernel(ks, log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
+
+    @staticmethod
+    def redispatch(
+        ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0,
+        reduction: int = 1, zero_infinity: bool = False
+    ) -> Tensor:
+        return redispatch(ctc_loss_Tensor.entry, ks)(
+            ks, log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity
+        )
+
+
+class _ctc_loss:
+    """aten::_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)"""
+
+    entry = find("aten::_ctc_loss")
+
+    @staticmethod
+    def call(
+        log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int = 0, zero_infinity:
+        bool = False
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(_ctc_loss.entry, log_probs._ks | targets._ks)
+        return kernel(ks, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
+
+    @staticmethod
+    def redispatch(
+        ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int = 0,
+        zero_infinity: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(_ctc_loss.entry, ks)(
+            ks, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity
+        )
+
+
+class _ctc_loss_Tensor:
+    """aten::_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)"""
+
+    entry = find("aten::_ctc_loss.Tensor")
+
+    @staticmethod
+    def call(
+        log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0,
+        zero_infinity: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(
+            _ctc_loss_Tensor.entry, log_probs._ks | targets._ks | input_lengths._ks | target_lengths._ks
+        )
+        return kernel(ks, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
+
+    @staticmethod
+    def redispatch(
+        ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0,
+        zero_infinity: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(_ctc_loss_Tensor.entry, ks)(
+            ks, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity
+        )
+
+
+class _ctc_loss_backward:
+    """aten::_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor"""
+
+    entry = find("aten::_ctc_loss_backward")
+
+    @staticmethod
+    def call(
+        grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size,
+        neg_log_likelihood: Tensor, log_alpha: Tensor, blank: int, zero_infinity: bool = False
+    ) -> Tensor:
+        kernel, ks = call(
+            _ctc_loss_backward.entry, grad._ks | log_probs._ks | targets._ks | neg_log_likelihood._ks | log_alpha._ks
+        )
+        return kernel(
+            ks, grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank,
+            zero_infinity
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size,
+        neg_log_likelihood: Tensor, log_alpha: Tensor, blank: int, zero_infinity: bool = False
+    ) -> Tensor:
+        return redispatch(_ctc_loss_backward.entry, ks)(
+            ks, grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank,
+            zero_infinity
+        )
+
+
+class _ctc_loss_backward_Tensor:
+    """aten::_ctc_loss_backward.Tensor(Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor"""
+
+    entry = find("aten::_ctc_loss_backward.Tensor")
+
+    @staticmethod
+    def call(
+        grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor,
+        neg_log_likelihood: Tensor, log_alpha: Tensor, blank: int, zero_infinity: bool = False
+    ) -> Tensor:
+        kernel, ks = call(
+            _ctc_loss_backward_Tensor.entry, grad._ks | log_probs._ks | targets._ks | input_lengths._ks |
+            target_lengths._ks | neg_log_likelihood._ks | log_alpha._ks
+        )
+        return kernel(
+            ks, grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank,
+            zero_infinity
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor,
+        neg_log_likelihood: Tensor, log_alpha: Tensor, blank: int, zero_infinity: bool = False
+    ) -> Tensor:
+        return redispatch(_ctc_loss_backward_Tensor.entry, ks)(
+            ks, grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank,
+            zero_infinity
+        )
+
+
 class nll_loss2d_forward:
     """aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)"""
 
@@ -26366,6 +27212,43 @@ class cosine_similarity:
         return redispatch(cosine_similarity.entry, ks)(ks, x1, x2, dim, eps)
 
 
+class cov:
+    """aten::cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor"""
+
+    entry = find("aten::cov")
+
+    @staticmethod
+    def call(
+        self: Tensor, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+    ) -> Tensor:
+        kernel, ks = call(
+            cov.entry, self._ks | (0 if fweights is None else fweights._ks) | (0 if aweights is None else
+            aweights._ks)
+        )
+        return kernel(ks, self, correction, fweights, aweights)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+    ) -> Tensor:
+        return redispatch(cov.entry, ks)(ks, self, correction, fweights, aweights)
+
+
+class corrcoef:
+    """aten::corrcoef(Tensor self) -> Tensor"""
+
+    entry = find("aten::corrcoef")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(corrcoef.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(corrcoef.entry, ks)(ks, self)
+
+
 class xlogy_Tensor:
     """aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor"""
 
@@ -26700,6 +27583,762 @@ class special_entr_out:
     @staticmethod
     def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
         return redispatch(special_entr_out.entry, ks)(ks, self, out)
+
+
+class _fft_r2c:
+    """aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor"""
+
+    entry = find("aten::_fft_r2c")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size, normalization: int, onesided: bool) -> Tensor:
+        kernel, ks = call(_fft_r2c.entry, self._ks)
+        return kernel(ks, self, dim, normalization, onesided)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size, normalization: int, onesided: bool) -> Tensor:
+        return redispatch(_fft_r2c.entry, ks)(ks, self, dim, normalization, onesided)
+
+
+class _fft_r2c_out:
+    """aten::_fft_r2c.out(Tensor self, int[] dim, int normalization, bool onesided, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::_fft_r2c.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size, normalization: int, onesided: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(_fft_r2c_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, normalization, onesided, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size, normalization: int, onesided: bool, out: Tensor) -> Tensor:
+        return redispatch(_fft_r2c_out.entry, ks)(ks, self, dim, normalization, onesided, out)
+
+
+class _fft_c2r:
+    """aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor"""
+
+    entry = find("aten::_fft_c2r")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size, normalization: int, last_dim_size: int) -> Tensor:
+        kernel, ks = call(_fft_c2r.entry, self._ks)
+        return kernel(ks, self, dim, normalization, last_dim_size)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size, normalization: int, last_dim_size: int) -> Tensor:
+        return redispatch(_fft_c2r.entry, ks)(ks, self, dim, normalization, last_dim_size)
+
+
+class _fft_c2r_out:
+    """aten::_fft_c2r.out(Tensor self, int[] dim, int normalization, SymInt last_dim_size, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::_fft_c2r.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size, normalization: int, last_dim_size: int, out: Tensor) -> Tensor:
+        kernel, ks = call(_fft_c2r_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, normalization, last_dim_size, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size, normalization: int, last_dim_size: int, out: Tensor) -> Tensor:
+        return redispatch(_fft_c2r_out.entry, ks)(ks, self, dim, normalization, last_dim_size, out)
+
+
+class _fft_c2c:
+    """aten::_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor"""
+
+    entry = find("aten::_fft_c2c")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size, normalization: int, forward: bool) -> Tensor:
+        kernel, ks = call(_fft_c2c.entry, self._ks)
+        return kernel(ks, self, dim, normalization, forward)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size, normalization: int, forward: bool) -> Tensor:
+        return redispatch(_fft_c2c.entry, ks)(ks, self, dim, normalization, forward)
+
+
+class _fft_c2c_out:
+    """aten::_fft_c2c.out(Tensor self, SymInt[] dim, int normalization, bool forward, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::_fft_c2c.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size, normalization: int, forward: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(_fft_c2c_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, normalization, forward, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size, normalization: int, forward: bool, out: Tensor) -> Tensor:
+        return redispatch(_fft_c2c_out.entry, ks)(ks, self, dim, normalization, forward, out)
+
+
+class fft_fft:
+    """aten::fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor"""
+
+    entry = find("aten::fft_fft")
+
+    @staticmethod
+    def call(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        kernel, ks = call(fft_fft.entry, self._ks)
+        return kernel(ks, self, n, dim, norm)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        return redispatch(fft_fft.entry, ks)(ks, self, n, dim, norm)
+
+
+class fft_fft_out:
+    """aten::fft_fft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fft_fft.out")
+
+    @staticmethod
+    def call(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
+        kernel, ks = call(fft_fft_out.entry, self._ks | out._ks)
+        return kernel(ks, self, n, dim, norm, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
+        return redispatch(fft_fft_out.entry, ks)(ks, self, n, dim, norm, out)
+
+
+class fft_ifft:
+    """aten::fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor"""
+
+    entry = find("aten::fft_ifft")
+
+    @staticmethod
+    def call(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        kernel, ks = call(fft_ifft.entry, self._ks)
+        return kernel(ks, self, n, dim, norm)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        return redispatch(fft_ifft.entry, ks)(ks, self, n, dim, norm)
+
+
+class fft_ifft_out:
+    """aten::fft_ifft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fft_ifft.out")
+
+    @staticmethod
+    def call(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
+        kernel, ks = call(fft_ifft_out.entry, self._ks | out._ks)
+        return kernel(ks, self, n, dim, norm, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
+        return redispatch(fft_ifft_out.entry, ks)(ks, self, n, dim, norm, out)
+
+
+class fft_rfft:
+    """aten::fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor"""
+
+    entry = find("aten::fft_rfft")
+
+    @staticmethod
+    def call(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        kernel, ks = call(fft_rfft.entry, self._ks)
+        return kernel(ks, self, n, dim, norm)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        return redispatch(fft_rfft.entry, ks)(ks, self, n, dim, norm)
+
+
+class fft_rfft_out:
+    """aten::fft_rfft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fft_rfft.out")
+
+    @staticmethod
+    def call(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
+        kernel, ks = call(fft_rfft_out.entry, self._ks | out._ks)
+        return kernel(ks, self, n, dim, norm, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
+        return redispatch(fft_rfft_out.entry, ks)(ks, self, n, dim, norm, out)
+
+
+class fft_irfft:
+    """aten::fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor"""
+
+    entry = find("aten::fft_irfft")
+
+    @staticmethod
+    def call(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        kernel, ks = call(fft_irfft.entry, self._ks)
+        return kernel(ks, self, n, dim, norm)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        return redispatch(fft_irfft.entry, ks)(ks, self, n, dim, norm)
+
+
+class fft_irfft_out:
+    """aten::fft_irfft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fft_irfft.out")
+
+    @staticmethod
+    def call(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
+        kernel, ks = call(fft_irfft_out.entry, self._ks | out._ks)
+        return kernel(ks, self, n, dim, norm, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
+        return redispatch(fft_irfft_out.entry, ks)(ks, self, n, dim, norm, out)
+
+
+class fft_hfft:
+    """aten::fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor"""
+
+    entry = find("aten::fft_hfft")
+
+    @staticmethod
+    def call(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        kernel, ks = call(fft_hfft.entry, self._ks)
+        return kernel(ks, self, n, dim, norm)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        return redispatch(fft_hfft.entry, ks)(ks, self, n, dim, norm)
+
+
+class fft_hfft_out:
+    """aten::fft_hfft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fft_hfft.out")
+
+    @staticmethod
+    def call(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
+        kernel, ks = call(fft_hfft_out.entry, self._ks | out._ks)
+        return kernel(ks, self, n, dim, norm, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
+        return redispatch(fft_hfft_out.entry, ks)(ks, self, n, dim, norm, out)
+
+
+class fft_ihfft:
+    """aten::fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor"""
+
+    entry = find("aten::fft_ihfft")
+
+    @staticmethod
+    def call(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        kernel, ks = call(fft_ihfft.entry, self._ks)
+        return kernel(ks, self, n, dim, norm)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        return redispatch(fft_ihfft.entry, ks)(ks, self, n, dim, norm)
+
+
+class fft_ihfft_out:
+    """aten::fft_ihfft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fft_ihfft.out")
+
+    @staticmethod
+    def call(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
+        kernel, ks = call(fft_ihfft_out.entry, self._ks | out._ks)
+        return kernel(ks, self, n, dim, norm, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
+        return redispatch(fft_ihfft_out.entry, ks)(ks, self, n, dim, norm, out)
+
+
+class fft_fft2:
+    """aten::fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor"""
+
+    entry = find("aten::fft_fft2")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None = None, dim: Size = (-2, -1), norm: str | None = None) -> Tensor:
+        kernel, ks = call(fft_fft2.entry, self._ks)
+        return kernel(ks, self, s, dim, norm)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, s: Size | None = None, dim: Size = (-2, -1), norm: str | None = None
+    ) -> Tensor:
+        return redispatch(fft_fft2.entry, ks)(ks, self, s, dim, norm)
+
+
+class fft_fft2_out:
+    """aten::fft_fft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fft_fft2.out")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor) -> Tensor:
+        kernel, ks = call(fft_fft2_out.entry, self._ks | out._ks)
+        return kernel(ks, self, s, dim, norm, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor) -> Tensor:
+        return redispatch(fft_fft2_out.entry, ks)(ks, self, s, dim, norm, out)
+
+
+class fft_ifft2:
+    """aten::fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor"""
+
+    entry = find("aten::fft_ifft2")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None = None, dim: Size = (-2, -1), norm: str | None = None) -> Tensor:
+        kernel, ks = call(fft_ifft2.entry, self._ks)
+        return kernel(ks, self, s, dim, norm)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, s: Size | None = None, dim: Size = (-2, -1), norm: str | None = None
+    ) -> Tensor:
+        return redispatch(fft_ifft2.entry, ks)(ks, self, s, dim, norm)
+
+
+class fft_ifft2_out:
+    """aten::fft_ifft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fft_ifft2.out")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor) -> Tensor:
+        kernel, ks = call(fft_ifft2_out.entry, self._ks | out._ks)
+        return kernel(ks, self, s, dim, norm, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor) -> Tensor:
+        return redispatch(fft_ifft2_out.entry, ks)(ks, self, s, dim, norm, out)
+
+
+class fft_rfft2:
+    """aten::fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor"""
+
+    entry = find("aten::fft_rfft2")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None = None, dim: Size = (-2, -1), norm: str | None = None) -> Tensor:
+        kernel, ks = call(fft_rfft2.entry, self._ks)
+        return kernel(ks, self, s, dim, norm)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, s: Size | None = None, dim: Size = (-2, -1), norm: str | None = None
+    ) -> Tensor:
+        return redispatch(fft_rfft2.entry, ks)(ks, self, s, dim, norm)
+
+
+class fft_rfft2_out:
+    """aten::fft_rfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fft_rfft2.out")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor) -> Tensor:
+        kernel, ks = call(fft_rfft2_out.entry, self._ks | out._ks)
+        return kernel(ks, self, s, dim, norm, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor) -> Tensor:
+        return redispatch(fft_rfft2_out.entry, ks)(ks, self, s, dim, norm, out)
+
+
+class fft_irfft2:
+    """aten::fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor"""
+
+    entry = find("aten::fft_irfft2")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None = None, dim: Size = (-2, -1), norm: str | None = None) -> Tensor:
+        kernel, ks = call(fft_irfft2.entry, self._ks)
+        return kernel(ks, self, s, dim, norm)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, s: Size | None = None, dim: Size = (-2, -1), norm: str | None = None
+    ) -> Tensor:
+        return redispatch(fft_irfft2.entry, ks)(ks, self, s, dim, norm)
+
+
+class fft_irfft2_out:
+    """aten::fft_irfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fft_irfft2.out")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor) -> Tensor:
+        kernel, ks = call(fft_irfft2_out.entry, self._ks | out._ks)
+        return kernel(ks, self, s, dim, norm, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor) -> Tensor:
+        return redispatch(fft_irfft2_out.entry, ks)(ks, self, s, dim, norm, out)
+
+
+class fft_hfft2:
+    """aten::fft_hfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor"""
+
+    entry = find("aten::fft_hfft2")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None = None, dim: Size = (-2, -1), norm: str | None = None) -> Tensor:
+        kernel, ks = call(fft_hfft2.entry, self._ks)
+        return kernel(ks, self, s, dim, norm)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, s: Size | None = None, dim: Size = (-2, -1), norm: str | None = None
+    ) -> Tensor:
+        return redispatch(fft_hfft2.entry, ks)(ks, self, s, dim, norm)
+
+
+class fft_hfft2_out:
+    """aten::fft_hfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fft_hfft2.out")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor) -> Tensor:
+        kernel, ks = call(fft_hfft2_out.entry, self._ks | out._ks)
+        return kernel(ks, self, s, dim, norm, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor) -> Tensor:
+        return redispatch(fft_hfft2_out.entry, ks)(ks, self, s, dim, norm, out)
+
+
+class fft_ihfft2:
+    """aten::fft_ihfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor"""
+
+    entry = find("aten::fft_ihfft2")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None = None, dim: Size = (-2, -1), norm: str | None = None) -> Tensor:
+        kernel, ks = call(fft_ihfft2.entry, self._ks)
+        return kernel(ks, self, s, dim, norm)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, s: Size | None = None, dim: Size = (-2, -1), norm: str | None = None
+    ) -> Tensor:
+        return redispatch(fft_ihfft2.entry, ks)(ks, self, s, dim, norm)
+
+
+class fft_ihfft2_out:
+    """aten::fft_ihfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fft_ihfft2.out")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor) -> Tensor:
+        kernel, ks = call(fft_ihfft2_out.entry, self._ks | out._ks)
+        return kernel(ks, self, s, dim, norm, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor) -> Tensor:
+        return redispatch(fft_ihfft2_out.entry, ks)(ks, self, s, dim, norm, out)
+
+
+class fft_fftn:
+    """aten::fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor"""
+
+    entry = find("aten::fft_fftn")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None = None, dim: Size | None = None, norm: str | None = None) -> Tensor:
+        kernel, ks = call(fft_fftn.entry, self._ks)
+        return kernel(ks, self, s, dim, norm)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, s: Size | None = None, dim: Size | None = None, norm: str | None = None
+    ) -> Tensor:
+        return redispatch(fft_fftn.entry, ks)(ks, self, s, dim, norm)
+
+
+class fft_fftn_out:
+    """aten::fft_fftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fft_fftn.out")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor) -> Tensor:
+        kernel, ks = call(fft_fftn_out.entry, self._ks | out._ks)
+        return kernel(ks, self, s, dim, norm, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor) -> Tensor:
+        return redispatch(fft_fftn_out.entry, ks)(ks, self, s, dim, norm, out)
+
+
+class fft_ifftn:
+    """aten::fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor"""
+
+    entry = find("aten::fft_ifftn")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None = None, dim: Size | None = None, norm: str | None = None) -> Tensor:
+        kernel, ks = call(fft_ifftn.entry, self._ks)
+        return kernel(ks, self, s, dim, norm)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, s: Size | None = None, dim: Size | None = None, norm: str | None = None
+    ) -> Tensor:
+        return redispatch(fft_ifftn.entry, ks)(ks, self, s, dim, norm)
+
+
+class fft_ifftn_out:
+    """aten::fft_ifftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fft_ifftn.out")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor) -> Tensor:
+        kernel, ks = call(fft_ifftn_out.entry, self._ks | out._ks)
+        return kernel(ks, self, s, dim, norm, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor) -> Tensor:
+        return redispatch(fft_ifftn_out.entry, ks)(ks, self, s, dim, norm, out)
+
+
+class fft_rfftn:
+    """aten::fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor"""
+
+    entry = find("aten::fft_rfftn")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None = None, dim: Size | None = None, norm: str | None = None) -> Tensor:
+        kernel, ks = call(fft_rfftn.entry, self._ks)
+        return kernel(ks, self, s, dim, norm)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, s: Size | None = None, dim: Size | None = None, norm: str | None = None
+    ) -> Tensor:
+        return redispatch(fft_rfftn.entry, ks)(ks, self, s, dim, norm)
+
+
+class fft_rfftn_out:
+    """aten::fft_rfftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fft_rfftn.out")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor) -> Tensor:
+        kernel, ks = call(fft_rfftn_out.entry, self._ks | out._ks)
+        return kernel(ks, self, s, dim, norm, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor) -> Tensor:
+        return redispatch(fft_rfftn_out.entry, ks)(ks, self, s, dim, norm, out)
+
+
+class fft_irfftn:
+    """aten::fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor"""
+
+    entry = find("aten::fft_irfftn")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None = None, dim: Size | None = None, norm: str | None = None) -> Tensor:
+        kernel, ks = call(fft_irfftn.entry, self._ks)
+        return kernel(ks, self, s, dim, norm)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, s: Size | None = None, dim: Size | None = None, norm: str | None = None
+    ) -> Tensor:
+        return redispatch(fft_irfftn.entry, ks)(ks, self, s, dim, norm)
+
+
+class fft_irfftn_out:
+    """aten::fft_irfftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fft_irfftn.out")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor) -> Tensor:
+        kernel, ks = call(fft_irfftn_out.entry, self._ks | out._ks)
+        return kernel(ks, self, s, dim, norm, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor) -> Tensor:
+        return redispatch(fft_irfftn_out.entry, ks)(ks, self, s, dim, norm, out)
+
+
+class fft_hfftn:
+    """aten::fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor"""
+
+    entry = find("aten::fft_hfftn")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None = None, dim: Size | None = None, norm: str | None = None) -> Tensor:
+        kernel, ks = call(fft_hfftn.entry, self._ks)
+        return kernel(ks, self, s, dim, norm)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, s: Size | None = None, dim: Size | None = None, norm: str | None = None
+    ) -> Tensor:
+        return redispatch(fft_hfftn.entry, ks)(ks, self, s, dim, norm)
+
+
+class fft_hfftn_out:
+    """aten::fft_hfftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fft_hfftn.out")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor) -> Tensor:
+        kernel, ks = call(fft_hfftn_out.entry, self._ks | out._ks)
+        return kernel(ks, self, s, dim, norm, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor) -> Tensor:
+        return redispatch(fft_hfftn_out.entry, ks)(ks, self, s, dim, norm, out)
+
+
+class fft_ihfftn:
+    """aten::fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor"""
+
+    entry = find("aten::fft_ihfftn")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None = None, dim: Size | None = None, norm: str | None = None) -> Tensor:
+        kernel, ks = call(fft_ihfftn.entry, self._ks)
+        return kernel(ks, self, s, dim, norm)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, s: Size | None = None, dim: Size | None = None, norm: str | None = None
+    ) -> Tensor:
+        return redispatch(fft_ihfftn.entry, ks)(ks, self, s, dim, norm)
+
+
+class fft_ihfftn_out:
+    """aten::fft_ihfftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fft_ihfftn.out")
+
+    @staticmethod
+    def call(self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor) -> Tensor:
+        kernel, ks = call(fft_ihfftn_out.entry, self._ks | out._ks)
+        return kernel(ks, self, s, dim, norm, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor) -> Tensor:
+        return redispatch(fft_ihfftn_out.entry, ks)(ks, self, s, dim, norm, out)
+
+
+class fft_fftfreq:
+    """aten::fft_fftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::fft_fftfreq")
+
+    @staticmethod
+    def call(
+        n: int, d: float = 1.0, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(fft_fftfreq.entry, 0)
+        return kernel(ks, n, d, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, n: int, d: float = 1.0, dtype: DType | None = None, layout: str | None = None, device: Device | None
+        = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(fft_fftfreq.entry, ks)(ks, n, d, dtype, layout, device, pin_memory)
+
+
+class fft_fftfreq_out:
+    """aten::fft_fftfreq.out(int n, float d=1., *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fft_fftfreq.out")
+
+    @staticmethod
+    def call(n: int, d: float, out: Tensor) -> Tensor:
+        kernel, ks = call(fft_fftfreq_out.entry, out._ks)
+        return kernel(ks, n, d, out)
+
+    @staticmethod
+    def redispatch(ks: int, n: int, d: float, out: Tensor) -> Tensor:
+        return redispatch(fft_fftfreq_out.entry, ks)(ks, n, d, out)
+
+
+class fft_rfftfreq:
+    """aten::fft_rfftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::fft_rfftfreq")
+
+    @staticmethod
+    def call(
+        n: int, d: float = 1.0, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(fft_rfftfreq.entry, 0)
+        return kernel(ks, n, d, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, n: int, d: float = 1.0, dtype: DType | None = None, layout: str | None = None, device: Device | None
+        = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(fft_rfftfreq.entry, ks)(ks, n, d, dtype, layout, device, pin_memory)
+
+
+class fft_rfftfreq_out:
+    """aten::fft_rfftfreq.out(int n, float d=1., *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fft_rfftfreq.out")
+
+    @staticmethod
+    def call(n: int, d: float, out: Tensor) -> Tensor:
+        kernel, ks = call(fft_rfftfreq_out.entry, out._ks)
+        return kernel(ks, n, d, out)
+
+    @staticmethod
+    def redispatch(ks: int, n: int, d: float, out: Tensor) -> Tensor:
+        return redispatch(fft_rfftfreq_out.entry, ks)(ks, n, d, out)
+
+
+class fft_fftshift:
+    """aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor"""
+
+    entry = find("aten::fft_fftshift")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size | None = None) -> Tensor:
+        kernel, ks = call(fft_fftshift.entry, self._ks)
+        return kernel(ks, self, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size | None = None) -> Tensor:
+        return redispatch(fft_fftshift.entry, ks)(ks, self, dim)
+
+
+class fft_ifftshift:
+    """aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor"""
+
+    entry = find("aten::fft_ifftshift")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size | None = None) -> Tensor:
+        kernel, ks = call(fft_ifftshift.entry, self._ks)
+        return kernel(ks, self, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size | None = None) -> Tensor:
+        return redispatch(fft_ifftshift.entry, ks)(ks, self, dim)
 
 
 class special_ndtri:

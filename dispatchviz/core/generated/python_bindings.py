@@ -91,6 +91,178 @@ empty_permuted = Binding(
 )
 
 
+def _torch_bartlett_window(
+    window_length: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    device = device_or_default(device)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.bartlett_window.call(window_length, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+def _torch_bartlett_window_periodic(
+    window_length: Any, periodic: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    device = device_or_default(device)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.bartlett_window_periodic.call(window_length, periodic, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+bartlett_window = Binding(
+    "torch.bartlett_window",
+    (
+        ("bartlett_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_bartlett_window, "aten::bartlett_window"),
+        ("bartlett_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_bartlett_window_periodic, "aten::bartlett_window.periodic"),
+    ),
+)
+
+
+def _torch_blackman_window(
+    window_length: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    device = device_or_default(device)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.blackman_window.call(window_length, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+def _torch_blackman_window_periodic(
+    window_length: Any, periodic: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    device = device_or_default(device)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.blackman_window_periodic.call(window_length, periodic, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+blackman_window = Binding(
+    "torch.blackman_window",
+    (
+        ("blackman_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_blackman_window, "aten::blackman_window"),
+        ("blackman_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_blackman_window_periodic, "aten::blackman_window.periodic"),
+    ),
+)
+
+
+def _torch_hann_window(
+    window_length: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    device = device_or_default(device)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.hann_window.call(window_length, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+def _torch_hann_window_periodic(
+    window_length: Any, periodic: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    device = device_or_default(device)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.hann_window_periodic.call(window_length, periodic, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+hann_window = Binding(
+    "torch.hann_window",
+    (
+        ("hann_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_hann_window, "aten::hann_window"),
+        ("hann_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_hann_window_periodic, "aten::hann_window.periodic"),
+    ),
+)
+
+
+def _torch_hamming_window(
+    window_length: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    device = device_or_default(device)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.hamming_window.call(window_length, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+def _torch_hamming_window_periodic(
+    window_length: Any, periodic: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    device = device_or_default(device)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.hamming_window_periodic.call(window_length, periodic, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+def _torch_hamming_window_periodic_alpha(
+    window_length: Any, periodic: Any, alpha: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
+    requires_grad: Any
+) -> Any:
+    device = device_or_default(device)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.hamming_window_periodic_alpha.call(
+            window_length, periodic, alpha, dtype, layout, device, pin_memory
+        )
+    return make_variable(result, requires_grad)
+
+
+def _torch_hamming_window_periodic_alpha_beta(
+    window_length: Any, periodic: Any, alpha: Any, beta: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
+    requires_grad: Any
+) -> Any:
+    device = device_or_default(device)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.hamming_window_periodic_alpha_beta.call(
+            window_length, periodic, alpha, beta, dtype, layout, device, pin_memory
+        )
+    return make_variable(result, requires_grad)
+
+
+hamming_window = Binding(
+    "torch.hamming_window",
+    (
+        ("hamming_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_hamming_window, "aten::hamming_window"),
+        ("hamming_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_hamming_window_periodic, "aten::hamming_window.periodic"),
+        ("hamming_window(int window_length, bool periodic, float alpha, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_hamming_window_periodic_alpha, "aten::hamming_window.periodic_alpha"),
+        ("hamming_window(int window_length, bool periodic, float alpha, float beta, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_hamming_window_periodic_alpha_beta, "aten::hamming_window.periodic_alpha_beta"),
+    ),
+)
+
+
+def _torch_kaiser_window(
+    window_length: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    device = device_or_default(device)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.kaiser_window.call(window_length, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+def _torch_kaiser_window_periodic(
+    window_length: Any, periodic: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    device = device_or_default(device)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.kaiser_window_periodic.call(window_length, periodic, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+def _torch_kaiser_window_beta(
+    window_length: Any, periodic: Any, beta: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
+    requires_grad: Any
+) -> Any:
+    device = device_or_default(device)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.kaiser_window_beta.call(window_length, periodic, beta, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+kaiser_window = Binding(
+    "torch.kaiser_window",
+    (
+        ("kaiser_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_kaiser_window, "aten::kaiser_window"),
+        ("kaiser_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_kaiser_window_periodic, "aten::kaiser_window.periodic"),
+        ("kaiser_window(int window_length, bool periodic, float beta, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_kaiser_window_beta, "aten::kaiser_window.beta"),
+    ),
+)
+
+
 def _torch_scalar_tensor(s: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any) -> Any:
     device = device_or_default(device)
     with AutoDispatchBelowADInplaceOrView():
@@ -3512,6 +3684,62 @@ nansum = Binding(
 )
 
 
+def _torch_nanmean(self: Any, dim: Any, keepdim: Any, dtype: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.nanmean_out.call(self, dim, keepdim, dtype, out)
+    return ops.nanmean.call(self, dim, keepdim, dtype)
+
+
+nanmean = Binding(
+    "torch.nanmean",
+    (
+        ("nanmean(Tensor input, tuple of ints[1] dim = None, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _torch_nanmean, "aten::nanmean", ops.nanmean.call),
+    ),
+)
+
+
+def _torch_quantile(self: Any, q: Any, dim: Any, keepdim: Any, interpolation: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.quantile_out.call(self, q, dim, keepdim, interpolation, out)
+    return ops.quantile.call(self, q, dim, keepdim, interpolation)
+
+
+def _torch_quantile_scalar(self: Any, q: Any, dim: Any, keepdim: Any, interpolation: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+    return ops.quantile_scalar.call(self, q, dim, keepdim, interpolation)
+
+
+quantile = Binding(
+    "torch.quantile",
+    (
+        ("quantile(Tensor input, Tensor q, int dim = None, bool keepdim = False, *, str interpolation = 'linear', Tensor out = None)", _torch_quantile, "aten::quantile", ops.quantile.call),
+        ("quantile(Tensor input, float q, int dim = None, bool keepdim = False, *, str interpolation = 'linear', Tensor out = None)", _torch_quantile_scalar, "aten::quantile.scalar", ops.quantile_scalar.call),
+    ),
+)
+
+
+def _torch_nanquantile(self: Any, q: Any, dim: Any, keepdim: Any, interpolation: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.nanquantile_out.call(self, q, dim, keepdim, interpolation, out)
+    return ops.nanquantile.call(self, q, dim, keepdim, interpolation)
+
+
+def _torch_nanquantile_scalar(self: Any, q: Any, dim: Any, keepdim: Any, interpolation: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+    return ops.nanquantile_scalar.call(self, q, dim, keepdim, interpolation)
+
+
+nanquantile = Binding(
+    "torch.nanquantile",
+    (
+        ("nanquantile(Tensor input, Tensor q, int dim = None, bool keepdim = False, *, str interpolation = 'linear', Tensor out = None)", _torch_nanquantile, "aten::nanquantile", ops.nanquantile.call),
+        ("nanquantile(Tensor input, float q, int dim = None, bool keepdim = False, *, str interpolation = 'linear', Tensor out = None)", _torch_nanquantile_scalar, "aten::nanquantile.scalar", ops.nanquantile_scalar.call),
+    ),
+)
+
+
 _is_all_true = Binding(
     "torch._is_all_true",
     (
@@ -6630,6 +6858,39 @@ embedding = Binding(
 )
 
 
+embedding_renorm_ = Binding(
+    "torch.embedding_renorm_",
+    (
+        ("embedding_renorm_(Tensor input, Tensor indices, float max_norm, float norm_type)", ops.embedding_renorm_.call, "aten::embedding_renorm_"),
+    ),
+)
+
+
+embedding_bag = Binding(
+    "torch.embedding_bag",
+    (
+        ("embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx)", ops.embedding_bag_padding_idx.call, "aten::embedding_bag.padding_idx"),
+        ("embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq = False, int mode = 0, bool sparse = False, Tensor per_sample_weights = None, bool include_last_offset = False)", ops.embedding_bag.call, "aten::embedding_bag"),
+    ),
+)
+
+
+_embedding_bag = Binding(
+    "torch._embedding_bag",
+    (
+        ("_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq = False, int mode = 0, bool sparse = False, Tensor per_sample_weights = None, bool include_last_offset = False, int padding_idx = -1)", ops._embedding_bag.call, "aten::_embedding_bag"),
+    ),
+)
+
+
+_embedding_bag_forward_only = Binding(
+    "torch._embedding_bag_forward_only",
+    (
+        ("_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq = False, int mode = 0, bool sparse = False, Tensor per_sample_weights = None, bool include_last_offset = False, int padding_idx = -1)", ops._embedding_bag_forward_only.call, "aten::_embedding_bag_forward_only"),
+    ),
+)
+
+
 conv2d = Binding(
     "torch.conv2d",
     (
@@ -7418,6 +7679,24 @@ adaptive_max_pool1d = Binding(
 )
 
 
+ctc_loss = Binding(
+    "torch.ctc_loss",
+    (
+        ("ctc_loss(Tensor log_probs, Tensor targets, tuple of ints input_lengths, tuple of ints target_lengths, int blank = 0, int reduction = 0, bool zero_infinity = False)", ops.ctc_loss_IntList.call, "aten::ctc_loss.IntList"),
+        ("ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank = 0, int reduction = 0, bool zero_infinity = False)", ops.ctc_loss_Tensor.call, "aten::ctc_loss.Tensor"),
+    ),
+)
+
+
+_ctc_loss = Binding(
+    "torch._ctc_loss",
+    (
+        ("_ctc_loss(Tensor log_probs, Tensor targets, tuple of ints input_lengths, tuple of ints target_lengths, int blank = 0, bool zero_infinity = False)", ops._ctc_loss.call, "aten::_ctc_loss"),
+        ("_ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank = 0, bool zero_infinity = False)", ops._ctc_loss_Tensor.call, "aten::_ctc_loss.Tensor"),
+    ),
+)
+
+
 binary_cross_entropy_with_logits = Binding(
     "torch.binary_cross_entropy_with_logits",
     (
@@ -7514,6 +7793,22 @@ cosine_similarity = Binding(
 )
 
 
+cov = Binding(
+    "torch.cov",
+    (
+        ("cov(Tensor input, *, int correction = 1, Tensor fweights = None, Tensor aweights = None)", ops.cov.call, "aten::cov"),
+    ),
+)
+
+
+corrcoef = Binding(
+    "torch.corrcoef",
+    (
+        ("corrcoef(Tensor input)", ops.corrcoef.call, "aten::corrcoef"),
+    ),
+)
+
+
 def _torch_xlogy_Tensor(self: Any, other: Any, out: Any) -> Any:
     if out is not None:
         return ops.xlogy_OutTensor.call(self, other, out)
@@ -7599,6 +7894,48 @@ xlogy_ = Binding(
     (
         ("xlogy_(Tensor input, Tensor other)", ops.xlogy__Tensor.call, "aten::xlogy_.Tensor"),
         ("xlogy_(Tensor input, Number other)", ops.xlogy__Scalar_Other.call, "aten::xlogy_.Scalar_Other"),
+    ),
+)
+
+
+def _torch__fft_r2c(self: Any, dim: Any, normalization: Any, onesided: Any, out: Any) -> Any:
+    if out is not None:
+        return ops._fft_r2c_out.call(self, dim, normalization, onesided, out)
+    return ops._fft_r2c.call(self, dim, normalization, onesided)
+
+
+_fft_r2c = Binding(
+    "torch._fft_r2c",
+    (
+        ("_fft_r2c(Tensor input, tuple of ints dim, int normalization, bool onesided, *, Tensor out = None)", _torch__fft_r2c, "aten::_fft_r2c", ops._fft_r2c.call),
+    ),
+)
+
+
+def _torch__fft_c2r(self: Any, dim: Any, normalization: Any, last_dim_size: Any, out: Any) -> Any:
+    if out is not None:
+        return ops._fft_c2r_out.call(self, dim, normalization, last_dim_size, out)
+    return ops._fft_c2r.call(self, dim, normalization, last_dim_size)
+
+
+_fft_c2r = Binding(
+    "torch._fft_c2r",
+    (
+        ("_fft_c2r(Tensor input, tuple of ints dim, int normalization, int last_dim_size, *, Tensor out = None)", _torch__fft_c2r, "aten::_fft_c2r", ops._fft_c2r.call),
+    ),
+)
+
+
+def _torch__fft_c2c(self: Any, dim: Any, normalization: Any, forward: Any, out: Any) -> Any:
+    if out is not None:
+        return ops._fft_c2c_out.call(self, dim, normalization, forward, out)
+    return ops._fft_c2c.call(self, dim, normalization, forward)
+
+
+_fft_c2c = Binding(
+    "torch._fft_c2c",
+    (
+        ("_fft_c2c(Tensor input, tuple of ints dim, int normalization, bool forward, *, Tensor out = None)", _torch__fft_c2c, "aten::_fft_c2c", ops._fft_c2c.call),
     ),
 )
 
@@ -10161,6 +10498,32 @@ Tensor_nansum = Binding(
 )
 
 
+Tensor_nanmean = Binding(
+    "Tensor.nanmean",
+    (
+        ("nanmean(tuple of ints[1] dim = None, bool keepdim = False, *, torch.dtype dtype = None)", ops.nanmean.call, "aten::nanmean"),
+    ),
+)
+
+
+Tensor_quantile = Binding(
+    "Tensor.quantile",
+    (
+        ("quantile(Tensor q, int dim = None, bool keepdim = False, *, str interpolation = 'linear')", ops.quantile.call, "aten::quantile"),
+        ("quantile(float q, int dim = None, bool keepdim = False, *, str interpolation = 'linear')", ops.quantile_scalar.call, "aten::quantile.scalar"),
+    ),
+)
+
+
+Tensor_nanquantile = Binding(
+    "Tensor.nanquantile",
+    (
+        ("nanquantile(Tensor q, int dim = None, bool keepdim = False, *, str interpolation = 'linear')", ops.nanquantile.call, "aten::nanquantile"),
+        ("nanquantile(float q, int dim = None, bool keepdim = False, *, str interpolation = 'linear')", ops.nanquantile_scalar.call, "aten::nanquantile.scalar"),
+    ),
+)
+
+
 Tensor__is_all_true = Binding(
     "Tensor._is_all_true",
     (
@@ -11783,6 +12146,22 @@ Tensor_isneginf = Binding(
     "Tensor.isneginf",
     (
         ("isneginf()", ops.isneginf.call, "aten::isneginf"),
+    ),
+)
+
+
+Tensor_cov = Binding(
+    "Tensor.cov",
+    (
+        ("cov(*, int correction = 1, Tensor fweights = None, Tensor aweights = None)", ops.cov.call, "aten::cov"),
+    ),
+)
+
+
+Tensor_corrcoef = Binding(
+    "Tensor.corrcoef",
+    (
+        ("corrcoef()", ops.corrcoef.call, "aten::corrcoef"),
     ),
 )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation_units, added_products, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bitwise, blas, chunk_cat, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, diagonals, discrete_distributions, distances, factories, fill, foreach, foreach_clamp, foreach_more, gamma, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_ranks, logcumsumexp, losses_elementwise, masked_index, masks, normal_overloads, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, scaled, selecting, shifts, signs, slicing, softmax, spaced, spaced_tensors, special, splitting, turning, view_copies, view_scatter, views
+from dispatchviz.core.native import accumulating, activation_units, added_products, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bitwise, blas, chunk_cat, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, diagonals, discrete_distributions, distances, factories, fft_frequencies, fill, foreach, foreach_clamp, foreach_more, gamma, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_ranks, logcumsumexp, losses_elementwise, masked_index, masks, normal_overloads, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, scaled, selecting, shifts, signs, slicing, softmax, spaced, spaced_tensors, special, splitting, turning, view_copies, view_scatter, views, windows
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -40,6 +40,99 @@ def wrapper_CompositeExplicitAutograd__empty_permuted(
     pin_memory: bool | None
 ) -> Tensor:
     return factories.empty_permuted_symint(size, physical_layout, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd__bartlett_window(
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
+    None
+) -> Tensor:
+    return windows.bartlett_window(window_length, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_periodic_bartlett_window(
+    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return windows.bartlett_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd__blackman_window(
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
+    None
+) -> Tensor:
+    return windows.blackman_window(window_length, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_periodic_blackman_window(
+    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return windows.blackman_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd__hann_window(
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
+    None
+) -> Tensor:
+    return windows.hann_window(window_length, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_periodic_hann_window(
+    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return windows.hann_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd__hamming_window(
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
+    None
+) -> Tensor:
+    return windows.hamming_window(window_length, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_periodic_hamming_window(
+    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return windows.hamming_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_periodic_alpha_hamming_window(
+    ks: int, window_length: int, periodic: bool, alpha: float, dtype: DType | None, layout: str | None, device: Device
+    | None, pin_memory: bool | None
+) -> Tensor:
+    return windows.hamming_window_periodic_alpha(window_length, periodic, alpha, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_periodic_alpha_beta_hamming_window(
+    ks: int, window_length: int, periodic: bool, alpha: float, beta: float, dtype: DType | None, layout: str | None,
+    device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    return windows.hamming_window_periodic_alpha_beta(
+        window_length, periodic, alpha, beta, dtype, layout, device, pin_memory
+    )
+
+
+def wrapper_CompositeExplicitAutograd__kaiser_window(
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
+    None
+) -> Tensor:
+    return windows.kaiser_window(window_length, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_periodic_kaiser_window(
+    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return windows.kaiser_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_beta_kaiser_window(
+    ks: int, window_length: int, periodic: bool, beta: float, dtype: DType | None, layout: str | None, device: Device
+    | None, pin_memory: bool | None
+) -> Tensor:
+    return windows.kaiser_window_beta(window_length, periodic, beta, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__new_zeros(
@@ -1714,6 +1807,26 @@ def wrapper_CompositeExplicitAutograd_OutScalar_Other_xlogy_out(
     return pointwise.xlogy_out_OutScalar_Other(self, other, out)
 
 
+def wrapper_CompositeExplicitAutograd__fft_fftfreq(
+    ks: int, n: int, d: float, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    return fft_frequencies.fft_fftfreq(n, d, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_out_fft_fftfreq_out(ks: int, n: int, d: float, out: Tensor) -> Tensor:
+    return fft_frequencies.fft_fftfreq_out(n, d, out)
+
+
+def wrapper_CompositeExplicitAutograd__fft_rfftfreq(
+    ks: int, n: int, d: float, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    return fft_frequencies.fft_rfftfreq(n, d, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_out_fft_rfftfreq_out(ks: int, n: int, d: float, out: Tensor) -> Tensor:
+    return fft_frequencies.fft_rfftfreq_out(n, d, out)
+
+
 def wrapper_CompositeExplicitAutograd_self_scalar_special_xlog1py(ks: int, self: Scalar, other: Tensor) -> Tensor:
     return special.special_xlog1py_self_scalar(self, other)
 
@@ -1788,6 +1901,19 @@ KERNELS = {
     "new_empty": wrapper_CompositeExplicitAutograd__new_empty,
     "empty_like": wrapper_CompositeExplicitAutograd__empty_like,
     "empty_permuted": wrapper_CompositeExplicitAutograd__empty_permuted,
+    "bartlett_window": wrapper_CompositeExplicitAutograd__bartlett_window,
+    "bartlett_window.periodic": wrapper_CompositeExplicitAutograd_periodic_bartlett_window,
+    "blackman_window": wrapper_CompositeExplicitAutograd__blackman_window,
+    "blackman_window.periodic": wrapper_CompositeExplicitAutograd_periodic_blackman_window,
+    "hann_window": wrapper_CompositeExplicitAutograd__hann_window,
+    "hann_window.periodic": wrapper_CompositeExplicitAutograd_periodic_hann_window,
+    "hamming_window": wrapper_CompositeExplicitAutograd__hamming_window,
+    "hamming_window.periodic": wrapper_CompositeExplicitAutograd_periodic_hamming_window,
+    "hamming_window.periodic_alpha": wrapper_CompositeExplicitAutograd_periodic_alpha_hamming_window,
+    "hamming_window.periodic_alpha_beta": wrapper_CompositeExplicitAutograd_periodic_alpha_beta_hamming_window,
+    "kaiser_window": wrapper_CompositeExplicitAutograd__kaiser_window,
+    "kaiser_window.periodic": wrapper_CompositeExplicitAutograd_periodic_kaiser_window,
+    "kaiser_window.beta": wrapper_CompositeExplicitAutograd_beta_kaiser_window,
     "new_zeros": wrapper_CompositeExplicitAutograd__new_zeros,
     "scalar_tensor": wrapper_CompositeExplicitAutograd__scalar_tensor,
     "arange": wrapper_CompositeExplicitAutograd__arange,
@@ -2108,6 +2234,10 @@ KERNELS = {
     "xlogy_.Scalar_Other": wrapper_CompositeExplicitAutograd_Scalar_Other_xlogy_,
     "xlogy.OutScalar_Self": wrapper_CompositeExplicitAutograd_OutScalar_Self_xlogy_out,
     "xlogy.OutScalar_Other": wrapper_CompositeExplicitAutograd_OutScalar_Other_xlogy_out,
+    "fft_fftfreq": wrapper_CompositeExplicitAutograd__fft_fftfreq,
+    "fft_fftfreq.out": wrapper_CompositeExplicitAutograd_out_fft_fftfreq_out,
+    "fft_rfftfreq": wrapper_CompositeExplicitAutograd__fft_rfftfreq,
+    "fft_rfftfreq.out": wrapper_CompositeExplicitAutograd_out_fft_rfftfreq_out,
     "special_xlog1py.self_scalar": wrapper_CompositeExplicitAutograd_self_scalar_special_xlog1py,
     "special_xlog1py.other_scalar": wrapper_CompositeExplicitAutograd_other_scalar_special_xlog1py,
     "special_xlog1py.self_scalar_out": wrapper_CompositeExplicitAutograd_self_scalar_out_special_xlog1py_out,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conversions, convolution, copies, covariance, cross_entropy, cumprod_backward, cutting, diagonals, differences, distances, dropout, einsum, extremes, factories, fft, fft_frequencies, fft_several, gating, grids, group_norm, histograms, indexing, item, layers, linalg_cholesky, linalg_cond, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_norms, linalg_products, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, losses, losses_elementwise, losses_images, masks, matmul, one_hot, ordering, packed_sequence, padding, permutation, placing, pooling, pooling_adaptive, pooling_average, power, quantiles, random_factories, reductions, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, scaled, scattering, shuffling, signs, slicing, softmax, special, splitting, spreads, stacking, trapezoids, trilinear, turning, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, views
+from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conversions, convolution, copies, covariance, cross_entropy, cumprod_backward, cutting, diagonals, differences, distances, dropout, einsum, embedding_bags, extremes, factories, fft, fft_frequencies, fft_several, gating, grids, group_norm, histograms, indexing, item, layers, linalg_cholesky, linalg_cond, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_norms, linalg_products, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, losses, losses_elementwise, losses_images, losses_sequences, masks, matmul, one_hot, ordering, packed_sequence, padding, permutation, placing, pooling, pooling_adaptive, pooling_average, power, quantiles, random_factories, reductions, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, scaled, scattering, shuffling, signs, slicing, softmax, special, splitting, spreads, stacking, trapezoids, trilinear, turning, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -1903,6 +1903,25 @@ def wrapper_CompositeImplicitAutograd__einsum(
     return einsum.einsum(equation, tensors, path)
 
 
+def wrapper_CompositeImplicitAutograd__embedding_bag(
+    ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
+    per_sample_weights: Tensor | None, include_last_offset: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    return embedding_bags.embedding_bag(
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset
+    )
+
+
+def wrapper_CompositeImplicitAutograd_padding_idx_embedding_bag(
+    ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
+    per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    return embedding_bags.embedding_bag_padding_idx(
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
+        padding_idx
+    )
+
+
 def wrapper_CompositeImplicitAutograd__one_hot(ks: int, self: Tensor, num_classes: int) -> Tensor:
     return one_hot.one_hot(self, num_classes)
 
@@ -2317,6 +2336,24 @@ def wrapper_CompositeImplicitAutograd__nll_loss2d(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> Tensor:
     return losses_images.nll_loss2d_symint(self, target, weight, reduction, ignore_index)
+
+
+def wrapper_CompositeImplicitAutograd_IntList_ctc_loss(
+    ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int, reduction:
+    int, zero_infinity: bool
+) -> Tensor:
+    return losses_sequences.ctc_loss_IntList(
+        log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity
+    )
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_ctc_loss(
+    ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int, reduction:
+    int, zero_infinity: bool
+) -> Tensor:
+    return losses_sequences.ctc_loss_Tensor(
+        log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity
+    )
 
 
 def wrapper_CompositeImplicitAutograd__log_sigmoid(ks: int, self: Tensor) -> Tensor:
@@ -3302,6 +3339,8 @@ KERNELS = {
     "nll_loss": wrapper_CompositeImplicitAutograd__nll_loss,
     "layer_norm": wrapper_CompositeImplicitAutograd__layer_norm,
     "einsum": wrapper_CompositeImplicitAutograd__einsum,
+    "embedding_bag": wrapper_CompositeImplicitAutograd__embedding_bag,
+    "embedding_bag.padding_idx": wrapper_CompositeImplicitAutograd_padding_idx_embedding_bag,
     "one_hot": wrapper_CompositeImplicitAutograd__one_hot,
     "embedding_backward": wrapper_CompositeImplicitAutograd__embedding_backward,
     "conv2d": wrapper_CompositeImplicitAutograd__conv2d,
@@ -3369,6 +3408,8 @@ KERNELS = {
     "adaptive_avg_pool3d": wrapper_CompositeImplicitAutograd__adaptive_avg_pool3d,
     "adaptive_max_pool1d": wrapper_CompositeImplicitAutograd__adaptive_max_pool1d,
     "nll_loss2d": wrapper_CompositeImplicitAutograd__nll_loss2d,
+    "ctc_loss.IntList": wrapper_CompositeImplicitAutograd_IntList_ctc_loss,
+    "ctc_loss.Tensor": wrapper_CompositeImplicitAutograd_Tensor_ctc_loss,
     "log_sigmoid": wrapper_CompositeImplicitAutograd__log_sigmoid,
     "log_sigmoid.out": wrapper_CompositeImplicitAutograd_out_log_sigmoid_out,
     "l1_loss": wrapper_CompositeImplicitAutograd__l1_loss,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, attention, batch_norm_backward, batch_norm_cpu, binary_float, bitwise, blas, choice, clamping, closeness, comparison, complex_numbers, conj, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distances, distributions, dropout, extremes, factories, fill, fold, fused_attention, gamma, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, losses, losses_elementwise, losses_images, masked_softmax, masks, membership, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, reductions, remainders, renorm, repeating, rnn_mkldnn, rounding, running_extremes, scaled, scattering, searching, selecting, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, attention, batch_norm_backward, batch_norm_cpu, binary_float, bitwise, blas, choice, clamping, closeness, comparison, complex_numbers, conj, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distances, distributions, dropout, embedding_bags, embedding_bags_backward, extremes, factories, fft_kernels, fill, fold, fused_attention, gamma, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, losses, losses_elementwise, losses_images, losses_sequences, masked_softmax, masks, membership, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, reductions, remainders, renorm, repeating, rnn_mkldnn, rounding, running_extremes, scaled, scattering, searching, selecting, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -4055,6 +4055,62 @@ def wrapper_CPU__native_layer_norm_backward(
     return layers.layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
 
 
+def wrapper_CPU__embedding_renorm_(
+    ks: int, self: Tensor, indices: Tensor, max_norm: float, norm_type: float
+) -> Tensor:
+    return embedding_bags_backward.embedding_renorm_(self, indices, max_norm, norm_type)
+
+
+def wrapper_CPU___embedding_bag(
+    ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
+    per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    return embedding_bags._embedding_bag(
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
+        padding_idx
+    )
+
+
+def wrapper_CPU___embedding_bag_forward_only(
+    ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
+    per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    return embedding_bags._embedding_bag_forward_only(
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
+        padding_idx
+    )
+
+
+def wrapper_CPU___embedding_bag_backward(
+    ks: int, grad: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, bag_size: Tensor, maximum_indices:
+    Tensor, num_weights: int, scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Tensor | None,
+    padding_idx: int
+) -> Tensor:
+    return embedding_bags_backward._embedding_bag_backward_symint(
+        grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, sparse,
+        per_sample_weights, padding_idx
+    )
+
+
+def wrapper_CPU___embedding_bag_dense_backward(
+    ks: int, grad: Tensor, indices: Tensor, offset2bag: Tensor, bag_size: Tensor, maximum_indices: Tensor,
+    num_weights: int, scale_grad_by_freq: bool, mode: int, per_sample_weights: Tensor | None, padding_idx: int
+) -> Tensor:
+    return embedding_bags_backward._embedding_bag_dense_backward(
+        grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode,
+        per_sample_weights, padding_idx
+    )
+
+
+def wrapper_CPU___embedding_bag_per_sample_weights_backward(
+    ks: int, grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, mode: int,
+    padding_idx: int
+) -> Tensor:
+    return embedding_bags_backward._embedding_bag_per_sample_weights_backward(
+        grad, weight, indices, offsets, offset2bag, mode, padding_idx
+    )
+
+
 def wrapper_CPU__embedding_dense_backward(
     ks: int, grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
@@ -5401,6 +5457,38 @@ def wrapper_CPU__max_unpool3d(
     return pooling.max_unpooling3d_forward(self, indices, output_size, stride, padding)
 
 
+def wrapper_CPU___ctc_loss(
+    ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int, zero_infinity:
+    bool
+) -> tuple[Tensor, Tensor]:
+    return losses_sequences.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
+
+
+def wrapper_CPU_Tensor__ctc_loss(
+    ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int,
+    zero_infinity: bool
+) -> tuple[Tensor, Tensor]:
+    return losses_sequences.ctc_loss_tensor(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
+
+
+def wrapper_CPU___ctc_loss_backward(
+    ks: int, grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size,
+    neg_log_likelihood: Tensor, log_alpha: Tensor, blank: int, zero_infinity: bool
+) -> Tensor:
+    return losses_sequences.ctc_loss_backward(
+        grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
+    )
+
+
+def wrapper_CPU_Tensor__ctc_loss_backward(
+    ks: int, grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor,
+    neg_log_likelihood: Tensor, log_alpha: Tensor, blank: int, zero_infinity: bool
+) -> Tensor:
+    return losses_sequences.ctc_loss_backward_tensor(
+        grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
+    )
+
+
 def wrapper_CPU__nll_loss2d_forward(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[Tensor, Tensor]:
@@ -5621,6 +5709,36 @@ def wrapper_CPU_special_entr_out_out(ks: int, self: Tensor, out: Tensor) -> Tens
     special.special_entr_meta(op, self)
     special.special_entr_out(self, op.target)
     return op.finish("special_entr_out", special.special_entr_out)
+
+
+def wrapper_CPU___fft_r2c(ks: int, self: Tensor, dim: Size, normalization: int, onesided: bool) -> Tensor:
+    return fft_kernels._fft_r2c_mkl(self, dim, normalization, onesided)
+
+
+def wrapper_CPU_out__fft_r2c_out(
+    ks: int, self: Tensor, dim: Size, normalization: int, onesided: bool, out: Tensor
+) -> Tensor:
+    return fft_kernels._fft_r2c_mkl_out(self, dim, normalization, onesided, out)
+
+
+def wrapper_CPU___fft_c2r(ks: int, self: Tensor, dim: Size, normalization: int, last_dim_size: int) -> Tensor:
+    return fft_kernels._fft_c2r_mkl(self, dim, normalization, last_dim_size)
+
+
+def wrapper_CPU_out__fft_c2r_out(
+    ks: int, self: Tensor, dim: Size, normalization: int, last_dim_size: int, out: Tensor
+) -> Tensor:
+    return fft_kernels._fft_c2r_mkl_out(self, dim, normalization, last_dim_size, out)
+
+
+def wrapper_CPU___fft_c2c(ks: int, self: Tensor, dim: Size, normalization: int, forward: bool) -> Tensor:
+    return fft_kernels._fft_c2c_mkl(self, dim, normalization, forward)
+
+
+def wrapper_CPU_out__fft_c2c_out(
+    ks: int, self: Tensor, dim: Size, normalization: int, forward: bool, out: Tensor
+) -> Tensor:
+    return fft_kernels._fft_c2c_mkl_out(self, dim, normalization, forward, out)
 
 
 def wrapper_CPU_special_ndtri(ks: int, self: Tensor) -> Tensor:
@@ -6636,6 +6754,12 @@ KERNELS = {
     "nll_loss_backward.grad_input": wrapper_CPU_nll_loss_backward_out_grad_input,
     "native_layer_norm": wrapper_CPU__native_layer_norm,
     "native_layer_norm_backward": wrapper_CPU__native_layer_norm_backward,
+    "embedding_renorm_": wrapper_CPU__embedding_renorm_,
+    "_embedding_bag": wrapper_CPU___embedding_bag,
+    "_embedding_bag_forward_only": wrapper_CPU___embedding_bag_forward_only,
+    "_embedding_bag_backward": wrapper_CPU___embedding_bag_backward,
+    "_embedding_bag_dense_backward": wrapper_CPU___embedding_bag_dense_backward,
+    "_embedding_bag_per_sample_weights_backward": wrapper_CPU___embedding_bag_per_sample_weights_backward,
     "embedding_dense_backward": wrapper_CPU__embedding_dense_backward,
     "max_pool2d_with_indices": wrapper_CPU_max_pool2d_with_indices,
     "max_pool2d_with_indices.out": wrapper_CPU_max_pool2d_with_indices_out_out,
@@ -6789,6 +6913,10 @@ KERNELS = {
     "adaptive_max_pool3d_backward": wrapper_CPU_adaptive_max_pool3d_backward,
     "max_unpool2d": wrapper_CPU__max_unpool2d,
     "max_unpool3d": wrapper_CPU__max_unpool3d,
+    "_ctc_loss": wrapper_CPU___ctc_loss,
+    "_ctc_loss.Tensor": wrapper_CPU_Tensor__ctc_loss,
+    "_ctc_loss_backward": wrapper_CPU___ctc_loss_backward,
+    "_ctc_loss_backward.Tensor": wrapper_CPU_Tensor__ctc_loss_backward,
     "nll_loss2d_forward": wrapper_CPU__nll_loss2d_forward,
     "nll_loss2d_backward": wrapper_CPU__nll_loss2d_backward,
     "binary_cross_entropy": wrapper_CPU__binary_cross_entropy,
@@ -6824,6 +6952,12 @@ KERNELS = {
     "xlogy_.Tensor": wrapper_CPU_xlogy__Tensor,
     "special_entr": wrapper_CPU_special_entr,
     "special_entr.out": wrapper_CPU_special_entr_out_out,
+    "_fft_r2c": wrapper_CPU___fft_r2c,
+    "_fft_r2c.out": wrapper_CPU_out__fft_r2c_out,
+    "_fft_c2r": wrapper_CPU___fft_c2r,
+    "_fft_c2r.out": wrapper_CPU_out__fft_c2r_out,
+    "_fft_c2c": wrapper_CPU___fft_c2c,
+    "_fft_c2c.out": wrapper_CPU_out__fft_c2c_out,
     "special_ndtri": wrapper_CPU_special_ndtri,
     "special_ndtri.out": wrapper_CPU_special_ndtri_out_out,
     "special_log_ndtr": wrapper_CPU_special_log_ndtr,

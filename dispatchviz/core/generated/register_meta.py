@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, binary_float, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, gamma, gating, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logit, losses, losses_elementwise, membership, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integers, ranges, reductions, remainders, renorm, repeating, rounding, scattering, several_operands, shifts, signs, slopes, softmax, spaced, special, unary, unary_float, upsampling_cubic, upsampling_linear, upsampling_nearest, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, binary_float, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, gamma, gating, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logit, losses, losses_elementwise, losses_sequences, membership, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integers, ranges, reductions, remainders, renorm, repeating, rounding, scattering, several_operands, shifts, signs, slopes, softmax, spaced, special, unary, unary_float, upsampling_cubic, upsampling_linear, upsampling_nearest, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -3809,6 +3809,13 @@ def wrapper_Meta_adaptive_max_pool3d_backward(ks: int, grad_output: Tensor, self
     return op.output
 
 
+def wrapper_Meta___ctc_loss(
+    ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int, zero_infinity:
+    bool
+) -> tuple[Tensor, Tensor]:
+    return losses_sequences.ctc_loss_meta(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
+
+
 def wrapper_Meta_smooth_l1_loss_out_out(
     ks: int, self: Tensor, target: Tensor, reduction: int, beta: float, out: Tensor
 ) -> Tensor:
@@ -4708,6 +4715,7 @@ KERNELS = {
     "adaptive_max_pool3d": wrapper_Meta_adaptive_max_pool3d,
     "adaptive_max_pool3d_backward.grad_input": wrapper_Meta_adaptive_max_pool3d_backward_out_grad_input,
     "adaptive_max_pool3d_backward": wrapper_Meta_adaptive_max_pool3d_backward,
+    "_ctc_loss": wrapper_Meta___ctc_loss,
     "smooth_l1_loss.out": wrapper_Meta_smooth_l1_loss_out_out,
     "smooth_l1_loss": wrapper_Meta_smooth_l1_loss,
     "xlogy.Tensor": wrapper_Meta_xlogy_Tensor,

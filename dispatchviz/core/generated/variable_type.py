@@ -120,6 +120,149 @@ def empty_permuted(
     return result
 
 
+def bartlett_window(
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
+    None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bartlett_window.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        window_length, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def bartlett_window_periodic(
+    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bartlett_window_periodic.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        window_length, periodic, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def blackman_window(
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
+    None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.blackman_window.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        window_length, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def blackman_window_periodic(
+    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.blackman_window_periodic.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        window_length, periodic, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def hann_window(
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
+    None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.hann_window.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        window_length, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def hann_window_periodic(
+    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.hann_window_periodic.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        window_length, periodic, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def hamming_window(
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
+    None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.hamming_window.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        window_length, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def hamming_window_periodic(
+    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.hamming_window_periodic.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        window_length, periodic, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def hamming_window_periodic_alpha(
+    ks: int, window_length: int, periodic: bool, alpha: float, dtype: DType | None, layout: str | None, device: Device
+    | None, pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.hamming_window_periodic_alpha.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        window_length, periodic, alpha, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def hamming_window_periodic_alpha_beta(
+    ks: int, window_length: int, periodic: bool, alpha: float, beta: float, dtype: DType | None, layout: str | None,
+    device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.hamming_window_periodic_alpha_beta.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        window_length, periodic, alpha, beta, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def kaiser_window(
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
+    None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.kaiser_window.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        window_length, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def kaiser_window_periodic(
+    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.kaiser_window_periodic.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        window_length, periodic, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def kaiser_window_beta(
+    ks: int, window_length: int, periodic: bool, beta: float, dtype: DType | None, layout: str | None, device: Device
+    | None, pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.kaiser_window_beta.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        window_length, periodic, beta, dtype, layout, device, pin_memory
+    )
+    return result
+
+
 def new_empty_strided(
     ks: int, self: Tensor, size: Size, stride: Size, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
@@ -14993,6 +15136,117 @@ def embedding(
     return result
 
 
+def embedding_renorm_(ks: int, self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    grad_fn: nodes.EmbeddingRenormBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.EmbeddingRenormBackward0()
+        collect_next_edges(grad_fn, self)
+    ops.embedding_renorm_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, indices, max_norm, norm_type
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if levels:
+        forbid_fw_derivatives("embedding_renorm_", NOT_IMPLEMENTED_IN_PLACE, self)
+    return self
+
+
+def _embedding_bag(
+    ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
+    per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    grad_fn: nodes.EmbeddingBagBackward0 | None = None
+    if compute_requires_grad(weight, per_sample_weights):
+        grad_fn = nodes.EmbeddingBagBackward0()
+        collect_next_edges(grad_fn, weight, per_sample_weights)
+        grad_fn.indices_ = save(grad_fn, "indices", indices)
+        grad_fn.mode = keep(grad_fn, "mode", mode)
+        grad_fn.offsets_ = save(grad_fn, "offsets", offsets)
+        grad_fn.padding_idx = keep(grad_fn, "padding_idx", padding_idx)
+        grad_fn.per_sample_weights_ = save(grad_fn, "per_sample_weights", per_sample_weights, edge=0)
+        grad_fn.scale_grad_by_freq = keep(grad_fn, "scale_grad_by_freq", scale_grad_by_freq)
+        grad_fn.sparse = keep(grad_fn, "sparse", sparse)
+        grad_fn.weight_ = save(grad_fn, "weight", weight, edge=1)
+        grad_fn.weight_sym_argsize_0 = keep(grad_fn, "weight_sym_argsize_0", weight._size[0])
+    if levels:
+        forbid_fw_derivatives("_embedding_bag", NOT_IMPLEMENTED, weight, per_sample_weights)
+    result0, result1, result2, result3 = ops._embedding_bag.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
+        padding_idx
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+        grad_fn.result2_ = save(grad_fn, "result2", result2, is_output=True)
+        grad_fn.result3_ = save(grad_fn, "result3", result3, is_output=True)
+    return result0, result1, result2, result3
+
+
+def _embedding_bag_forward_only(
+    ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
+    per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    never_differentiable()
+    result: tuple[Tensor, Tensor, Tensor, Tensor] = ops._embedding_bag_forward_only.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
+        padding_idx
+    )
+    return result
+
+
+def _embedding_bag_backward(
+    ks: int, grad: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, bag_size: Tensor, maximum_indices:
+    Tensor, num_weights: int, scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Tensor | None,
+    padding_idx: int
+) -> Tensor:
+    grad_fn: nodes.EmbeddingBagBackwardBackward0 | None = None
+    if compute_requires_grad(grad, per_sample_weights):
+        grad_fn = nodes.EmbeddingBagBackwardBackward0()
+        collect_next_edges(grad_fn, grad, per_sample_weights)
+    if levels:
+        forbid_fw_derivatives("_embedding_bag_backward", NOT_IMPLEMENTED, grad, per_sample_weights)
+    result: Tensor = ops._embedding_bag_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, sparse,
+        per_sample_weights, padding_idx
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def _embedding_bag_dense_backward(
+    ks: int, grad: Tensor, indices: Tensor, offset2bag: Tensor, bag_size: Tensor, maximum_indices: Tensor,
+    num_weights: int, scale_grad_by_freq: bool, mode: int, per_sample_weights: Tensor | None, padding_idx: int
+) -> Tensor:
+    grad_fn: nodes.EmbeddingBagDenseBackwardBackward0 | None = None
+    if compute_requires_grad(grad, per_sample_weights):
+        grad_fn = nodes.EmbeddingBagDenseBackwardBackward0()
+        collect_next_edges(grad_fn, grad, per_sample_weights)
+    if levels:
+        forbid_fw_derivatives("_embedding_bag_dense_backward", NOT_IMPLEMENTED, grad, per_sample_weights)
+    result: Tensor = ops._embedding_bag_dense_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode,
+        per_sample_weights, padding_idx
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def _embedding_bag_per_sample_weights_backward(
+    ks: int, grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, mode: int,
+    padding_idx: int
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._embedding_bag_per_sample_weights_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad, weight, indices, offsets, offset2bag, mode, padding_idx
+    )
+    return result
+
+
 def embedding_dense_backward(
     ks: int, grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
@@ -18544,6 +18798,86 @@ def max_unpool3d(ks: int, self: Tensor, indices: Tensor, output_size: Size, stri
     return result
 
 
+def _ctc_loss(
+    ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int, zero_infinity:
+    bool
+) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.CtcLossBackward0 | None = None
+    check_no_requires_grad(targets, "targets", "_ctc_loss")
+    if compute_requires_grad(log_probs):
+        grad_fn = nodes.CtcLossBackward0()
+        collect_next_edges(grad_fn, log_probs)
+        grad_fn.blank = keep(grad_fn, "blank", blank)
+        grad_fn.input_lengths = keep(grad_fn, "input_lengths", input_lengths)
+        grad_fn.log_probs_ = save(grad_fn, "log_probs", log_probs)
+        grad_fn.target_lengths = keep(grad_fn, "target_lengths", target_lengths)
+        grad_fn.targets_ = save(grad_fn, "targets", targets)
+        grad_fn.zero_infinity = keep(grad_fn, "zero_infinity", zero_infinity)
+    if levels:
+        forbid_fw_derivatives("_ctc_loss", NOT_IMPLEMENTED, log_probs, targets)
+    result0, result1 = ops._ctc_loss.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        log_probs, targets, input_lengths, target_lengths, blank, zero_infinity
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result0_ = save(grad_fn, "result0", result0, is_output=True)
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+    return result0, result1
+
+
+def _ctc_loss_Tensor(
+    ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int,
+    zero_infinity: bool
+) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.CtcLossBackward1 | None = None
+    check_no_requires_grad(targets, "targets", "_ctc_loss")
+    check_no_requires_grad(input_lengths, "input_lengths", "_ctc_loss")
+    check_no_requires_grad(target_lengths, "target_lengths", "_ctc_loss")
+    if compute_requires_grad(log_probs):
+        grad_fn = nodes.CtcLossBackward1()
+        collect_next_edges(grad_fn, log_probs)
+        grad_fn.blank = keep(grad_fn, "blank", blank)
+        grad_fn.input_lengths_ = save(grad_fn, "input_lengths", input_lengths)
+        grad_fn.log_probs_ = save(grad_fn, "log_probs", log_probs)
+        grad_fn.target_lengths_ = save(grad_fn, "target_lengths", target_lengths)
+        grad_fn.targets_ = save(grad_fn, "targets", targets)
+        grad_fn.zero_infinity = keep(grad_fn, "zero_infinity", zero_infinity)
+    if levels:
+        forbid_fw_derivatives("_ctc_loss", NOT_IMPLEMENTED, log_probs, targets, input_lengths, target_lengths)
+    result0, result1 = ops._ctc_loss_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        log_probs, targets, input_lengths, target_lengths, blank, zero_infinity
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result0_ = save(grad_fn, "result0", result0, is_output=True)
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+    return result0, result1
+
+
+def _ctc_loss_backward(
+    ks: int, grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size,
+    neg_log_likelihood: Tensor, log_alpha: Tensor, blank: int, zero_infinity: bool
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._ctc_loss_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
+    )
+    return result
+
+
+def _ctc_loss_backward_Tensor(
+    ks: int, grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor,
+    neg_log_likelihood: Tensor, log_alpha: Tensor, blank: int, zero_infinity: bool
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._ctc_loss_backward_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
+    )
+    return result
+
+
 def nll_loss2d_forward(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[Tensor, Tensor]:
@@ -19518,6 +19852,142 @@ def special_entr_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     )
     if levels:
         forbid_fw_derivatives("special_entr_out", OUT, self, out)
+    return result
+
+
+def _fft_r2c(ks: int, self: Tensor, dim: Size, normalization: int, onesided: bool) -> Tensor:
+    grad_fn: nodes.FftR2CBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.FftR2CBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.normalization = keep(grad_fn, "normalization", normalization)
+        grad_fn.onesided = keep(grad_fn, "onesided", onesided)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops._fft_r2c.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, normalization, onesided
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_fft_r2c(self_t, dim, normalization, onesided)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops._fft_r2c.call(self_t, dim, normalization, onesided)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def _fft_r2c_out_out(ks: int, self: Tensor, dim: Size, normalization: int, onesided: bool, out: Tensor) -> Tensor:
+    check_out_variant("_fft_r2c", self, out)
+    result: Tensor = ops._fft_r2c_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, normalization, onesided, out
+    )
+    if levels:
+        forbid_fw_derivatives("_fft_r2c_out", OUT, self, out)
+    return result
+
+
+def _fft_c2r(ks: int, self: Tensor, dim: Size, normalization: int, last_dim_size: int) -> Tensor:
+    grad_fn: nodes.FftC2RBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.FftC2RBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.normalization = keep(grad_fn, "normalization", normalization)
+    result: Tensor = ops._fft_c2r.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, normalization, last_dim_size
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_fft_c2r(self_t, dim, normalization, last_dim_size)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops._fft_c2r.call(self_t, dim, normalization, last_dim_size)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def _fft_c2r_out_out(ks: int, self: Tensor, dim: Size, normalization: int, last_dim_size: int, out: Tensor) -> Tensor:
+    check_out_variant("_fft_c2r", self, out)
+    result: Tensor = ops._fft_c2r_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, normalization, last_dim_size, out
+    )
+    if levels:
+        forbid_fw_derivatives("_fft_c2r_out", OUT, self, out)
+    return result
+
+
+def _fft_c2c(ks: int, self: Tensor, dim: Size, normalization: int, forward: bool) -> Tensor:
+    grad_fn: nodes.FftC2CBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.FftC2CBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.forward = keep(grad_fn, "forward", forward)
+        grad_fn.normalization = keep(grad_fn, "normalization", normalization)
+    result: Tensor = ops._fft_c2c.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, normalization, forward
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_fft_c2c(self_t, dim, normalization, forward)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops._fft_c2c.call(self_t, dim, normalization, forward)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def _fft_c2c_out_out(ks: int, self: Tensor, dim: Size, normalization: int, forward: bool, out: Tensor) -> Tensor:
+    check_out_variant("_fft_c2c", self, out)
+    result: Tensor = ops._fft_c2c_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, normalization, forward, out
+    )
+    if levels:
+        forbid_fw_derivatives("_fft_c2c_out", OUT, self, out)
+    return result
+
+
+def fft_fftfreq(
+    ks: int, n: int, d: float, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.fft_fftfreq.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        n, d, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def fft_fftfreq_out_out(ks: int, n: int, d: float, out: Tensor) -> Tensor:
+    check_out_variant("fft_fftfreq", out)
+    result: Tensor = ops.fft_fftfreq_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        n, d, out
+    )
+    if levels:
+        forbid_fw_derivatives("fft_fftfreq_out", OUT, out)
+    return result
+
+
+def fft_rfftfreq(
+    ks: int, n: int, d: float, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.fft_rfftfreq.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        n, d, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def fft_rfftfreq_out_out(ks: int, n: int, d: float, out: Tensor) -> Tensor:
+    check_out_variant("fft_rfftfreq", out)
+    result: Tensor = ops.fft_rfftfreq_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        n, d, out
+    )
+    if levels:
+        forbid_fw_derivatives("fft_rfftfreq_out", OUT, out)
     return result
 
 
@@ -21028,6 +21498,19 @@ KERNELS = {
     "empty_strided": empty_strided,
     "empty_like": empty_like,
     "empty_permuted": empty_permuted,
+    "bartlett_window": bartlett_window,
+    "bartlett_window.periodic": bartlett_window_periodic,
+    "blackman_window": blackman_window,
+    "blackman_window.periodic": blackman_window_periodic,
+    "hann_window": hann_window,
+    "hann_window.periodic": hann_window_periodic,
+    "hamming_window": hamming_window,
+    "hamming_window.periodic": hamming_window_periodic,
+    "hamming_window.periodic_alpha": hamming_window_periodic_alpha,
+    "hamming_window.periodic_alpha_beta": hamming_window_periodic_alpha_beta,
+    "kaiser_window": kaiser_window,
+    "kaiser_window.periodic": kaiser_window_periodic,
+    "kaiser_window.beta": kaiser_window_beta,
     "new_empty_strided": new_empty_strided,
     "new_zeros": new_zeros,
     "scalar_tensor": scalar_tensor,
@@ -21923,6 +22406,12 @@ KERNELS = {
     "native_layer_norm": native_layer_norm,
     "native_layer_norm_backward": native_layer_norm_backward,
     "embedding": embedding,
+    "embedding_renorm_": embedding_renorm_,
+    "_embedding_bag": _embedding_bag,
+    "_embedding_bag_forward_only": _embedding_bag_forward_only,
+    "_embedding_bag_backward": _embedding_bag_backward,
+    "_embedding_bag_dense_backward": _embedding_bag_dense_backward,
+    "_embedding_bag_per_sample_weights_backward": _embedding_bag_per_sample_weights_backward,
     "embedding_dense_backward": embedding_dense_backward,
     "convolution": convolution,
     "convolution_backward": convolution_backward,
@@ -22133,6 +22622,10 @@ KERNELS = {
     "adaptive_max_pool3d_backward": adaptive_max_pool3d_backward,
     "max_unpool2d": max_unpool2d,
     "max_unpool3d": max_unpool3d,
+    "_ctc_loss": _ctc_loss,
+    "_ctc_loss.Tensor": _ctc_loss_Tensor,
+    "_ctc_loss_backward": _ctc_loss_backward,
+    "_ctc_loss_backward.Tensor": _ctc_loss_backward_Tensor,
     "nll_loss2d_forward": nll_loss2d_forward,
     "nll_loss2d_backward": nll_loss2d_backward,
     "binary_cross_entropy": binary_cross_entropy,
@@ -22181,6 +22674,16 @@ KERNELS = {
     "xlogy.OutScalar_Other": xlogy_out_OutScalar_Other,
     "special_entr": special_entr,
     "special_entr.out": special_entr_out_out,
+    "_fft_r2c": _fft_r2c,
+    "_fft_r2c.out": _fft_r2c_out_out,
+    "_fft_c2r": _fft_c2r,
+    "_fft_c2r.out": _fft_c2r_out_out,
+    "_fft_c2c": _fft_c2c,
+    "_fft_c2c.out": _fft_c2c_out_out,
+    "fft_fftfreq": fft_fftfreq,
+    "fft_fftfreq.out": fft_fftfreq_out_out,
+    "fft_rfftfreq": fft_rfftfreq,
+    "fft_rfftfreq.out": fft_rfftfreq_out_out,
     "special_ndtri": special_ndtri,
     "special_ndtri.out": special_ndtri_out_out,
     "special_log_ndtr": special_log_ndtr,
