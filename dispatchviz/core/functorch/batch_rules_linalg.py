@@ -71,7 +71,20 @@ def _check_ranks(name: str, a: tuple[Tensor, int | None, int], b: tuple[Tensor, 
 
 def addmv_decomp(ks: int, input: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     """Runs on the batched tensors themselves."""
-    out = ops.mv.call(mat, vec)
+    return _added(input, ops.mv.call(mat, vec), beta, alpha)
+
+
+def baddbmm_decomp(ks: int, input: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    """Runs on the batched tensors themselves."""
+    return _added(input, ops.bmm.call(batch1, batch2), beta, alpha)
+
+
+def addbmm_decomp(ks: int, input: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    """Runs on the batched tensors themselves."""
+    return _added(input, ops.sum_dim_IntList.call(ops.bmm.call(batch1, batch2), (0,), False, None), beta, alpha)
+
+
+def _added(input: Tensor, out: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     if alpha != 1:
         out = ops.mul_Scalar.call(out, alpha)
     if beta != 0:
@@ -86,6 +99,8 @@ KERNELS: dict[str, Kernel] = {
     "bmm": plumbed("bmm", _product("bmm", 3)),
     "addmv": addmv_decomp,
     "addmm": addmm_decomp,
+    "addbmm": addbmm_decomp,
+    "baddbmm": baddbmm_decomp,
     "vdot": vdot_decomp,
 }
 """Under FuncTorchBatched."""

@@ -31,7 +31,7 @@ def native_layer_norm(
     moved = move_batch_dim_to_front(input, input_bdim)
     if weight_bdim is None and bias_bdim is None:
         result, mean, rstd = ops.native_layer_norm.call(moved, normalized_shape, weight, bias, eps)
-        stats = _stat_bdim(input_bdim, mean)
+        stats = stat_bdim(input_bdim, mean)
         return result, 0, mean, stats, rstd, stats
     _check_inputs(normalized_shape, (weight, weight_bdim), (bias, bias_bdim))
     rank = rank_without_batch_dim(input, input_bdim)
@@ -44,12 +44,12 @@ def native_layer_norm(
         rank = rank_without_batch_dim(result, 0 if batched else None)
         shift = move_batch_dim_to_front(bias, bias_bdim)
         result = ops.add_Tensor.call(result, maybe_pad_to_logical_rank(shift, bias_bdim, rank), 1)
-    stats = _stat_bdim(input_bdim, mean)
+    stats = stat_bdim(input_bdim, mean)
     return result, 0, mean, stats, rstd, stats
 
 
-def _stat_bdim(input_bdim: int | None, stat: Tensor) -> int | None:
-    """``compute_stat_bdim``: of an empty statistic nothing is batched."""
+def stat_bdim(input_bdim: int | None, stat: Tensor) -> int | None:
+    """``computestat_bdim``: of an empty statistic nothing is batched."""
     return 0 if input_bdim is not None and stat._size != (0,) else None
 
 
