@@ -85,6 +85,7 @@ class Signature:
         if len(args) > len(self.positional):
             return self._too_many(args)
         values: list[Any] = []
+        given_at: list[int] = []
         used = 0
         for position, parameter in enumerate(self.parameters):
             if position < len(args) and not parameter.keyword_only:
@@ -100,9 +101,12 @@ class Signature:
             if not self._accepts(parameter, given):
                 by_name = parameter.keyword_only or position >= len(args)
                 return self._wrong_type(parameter, position, given, by_name)
-            values.append(_converted(self.function, parameter, given, position))
+            values.append(given)
+            given_at.append(position)
         if used < len(kwargs):
             return self._unexpected(args, kwargs)
+        for position in given_at:
+            values[position] = _converted(self.function, self.parameters[position], values[position], position)
         return values
 
     def _accepts(self, parameter: Parameter, value: Any) -> bool:

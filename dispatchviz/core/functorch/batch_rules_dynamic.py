@@ -63,5 +63,6 @@ BOXED = {
     "is_nonzero": unsupported_is_nonzero,
     "nonzero": unsupported_dynamic_op,
     "where": unsupported_dynamic_op,
+    **dict.fromkeys(("_unique2", "unique_consecutive", "unique_dim", "unique_dim_consecutive"), unsupported_dynamic_op),
 }
 """Under FuncTorchBatched."""

@@ -245,6 +245,11 @@ def unsupported_random_op(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
     )
 
 
+def nyi_random_op(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
+    """RuntimeError, always."""
+    raise RuntimeError(f"vmap: we do not yet support {op.name}. Please file an issue")
+
+
 KERNELS: dict[str, Kernel] = {
     **{name: factory(name) for name in ("rand", "rand.generator", "randn", "randn.generator")},
     **{name: randint(name, 1) for name in ("randint", "randint.generator")},
@@ -269,5 +274,8 @@ BOXED = (
     *("rand.out", "rand.generator_out", "randn.out", "randn.generator_out", "randint.out", "randint.generator_out"),
     *("randperm.out", "randperm.generator_out", "bernoulli.out", "multinomial.out"),
     *("normal.float_Tensor_out", "normal.Tensor_Tensor_out", "normal.float_float_out"),
+    "rrelu_with_noise.out",
 )
 """Operators that are refused there."""
+NYI = ("rrelu", "rrelu_", "rrelu_with_noise", "rrelu_with_noise_")
+"""Operators that are refused there because nobody wrote a rule."""

@@ -73,6 +73,16 @@ def _is_any_true(self: Tensor, bdim: int | None) -> Batched:
     return ops._is_any_true.call(self), None
 
 
+def _is_all_true(self: Tensor, bdim: int | None) -> Batched:
+    """One answer for all examples."""
+    return ops._is_all_true.call(self), None
+
+
+def dist_decomp(ks: int, self: Tensor, other: Tensor, p: Scalar) -> Tensor:
+    """The norm of the difference."""
+    return ops.norm_Scalar.call(ops.sub_Tensor.call(self, other, 1), p)
+
+
 # -- over named dimensions ---------------------------------------------------------------------------------------------
 
 
@@ -81,11 +91,11 @@ class Places(NamedTuple):
 
     dim: int = 1
     keepdim: int | bool = 2
-    """The argument's position; True if the rank always stays."""
+    """The argument's position; True if the rank always stays, False if it never does."""
 
     def keeps(self, args: list[Any]) -> bool:
         """Whether the rank stays."""
-        return self.keepdim is True or bool(args[self.keepdim])
+        return self.keepdim if isinstance(self.keepdim, bool) else bool(args[self.keepdim])
 
 
 def reduction(places: Places) -> Callable[[OperatorEntry, int, list[Any]], None]:
@@ -143,6 +153,8 @@ PLACES: dict[str, Places] = {
         ("sum.dim_IntList", "mean.dim", "prod.dim_int", "any.dim", "all.dim", "any.dims", "all.dims"), Places()
     ),
     **dict.fromkeys(("amax", "amin", "max.dim", "min.dim", "argmax", "argmin", "logsumexp"), Places()),
+    "aminmax": Places(),
+    "count_nonzero.dim_IntList": Places(1, False),
     **dict.fromkeys(("nansum", "median.dim", "nanmedian.dim", "mode"), Places()),
     **dict.fromkeys(("cumsum", "cumprod", "sort", "_softmax", "_log_softmax"), _SAME_RANK),
     **dict.fromkeys(("cummax", "cummin", "logcumsumexp", "_safe_softmax"), _SAME_RANK),
@@ -219,6 +231,8 @@ KERNELS: dict[str, Kernel] = {
     "min": min_decomp,
     "any": any_decomp,
     "all": all_decomp,
+    "dist": dist_decomp,
+    "_is_all_true": plumbed("_is_all_true", _is_all_true),
     "_is_any_true": plumbed("_is_any_true", _is_any_true),
     "_softmax_backward_data": plumbed("_softmax_backward_data", _softmax_backward_data),
     "_log_softmax_backward_data": plumbed("_log_softmax_backward_data", _log_softmax_backward_data),

@@ -142,6 +142,32 @@ def slice_backward(
     return ops.slice_backward.call(moved, physical_size(moved, input_sizes), place, start, end, step), 0
 
 
+def narrow_copy(self: Tensor, bdim: int | None, dim: int, start: int, length: int) -> Batched:
+    """The same part of each example."""
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.narrow_copy.call(moved, wrap_dim(dim, rank_without_batch_dim(self, bdim)) + 1, start, length), 0
+
+
+def unsafe_split_Tensor(self: Tensor, bdim: int | None, split_size: int, dim: int) -> tuple[list[Tensor], int]:
+    """The same parts of each example."""
+    moved = move_batch_dim_to_front(self, bdim)
+    place = wrap_dim(dim, rank_without_batch_dim(self, bdim)) + 1
+    return ops.unsafe_split_Tensor.call(moved, split_size, place), 0
+
+
+def unbind_copy_int(self: Tensor, bdim: int | None, dim: int) -> tuple[list[Tensor], int]:
+    """All parts of each example."""
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.unbind_copy_int.call(moved, wrap_dim(dim, rank_without_batch_dim(self, bdim)) + 1), 0
+
+
+def trace_decomp(ks: int, self: Tensor) -> Tensor:
+    """The sum of the diagonal; runs on the batched tensor itself. RuntimeError for what is no matrix."""
+    if len(self._size) != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(self._size)}")
+    return ops.sum.call(ops.diagonal.call(self, 0, 0, 1), None)
+
+
 def diagonal(self: Tensor, bdim: int | None, offset: int, dim1: int, dim2: int) -> Batched:
     """Of each example."""
     rank = rank_without_batch_dim(self, bdim)
@@ -200,8 +226,23 @@ def _reshape_alias(self: Tensor, bdim: int, size: Size, stride: Size) -> Batched
     return ops.reshape.call(moved, physical_size(moved, size)), 0
 
 
+def view_copy(self: Tensor, bdim: int | None, size: Size) -> Batched:
+    """The same, copied."""
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.view_copy.call(moved, physical_size(moved, size)), 0
+
+
 def expand(self: Tensor, bdim: int | None, size: Size, implicit: bool) -> Batched:
     """Dimensions are added behind the batch dimension, so a view makes room first."""
+    return ops.expand.call(*_with_room(self, bdim, size), implicit), 0
+
+
+def expand_copy(self: Tensor, bdim: int | None, size: Size, implicit: bool) -> Batched:
+    """The same, copied."""
+    return ops.expand_copy.call(*_with_room(self, bdim, size), implicit), 0
+
+
+def _with_room(self: Tensor, bdim: int | None, size: Size) -> tuple[Tensor, Size]:
     rank = len(self._size) - 1
     if rank > len(size):
         raise RuntimeError(
@@ -210,7 +251,7 @@ def expand(self: Tensor, bdim: int | None, size: Size, implicit: bool) -> Batche
         )
     moved = move_batch_dim_to_front(self, bdim)
     room = (moved._size[0], *[1] * (len(size) - rank), *moved._size[1:])
-    return ops.expand.call(ops.view.call(moved, room), physical_size(moved, size), implicit), 0
+    return ops.view.call(moved, room), physical_size(moved, size)
 
 
 def repeat(self: Tensor, bdim: int | None, repeats: Size) -> Batched:
@@ -233,6 +274,11 @@ RULES: dict[str, BatchRule] = {
     "slice.Tensor": slice_Tensor,
     "slice_backward": slice_backward,
     "view": view,
+    "view_copy": view_copy,
+    "expand_copy": expand_copy,
+    "narrow_copy": narrow_copy,
+    "unsafe_split.Tensor": unsafe_split_Tensor,
+    "unbind_copy.int": unbind_copy_int,
     "_unsafe_view": _unsafe_view,
     "_reshape_alias": _reshape_alias,
     "expand": expand,
@@ -249,6 +295,7 @@ KERNELS: dict[str, Kernel] = {
     "unfold": plumbed("unfold", unfold),
     "diag_embed": plumbed("diag_embed", diag_embed),
     **{name: plumbed(name, rule) for name, rule in RULES.items()},
+    "trace": trace_decomp,
     "t": lambda ks, self: views.t(self),
     "t_": lambda ks, self: views.t_(self),
 }

@@ -218,6 +218,18 @@ def _part(tensor: Tensor, level: int, size: int | None) -> Tensor:
     return move_batch_dim_to_front(impl.value, impl.bdim)
 
 
+def block_diag(tensors: list[Tensor]) -> Tensor:
+    """One example after the other, joined."""
+    physical = logical_to_physical(tensors)
+    blocks = [_block(physical, i) for i in range(physical[0]._size[0])]
+    return make_batched(ops.cat.call(blocks, 0), 0, current_layer().level)
+
+
+def _block(tensors: Sequence[Tensor], example: int) -> Tensor:
+    parts = [ops.select_int.call(tensor, 0, example) for tensor in tensors]
+    return ops.unsqueeze.call(ops.block_diag.call(parts), 0)
+
+
 def unbind(self: Tensor, dim: int) -> list[Tensor]:
     """Each result is batched."""
     physical = _physical(self)
@@ -234,6 +246,11 @@ def split_Tensor(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
 def split_with_sizes(self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
     """As ``split``."""
     return _split(ops.split_with_sizes.call, self, split_sizes, dim)
+
+
+def split_with_sizes_copy(self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
+    """The same, copied."""
+    return _split(ops.split_with_sizes_copy.call, self, split_sizes, dim)
 
 
 def _split(call: Callable[..., list[Tensor]], self: Tensor, sizes: int | Size, dim: int) -> list[Tensor]:
@@ -269,6 +286,8 @@ KERNELS: dict[str, Kernel] = {
     "new_empty_strided": _legacy(ops.new_empty_strided.call, new_empty_strided),
     "stack": _legacy(ops.stack.call, stack),
     "cat": _legacy(ops.cat.call, cat),
+    "block_diag": _legacy(ops.block_diag.call, block_diag),
+    "split_with_sizes_copy": _legacy(ops.split_with_sizes_copy.call, split_with_sizes_copy),
     "unbind.int": _legacy(ops.unbind_int.call, unbind),
     "split.Tensor": _legacy(ops.split_Tensor.call, split_Tensor),
     "split_with_sizes": _legacy(ops.split_with_sizes.call, split_with_sizes),

@@ -52,6 +52,14 @@ def batched_tensor_for_loop_fallback(op: OperatorEntry, ks: int, stack: list[Any
     _run(op, stack, begin)
 
 
+def vmap_error_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
+    """``vmapErrorFallback``: RuntimeError, always; the loop would give other strides."""
+    raise RuntimeError(
+        f"Error: {op.name} requires special handling, and does not yet have a batching rule. Feel free to file a "
+        "github issue!"
+    )
+
+
 def _tensors(schema: FunctionSchema) -> list[Any]:
     return [schema.arguments[position] for position in schema.tensor_positions]
 

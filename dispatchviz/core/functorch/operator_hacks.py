@@ -5,11 +5,13 @@ They stand under FuncTorchDynamicLayerFrontMode, so every transform runs them, b
 
 from __future__ import annotations
 
+from dispatchviz.core.dtype import int64
 from dispatchviz.core.functorch.dynamic_layer import layers
 from dispatchviz.core.functorch.interpreter import VmapInterpreter
 from dispatchviz.core.functorch.plumbing import Kernel
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dropout import channels_size, dropped
+from dispatchviz.core.native.losses_elementwise import apply_loss_reduction, one_minus
 from dispatchviz.core.tensor import Size, Tensor, numel
 
 
@@ -35,6 +37,42 @@ def linear_hack(ks: int, input: Tensor, weight: Tensor, bias: Tensor | None) -> 
     if any(isinstance(layer.interpreter, VmapInterpreter) for layer in layers()):
         return ops.add_Tensor.call(output, bias, 1)
     return ops.add__Tensor.call(output, bias, 1)
+
+
+def binary_cross_entropy_with_logits_hack(
+    ks: int, input: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: int
+) -> Tensor:
+    """Numbers that are batched meet in new tensors; what was just made is written in place."""
+    top = ops.clamp_min.call(ops.neg.call(input), 0)
+    if pos_weight is not None:
+        log_weight = ops.mul_Tensor.call(ops.sub_Scalar.call(pos_weight, 1, 1), target)
+        log_weight = ops.add__Scalar.call(log_weight, 1, 1)
+        loss = ops.mul_Tensor.call(one_minus(target), input)
+        log = ops.add__Tensor.call(_log_of_powers(input, top), top, 1)
+        loss = ops.add_Tensor.call(loss, ops.mul_Tensor.call(log_weight, log), 1)
+    else:
+        loss = ops.add__Tensor.call(ops.mul_Tensor.call(one_minus(target), input), top, 1)
+        loss = ops.add__Tensor.call(loss, _log_of_powers(input, top), 1)
+    if weight is not None:
+        loss = ops.mul_Tensor.call(loss, weight)
+    return apply_loss_reduction(loss, reduction)
+
+
+def _log_of_powers(input: Tensor, top: Tensor) -> Tensor:
+    """Of e to the -top + e to the -input - top."""
+    first = ops.exp_.call(ops.neg.call(top))
+    second = ops.exp_.call(ops.sub_Tensor.call(ops.neg.call(input), top, 1))
+    return ops.log_.call(ops.add_Tensor.call(first, second, 1))
+
+
+def trace_backward_decomp(ks: int, grad: Tensor, sizes: Size) -> Tensor:
+    """Out of place, at the places of the diagonal. RuntimeError for what is no matrix."""
+    if len(sizes) != 2:
+        raise RuntimeError("expected matrix input")
+    count = sizes[0] * sizes[1]
+    zeros = ops.zeros.call((count,), grad._dtype, "strided", grad._device, None)
+    places = ops.arange_start_step.call(0, count, sizes[1] + 1, int64, "strided", grad._device, None)
+    return ops.view.call(ops.index_put.call(zeros, [places], grad, False), sizes)
 
 
 def _noise(input: Tensor, p: float, feature: bool) -> Tensor:
@@ -64,6 +102,8 @@ def _dropout_hack(feature: bool, alpha: bool, inplace: bool) -> Kernel:
 KERNELS: dict[str, Kernel] = {
     "index_select_backward": index_select_backward_hack,
     "linear": linear_hack,
+    "binary_cross_entropy_with_logits": binary_cross_entropy_with_logits_hack,
+    "trace_backward": trace_backward_decomp,
     "dropout": dropout_hack,
     "dropout_": _dropout_hack(feature=False, alpha=False, inplace=True),
     "feature_dropout": _dropout_hack(feature=True, alpha=False, inplace=False),

@@ -6,8 +6,8 @@ cell of FuncTorchBatched holds the composite itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from dispatchviz.core.functorch import (
     batch_rules_activation,
@@ -18,6 +18,7 @@ from dispatchviz.core.functorch import (
     batch_rules_factory,
     batch_rules_group_norm,
     batch_rules_index,
+    batch_rules_index_dim,
     batch_rules_linalg,
     batch_rules_loss,
     batch_rules_matrices,
@@ -27,6 +28,7 @@ from dispatchviz.core.functorch import (
     batch_rules_randomness,
     batch_rules_reduce,
     batch_rules_scatter,
+    batch_rules_searching,
     batch_rules_unary,
     batch_rules_views,
     boxed_rules,
@@ -37,8 +39,32 @@ from dispatchviz.core.functorch import (
     tensor_wrapper,
 )
 from dispatchviz.core.functorch.plumbing import Kernel
-from dispatchviz.core.generated import register_composite_explicit_autograd, register_composite_implicit_autograd
+from dispatchviz.core.generated import (
+    register_composite_explicit_autograd,
+    register_composite_explicit_autograd_non_functional,
+    register_composite_implicit_autograd,
+)
 from dispatchviz.core.keys import DispatchKey
+
+_EXPLICIT = (
+    *("count_nonzero", "_convolution", "_unsafe_index.Tensor", "_unsafe_index_put", "_unsafe_masked_index"),
+    "_unsafe_masked_index_put_accumulate",
+)
+"""``OP_DECOMPOSE`` of kernels that are CompositeExplicitAutograd."""
+_COPIES = ("alias_copy", "as_strided_copy", "diagonal_copy", "unfold_copy")
+_ATTENTION = ("scaled_dot_product_attention", "_scaled_dot_product_attention_math")
+"""Composites that FuncTorchVmapMode decomposes too, since they may draw random numbers."""
+
+
+def _decomposed(names: Iterable[str]) -> dict[str, Kernel]:
+    """The composite kernels themselves."""
+    composites: dict[str, Any] = {
+        **register_composite_explicit_autograd_non_functional.KERNELS,
+        **register_composite_explicit_autograd.KERNELS,
+        **register_composite_implicit_autograd.KERNELS,
+    }
+    return {name: composites[name] for name in names}
+
 
 DROPOUTS = ("dropout", "dropout_", "alpha_dropout_", "feature_dropout_", "feature_alpha_dropout_")
 """``OP_DECOMPOSE`` under FuncTorchVmapMode."""
@@ -53,6 +79,9 @@ KERNELS: dict[DispatchKey, Mapping[str, Kernel]] = {
         **batch_rules_matrices.KERNELS,
         **batch_rules_scatter.KERNELS,
         **batch_rules_index.KERNELS,
+        **batch_rules_index_dim.KERNELS,
+        **batch_rules_searching.KERNELS,
+        **_decomposed(_EXPLICIT),
         **batch_rules_modules.KERNELS,
         **batch_rules_convolution.KERNELS,
         **batch_rules_pooling.KERNELS,
@@ -66,11 +95,11 @@ KERNELS: dict[DispatchKey, Mapping[str, Kernel]] = {
         **batch_rules_randomness.BATCHED,
     },
     DispatchKey.FuncTorchBatchedDecomposition: {
-        "is_same_size": cast(Kernel, register_composite_explicit_autograd.KERNELS["is_same_size"]),
+        **_decomposed(("is_same_size", *_COPIES)),
     },
     DispatchKey.FuncTorchVmapMode: {
         **batch_rules_randomness.KERNELS,
-        **{name: cast(Kernel, register_composite_implicit_autograd.KERNELS[name]) for name in DROPOUTS},
+        **_decomposed((*DROPOUTS, *_ATTENTION)),
     },
     DispatchKey.FuncTorchDynamicLayerFrontMode: operator_hacks.KERNELS,
 }
@@ -127,8 +156,11 @@ def _boxed() -> dict[str, Boxed]:
     }
     for file, rules in _BOXED.items():
         found |= {_named(name, file): rule for name, rule in rules.items()}
+    nyi = batch_rules_randomness.nyi_random_op
+    found |= {_named(name, "VmapModeRegistrations.cpp"): nyi for name in batch_rules_randomness.NYI}
     refused = batch_rules_randomness.unsupported_random_op
     found |= {_named(name, "VmapModeRegistrations.cpp"): refused for name in batch_rules_randomness.BOXED}
+    found[_named("as_strided_scatter", "BatchRulesScatterOps.cpp")] = loop_fallback.vmap_error_fallback
     data = "_has_compatible_shallow_copy_type"
     found[_named(data, "BatchRulesDecompositions.cpp")] = batch_rules_dynamic.unsupported_data
     # only ``grad`` treats these two differently from other operators

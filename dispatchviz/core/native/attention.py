@@ -14,6 +14,7 @@ from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import bfloat16, bool_, float16, float32, float64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
 
 
 def scaled_dot_product_attention(
@@ -133,7 +134,8 @@ def _scaled_dot_product_attention_math(
     keys = ops.mul_Scalar.call(ops.transpose_int.call(key, -2, -1), factor)
     weights = ops.matmul.call(scaled, keys)
     if attn_mask is not None:
-        weights = ops.add__Tensor.call(weights, attn_mask, 1)
+        watched = is_tensor_subclass_like(weights) or is_tensor_subclass_like(attn_mask)
+        weights = (ops.add_Tensor if watched else ops.add__Tensor).call(weights, attn_mask, 1)
     weights = ops._safe_softmax.call(weights, -1, None)
     if dropout_p > 0.0:
         weights = ops.dropout.call(weights, dropout_p, True)

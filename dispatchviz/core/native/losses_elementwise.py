@@ -95,14 +95,14 @@ def binary_cross_entropy_with_logits(
     if pos_weight is not None:
         log_weight = ops.mul_Tensor.call(ops.sub_Scalar.call(pos_weight, 1, 1), target)
         ops.mul__Tensor.call(log_sigmoid_input, ops.add__Scalar.call(log_weight, 1, 1))
-    loss = _one_minus(target)
+    loss = one_minus(target)
     ops.sub__Tensor.call(ops.mul__Tensor.call(loss, self), log_sigmoid_input, 1)
     if weight is not None:
         ops.mul__Tensor.call(loss, weight)
     return apply_loss_reduction(loss, reduction)
 
 
-def _one_minus(tensor: Tensor, number: float = 1) -> Tensor:
+def one_minus(tensor: Tensor, number: float = 1) -> Tensor:
     """A number less a tensor, as C++ computes it."""
     filled = ops.empty_like.call(tensor, None, None, None, None, "preserve_format")
     return ops.sub__Tensor.call(ops.fill__Scalar.call(filled, number), tensor, 1)
@@ -355,7 +355,7 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
 def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float, reduction: int) -> Tensor:
     """self where target is 1, max(0, margin - self) where it is -1"""
     zeros = ops.zeros_like.call(self, None, None, None, None, "contiguous_format")
-    clamped = ops.clamp_min_.call(_one_minus(self, margin), 0)
+    clamped = ops.clamp_min_.call(one_minus(self, margin), 0)
     output_margin = ops.where_self.call(ops.ne_Scalar.call(target, 1), clamped, zeros)
     output_self = ops.where_self.call(ops.ne_Scalar.call(target, -1), self, zeros)
     return apply_loss_reduction(ops.add_Tensor.call(output_margin, output_self, 1), reduction)
@@ -378,7 +378,7 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     squares = [ops.add_Scalar.call(_dots(tensor, tensor, dim), _EPSILON, 1) for tensor in (input1, input2)]
     cosine = ops.div_Tensor.call(product, ops.sqrt_.call(ops.mul_Tensor.call(*squares)))
     zeros = ops.zeros_like.call(cosine, None, None, None, None, "contiguous_format")
-    positive = _one_minus(cosine)
+    positive = one_minus(cosine)
     negative = ops.clamp_min_.call(ops.sub_Scalar.call(cosine, margin, 1), 0)
     output_pos = ops.where_self.call(ops.eq_Scalar.call(target, 1), positive, zeros)
     output_neg = ops.where_self.call(ops.eq_Scalar.call(target, -1), negative, zeros)

@@ -254,7 +254,7 @@ FUNCTORCH = [key for key in K if key.name.startswith("FuncTorch")]
 
 
 WITHOUT_A_RULE = set(Path(__file__).with_name("without_a_rule.txt").read_text(encoding="utf-8").split())
-"""Operators whose functorch kernel only PyTorch has: under vmap they say so."""
+"""Operators whose functorch kernel only PyTorch has: under vmap they say so. There should be none."""
 
 
 def test_every_functorch_kernel_of_the_models_operators_runs() -> None:
