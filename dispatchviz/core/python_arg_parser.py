@@ -200,7 +200,7 @@ def _converted(function: str, parameter: Parameter, value: Any, position: int) -
     if kind == "Tensor" and isinstance(value, _NUMBERS):
         return number_as_tensor(value)
     if kind == "Number" and isinstance(value, Tensor):
-        return value._array.item()
+        return _number_in(value)
     if kind == "float":
         return float(value) if isinstance(value, int) else value
     if kind == "tuple of ints":
@@ -236,11 +236,11 @@ def _unpacked(function: str, parameter: Parameter, value: Any) -> tuple[int, ...
     return tuple(_number_in(part) if isinstance(part, Tensor) else part for part in value)
 
 
-def _number_in(tensor: Tensor) -> int:
-    """What a tensor of one whole number says."""
+def _number_in(tensor: Tensor) -> Any:
+    """The number in a tensor, which an operator reads."""
     from dispatchviz.core.generated import operators as ops
 
-    return ops.item.call(tensor)  # type: ignore[return-value]
+    return ops.item.call(tensor)
 
 
 def _unpacked_floats(function: str, parameter: Parameter, value: Any) -> tuple[float, ...]:

@@ -23,7 +23,7 @@ def new(args: tuple[Any, ...], dtype: DType | None, device: Device) -> Tensor:
     """``dtype`` None: the default one, and a tensor may have any. TypeError for what is neither data nor a size."""
     if len(args) == 1 and isinstance(args[0], Tensor):
         return _alias(args[0], dtype, device)
-    if (len(args) == 1 and not isinstance(args[0], (int, Size))) or args == (True,) or args == (False,):
+    if len(args) == 1 and (isinstance(args[0], bool) or not isinstance(args[0], (int, Size))):
         return new_from_data(_sequence(args[0]), dtype or dtypes.default_dtype(), device)
     return ops.empty_memory_format.call(_size(args), dtype or dtypes.default_dtype(), None, device, None, None)
 

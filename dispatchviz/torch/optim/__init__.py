@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import NoReturn
 
 from dispatchviz.torch.optim import lr_scheduler as lr_scheduler
+from dispatchviz.torch.optim import swa_utils as swa_utils
 from dispatchviz.torch.optim.adadelta import Adadelta as Adadelta
 from dispatchviz.torch.optim.adagrad import Adagrad as Adagrad
 from dispatchviz.torch.optim.adam import Adam as Adam
 from dispatchviz.torch.optim.adam import AdamW as AdamW
 from dispatchviz.torch.optim.adamax import Adamax as Adamax
 from dispatchviz.torch.optim.asgd import ASGD as ASGD
+from dispatchviz.torch.optim.lbfgs import LBFGS as LBFGS
 from dispatchviz.torch.optim.nadam import NAdam as NAdam
 from dispatchviz.torch.optim.optimizer import Optimizer as Optimizer
 from dispatchviz.torch.optim.radam import RAdam as RAdam
@@ -21,6 +23,7 @@ from dispatchviz.torch.optim.sgd import SGD as SGD
 __all__ = [
     *(
         "ASGD",
+        "LBFGS",
         "SGD",
         "Adadelta",
         "Adagrad",
