@@ -255,7 +255,8 @@ def _tensors(function: NativeFunction) -> list[str]:
 
 def _out_body(function: NativeFunction) -> Iterator[str]:
     result = "outputs" if any(a.name == "result" for a in function.schema.arguments) else "result"
-    yield f'check_out_variant("{function.base}", {", ".join(_tensors(function))})'
+    if function.schema.returns:  # the check hangs on the results
+        yield f'check_out_variant("{function.base}", {", ".join(_tensors(function))})'
     yield f"{result}: {signature.result_type(function)} = {_below_autograd(function)}"
     yield "if levels:"
     yield f'    forbid_fw_derivatives("{function.cpp_name}", OUT, {", ".join(_tensors(function))})'

@@ -198,7 +198,7 @@ def _gives_list(overload: Overload) -> bool:
 def _without_out(overload: Overload) -> str:
     """What may run instead while ``out``, the last parameter, is not given."""
     names = [argument.name for argument in overload.function.schema.arguments]
-    if overload.is_factory or overload.out is None or is_named(overload.function):
+    if overload.is_factory or overload.out is None or is_named(overload.function) or _gives_list(overload):
         return ""
     if _shown_arguments(overload)[:-1] != names:
         return ""
@@ -249,8 +249,7 @@ def _signature(overload: Overload) -> str:
 
 def _word(overload: Overload, name: str, argument: Argument | None) -> str:
     if name == "out":
-        several = overload.out is not None and len(overload.out.out_arguments) > 1
-        return "tuple of Tensors out = None" if several else "Tensor out = None"
+        return "tuple of Tensors out = None" if _is_several(overload.out) else "Tensor out = None"
     if name == "requires_grad":
         return "bool requires_grad = False"
     if name == "pin_memory" and overload.is_factory:
@@ -268,6 +267,14 @@ def _word(overload: Overload, name: str, argument: Argument | None) -> str:
     optional = "?" if argument.type.endswith("?") and argument.default is None else ""
     shown = "input" if name == "self" and argument.type == "Tensor" else name
     return f"{kind}{optional} {shown}{_default(overload, argument)}"
+
+
+def _is_several(out: NativeFunction | None) -> bool:
+    """Whether users give a tuple: several tensors, or a list of them."""
+    if out is None:
+        return False
+    first = next(a for a in out.schema.arguments if a.name in out.out_arguments)
+    return len(out.out_arguments) > 1 or first.type == "Tensor[]"
 
 
 def _default(overload: Overload, argument: Argument) -> str:

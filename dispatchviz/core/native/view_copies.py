@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dispatchviz.core.dtype import DType
+from dispatchviz.core.autograd.checks import check_out_variant
+from dispatchviz.core.dtype import DType, type_meta_name
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.shapes import compute_stride, infer_size
 from dispatchviz.core.native.slicing import first_of_narrow
 from dispatchviz.core.native.view_scatter import into_out
-from dispatchviz.core.structured import IMPROVABLE, resize
+from dispatchviz.core.structured import IMPROVABLE, resize, resize_output
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel, strided
 
 # -- one tensor --------------------------------------------------------------------------------------------------------
@@ -265,6 +266,49 @@ def split_with_sizes_copy_symint(self: Tensor, split_sizes: Size, dim: int) -> l
 def unbind_copy_int(self: Tensor, dim: int) -> list[Tensor]:
     """Each index of a dimension."""
     return _all_copied(ops.unbind_int.call(self, dim))
+
+
+def split_copy_Tensor_out(self: Tensor, split_size: int, dim: int, out: Sequence[Tensor]) -> None:
+    """Into tensors of these sizes."""
+    pieces = ops.split_Tensor.call(self, split_size, dim)
+    _check_count("split_copy_Tensor_out()", out, pieces)
+    for target, piece in zip(out, pieces, strict=True):
+        ops.copy_.call(target, piece, False)
+
+
+def split_with_sizes_copy_out(self: Tensor, split_sizes: Size, dim: int, out: Sequence[Tensor]) -> None:
+    """Into tensors, which are resized."""
+    pieces = ops.split_with_sizes.call(self, split_sizes, dim)
+    _check_count("split_with_sizes_copy_out", out, pieces)
+    _put(out, pieces)
+
+
+def split_with_sizes_copy_out_cuda(self: Tensor, split_sizes: Size, dim: int, out: Sequence[Tensor]) -> None:
+    """As on the CPU."""
+    split_with_sizes_copy_out(self, split_sizes, dim, out)
+
+
+def unbind_copy_int_out(self: Tensor, dim: int, out: Sequence[Tensor]) -> None:
+    """Into tensors, which are resized. RuntimeError if one of them requires grad."""
+    check_out_variant("unbind_copy", *out)
+    rows = ops.unbind_int.call(self, dim)
+    _check_count("unbind_copy_int_out", out, rows)
+    _put(out, rows)
+
+
+def _check_count(name: str, out: Sequence[Tensor], parts: Sequence[Tensor]) -> None:
+    if len(out) != len(parts):
+        raise RuntimeError(f"{name} expected an out= argument of size {len(parts)}, got size {len(out)}")
+
+
+def _put(out: Sequence[Tensor], parts: Sequence[Tensor]) -> None:
+    for target, part in zip(out, parts, strict=True):
+        if target._size != part._size:
+            resize_output(target, part._size, contiguous_strides(part._size))
+        if target._dtype is not part._dtype:
+            given, wanted = type_meta_name(target._dtype), type_meta_name(part._dtype)
+            raise RuntimeError(f"Expected out tensor to have dtype {wanted}, but got {given} instead")
+        ops.copy_.call(target, part, False)
 
 
 # -- narrow ------------------------------------------------------------------------------------------------------------

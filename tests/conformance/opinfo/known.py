@@ -33,7 +33,6 @@ class Known(NamedTuple):
 
 ANY = ".*"
 HALF = Known(ANY, r"numbers of torch\.b?float16", "half precision is rounded at other steps")
-NO_OUT_LIST = Known("out= .*", "unexpected keyword argument .out.", "no out= overload for lists yet")
 ORDER = Known(ANY, r"numbers of torch\.int64", "NB: which of equal elements comes first is the library's")
 OVERLAP = Known("error", "unsupported operation", "NB: what overlaps the output is not always refused")
 SUM_ORDER = Known("function complex64", "numbers of torch.complex64", "products are added up in another order")
@@ -101,9 +100,7 @@ KNOWN: dict[str, tuple[Known, ...]] = {
         Known("gradient bfloat16", r"numbers of torch\.bfloat16", "the gradient of equal elements goes elsewhere"),
     ),
     "sort": (ORDER,),
-    "split_with_sizes_copy": (NO_OUT_LIST,),
     "topk": (ORDER,),
-    "unbind_copy": (NO_OUT_LIST,),
     "view_as_complex": (Known("function float16", "only supported for half", "there is no complex32"),),
 }
 """By the OpInfo's full name."""
