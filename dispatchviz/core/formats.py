@@ -28,7 +28,8 @@ strided = layout("strided")
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
+channels_last_3d = memory_format("channels_last_3d")
 
 LAYOUTS = {0: strided}
 """By number, as schemas with plain integers know them."""
-MEMORY_FORMATS = {0: contiguous_format, 1: preserve_format, 2: channels_last}
+MEMORY_FORMATS = {0: contiguous_format, 1: preserve_format, 2: channels_last, 3: channels_last_3d}

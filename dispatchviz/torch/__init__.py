@@ -71,6 +71,7 @@ from dispatchviz.torch.as_tensor import asarray as asarray
 from dispatchviz.torch.creation import Size as Size
 from dispatchviz.torch.creation import tensor as tensor
 from dispatchviz.torch.formats import channels_last as channels_last
+from dispatchviz.torch.formats import channels_last_3d as channels_last_3d
 from dispatchviz.torch.formats import contiguous_format as contiguous_format
 from dispatchviz.torch.formats import layout as layout
 from dispatchviz.torch.formats import memory_format as memory_format

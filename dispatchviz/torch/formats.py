@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core.formats import (
     channels_last,
+    channels_last_3d,
     contiguous_format,
     layout,
     memory_format,
@@ -11,4 +12,12 @@ from dispatchviz.core.formats import (
     strided,
 )
 
-__all__ = ["channels_last", "contiguous_format", "layout", "memory_format", "preserve_format", "strided"]
+__all__ = [
+    "channels_last",
+    "channels_last_3d",
+    "contiguous_format",
+    "layout",
+    "memory_format",
+    "preserve_format",
+    "strided",
+]

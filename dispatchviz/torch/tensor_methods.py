@@ -17,11 +17,13 @@ from dispatchviz.core.autograd.legacy_type import type_string
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.binding import Alias, bind
 from dispatchviz.core.device import CPU, Device
+from dispatchviz.core.formats import contiguous_format
 from dispatchviz.core.functionalization.wrapper import is_functional_tensor
 from dispatchviz.core.functorch.tensor_wrapper import maybe_get_tensor_wrapper
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.generated import python_bindings as bindings
 from dispatchviz.core.keyset import python_ks
+from dispatchviz.core.native.memory_formats import is_in_format
 from dispatchviz.core.tensor import Tensor, empty_strided, numel
 from dispatchviz.core.tensor_meta import root_of
 from dispatchviz.core.thread_state import thread
@@ -203,6 +205,12 @@ def _no_arguments(name: str, function: Callable[[Tensor], Any]) -> Callable[...,
         return function(self)
 
     return method
+
+
+def _is_contiguous(self: Tensor, *args: Any, memory_format: Any = contiguous_format) -> bool:
+    if args:
+        raise TypeError(f"is_contiguous() takes 0 positional arguments but {len(args)} was given")
+    return is_in_format(self, memory_format.name)
 
 
 def _size(self: Tensor, dim: int | None = None) -> Any:
@@ -388,7 +396,7 @@ _METHODS: dict[str, Any] = {
     "storage_offset": lambda self: self._offset,
     "storage": storage.storage,
     "untyped_storage": storage.untyped_storage,
-    "is_contiguous": lambda self: self._is_contiguous,
+    "is_contiguous": _is_contiguous,
     "is_floating_point": lambda self: self._dtype.is_floating_point,
     "is_complex": lambda self: self._dtype.is_complex,
     "is_inference": variable.is_inference,

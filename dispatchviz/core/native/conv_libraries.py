@@ -12,14 +12,13 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.conv_arrays import Steps, input_space, output_space
 from dispatchviz.core.native.conv_numbers import (
     blank,
-    common_format,
     put_convolution,
     put_input_gradient,
     put_weight_gradient,
     resized,
 )
 from dispatchviz.core.native.conv_params import Params
-from dispatchviz.core.native.memory_formats import CHANNELS_LAST, in_format, strides_in
+from dispatchviz.core.native.memory_formats import CONTIGUOUS, in_format, of_either, strides_in
 from dispatchviz.core.tensor import Size, Tensor, empty_strided
 
 Bias = Tensor | None
@@ -34,7 +33,7 @@ def mkldnn_convolution(
     """oneDNN has a tensor of its own for the result, whose numbers are handed over."""
     steps = Steps(stride, padding, dilation, groups)
     space = output_space(self._size[2:], weight._size[2:], steps)
-    output = _handed_over(self, (self._size[0], weight._size[0], *space), common_format(self, weight))
+    output = _handed_over(self, (self._size[0], weight._size[0], *space), of_either(self, weight))
     put_convolution(output, self, weight, bias, steps)
     return output
 
@@ -44,7 +43,7 @@ def mkldnn_convolution_transpose(input: Tensor, weight: Tensor, bias: Bias, para
     steps = params.steps
     space = input_space(input._size[2:], weight._size[2:], steps, params.output_padding)
     size = (input._size[0], weight._size[1] * params.groups, *space)
-    output = _handed_over(input, size, common_format(input, weight))
+    output = _handed_over(input, size, of_either(input, weight))
     put_input_gradient(output, input, weight, bias, space, steps)
     return output
 
@@ -52,7 +51,7 @@ def mkldnn_convolution_transpose(input: Tensor, weight: Tensor, bias: Bias, para
 def _handed_over(like: Tensor, size: Size, memory_format: str) -> Tensor:
     """``mkldnn_to_dense``, unless the result was laid out by PyTorch."""
     output = blank(like)
-    return resized(output, size, memory_format) if memory_format == CHANNELS_LAST else _to_dense(like, size)
+    return resized(output, size, memory_format) if memory_format != CONTIGUOUS else _to_dense(like, size)
 
 
 def _to_dense(like: Tensor, size: Size) -> Tensor:
@@ -65,7 +64,7 @@ def mkldnn_backward(
     grad: Tensor, input: Tensor, weight: Tensor, params: Params, output_mask: tuple[bool, ...]
 ) -> Three:
     """The gradients that are wanted; weights and bias go together."""
-    memory_format, steps = common_format(input, weight), params.steps
+    memory_format, steps = of_either(input, weight), params.steps
     grad = in_format(grad, memory_format)
     of_input = _handed_over(grad, input._size, memory_format) if output_mask[0] else None
     if of_input is not None:
@@ -133,12 +132,12 @@ def cudnn_convolution_transpose(
 
 def _new(like: Tensor, weight: Tensor, size: Size) -> Tensor:
     """``at::detail::empty_cuda``, which is no operator."""
-    return empty_strided(size, strides_in(common_format(like, weight), size), like._dtype, like._device)
+    return empty_strided(size, strides_in(of_either(like, weight), size), like._dtype, like._device)
 
 
 def cudnn_backward(grad: Tensor, input: Tensor, weight: Tensor, params: Params, output_mask: tuple[bool, ...]) -> Three:
     """Those of input and weights that are wanted; the bias is summed outside."""
-    grad = in_format(grad, common_format(input, weight))
+    grad = in_format(grad, of_either(input, weight))
     of_input = _new(input, weight, input._size) if output_mask[0] else None
     of_weight = _new(weight, weight, weight._size) if output_mask[1] else None
     if of_input is not None:

@@ -12,7 +12,7 @@ from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.conv_arrays import Steps, convolved, input_gradient, weight_gradient
 from dispatchviz.core.native.iterator import accumulated, converted, quiet, store
-from dispatchviz.core.native.memory_formats import CHANNELS_LAST, CONTIGUOUS, strides_in, suggested
+from dispatchviz.core.native.memory_formats import CONTIGUOUS, of_either, strides_in
 from dispatchviz.core.structured import resize
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -29,8 +29,8 @@ def blank(like: Tensor, size: Size = (0,)) -> Tensor:
 
 
 def common_format(input: Tensor, weight: Tensor) -> str:
-    """The format in which a result is laid out."""
-    return CHANNELS_LAST if CHANNELS_LAST in (suggested(input), suggested(weight)) else CONTIGUOUS
+    """The format in which PyTorch's own loops lay out a result: volumes are always contiguous."""
+    return of_either(input, weight) if len(input._size) == 4 else CONTIGUOUS
 
 
 def resized(tensor: Tensor, size: Size, memory_format: str = CONTIGUOUS) -> Tensor:

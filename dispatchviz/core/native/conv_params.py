@@ -11,7 +11,7 @@ from dispatchviz.core.context import context
 from dispatchviz.core.dtype import float32
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.conv_arrays import Steps
-from dispatchviz.core.native.memory_formats import CHANNELS_LAST, CONTIGUOUS, suggested
+from dispatchviz.core.native.memory_formats import CONTIGUOUS, of_either
 from dispatchviz.core.tensor import Size, Tensor, numel
 
 
@@ -184,6 +184,10 @@ class Backend(Enum):
     SLOW_TRANSPOSE = "SlowTranspose"
 
 
+_LIBRARIES = (Backend.CUDNN, Backend.CUDNN_TRANSPOSE, Backend.MKLDNN, Backend.MKLDNN_TRANSPOSE)
+"""Those that know volumes whose channels lie side by side."""
+
+
 def select_backend(input: Tensor, weight: Tensor, params: Params) -> Backend:
     """Which library computes it. RuntimeError for empty space.
 
@@ -242,6 +246,6 @@ def _refused_by_mkldnn(params: Params) -> bool:
 
 def backend_format(input: Tensor, weight: Tensor, backend: Backend) -> str:
     """``determine_backend_memory_format``: channels_last if the input or the weights suggest it."""
-    if backend in (Backend.CUDA_DEPTHWISE, Backend.EMPTY) or len(input._size) != 4:
+    if backend in (Backend.CUDA_DEPTHWISE, Backend.EMPTY):
         return CONTIGUOUS
-    return CHANNELS_LAST if CHANNELS_LAST in (suggested(input), suggested(weight)) else CONTIGUOUS
+    return of_either(input, weight) if len(input._size) == 4 or backend in _LIBRARIES else CONTIGUOUS

@@ -11,7 +11,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.math_bits import CONJUGATE, NEGATIVE, is_zerotensor, with_bits
 from dispatchviz.core.native.geometry import is_dense, result_geometry
 from dispatchviz.core.native.iterator import check_written, converted
-from dispatchviz.core.native.memory_formats import CHANNELS_LAST, strides_in, suggested
+from dispatchviz.core.native.memory_formats import check_rank, is_in_format, strides_in, suggested
 from dispatchviz.core.native.memory_overlap import element_by_element, reads_what_it_writes
 from dispatchviz.core.structured import check_no_internal_overlap, resize
 from dispatchviz.core.tensor import Size, Tensor, alias_of, contiguous_strides, numel
@@ -156,7 +156,7 @@ def clone(self: Tensor, memory_format: str | None = None) -> Tensor:
 
 def contiguous(self: Tensor, memory_format: str = "contiguous_format") -> Tensor:
     """Itself if it is contiguous already, else a copy."""
-    if memory_format == "contiguous_format" and self._is_contiguous:
+    if memory_format != "preserve_format" and is_in_format(self, memory_format):
         return self
     if memory_format == "preserve_format":
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
@@ -203,8 +203,7 @@ def _restride(self: Tensor, memory_format: str) -> None:
     """``empty_tensor_restride``. RuntimeError for images of another rank, and for a format that names no order."""
     if memory_format == "preserve_format":
         raise RuntimeError("Unsupported memory formatPreserve")
-    if memory_format == CHANNELS_LAST and len(self._size) != 4:
-        raise RuntimeError("required rank 4 tensor to use channels_last format")
+    check_rank(memory_format, self._size)
     stride = strides_in(memory_format, self._size)
     if stride != self._stride:
         resize(self, self._size, stride)

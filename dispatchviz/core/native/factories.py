@@ -13,6 +13,7 @@ from dispatchviz.core.device import CPU, Device, concrete
 from dispatchviz.core.dtype import DType, bool_, default_complex_dtype, default_dtype, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.geometry import channels_last_strides, dense_strides_like
+from dispatchviz.core.native.memory_formats import check_rank
 from dispatchviz.core.native.scalars import Scalar, convert
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides
 from dispatchviz.core.tensor import empty_strided as allocate
@@ -134,10 +135,7 @@ def _format_strides(size: Size, memory_format: str | None) -> Size:
         return contiguous_strides(size)
     if memory_format == "preserve_format":
         raise RuntimeError("unsupported memory format Preserve")
-    if memory_format != "channels_last":
-        raise NotImplementedError(f"memory format {memory_format} is not part of the model")
-    if len(size) != 4:
-        raise RuntimeError("required rank 4 tensor to use channels_last format")
+    check_rank(memory_format, size)
     return channels_last_strides(size)
 
 

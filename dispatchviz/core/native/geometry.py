@@ -44,9 +44,10 @@ def is_dense(size: Size, stride: Size) -> bool:
 
 
 def channels_last_strides(size: Size) -> Size:
-    """Strides of a 4-d tensor whose second dimension is the fastest."""
-    _, channels, height, width = size
-    return height * width * channels, 1, width * channels, channels
+    """Strides of images or volumes whose second dimension is the fastest."""
+    batch, channels, *inner = size
+    first, *rest = contiguous_strides((batch, *inner, channels))
+    return first, 1, *rest[:-1]
 
 
 def _is_channels_last(size: Size, stride: Size) -> bool:

@@ -9,6 +9,8 @@ from dispatchviz.core.dtype import can_cast
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.iterator import converted, result_type
+from dispatchviz.core.native.memory_formats import CONTIGUOUS, strides_in, suggested
+from dispatchviz.core.native.memory_overlap import check_no_overlap
 from dispatchviz.core.native.shapes import compute_stride
 from dispatchviz.core.structured import Structured, resize_output
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides
@@ -36,8 +38,15 @@ def cat_meta(op: Structured, tensors: Sequence[Tensor], dim: int) -> None:
         raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {op.output._dtype.legacy}")
     dtype = op.output._dtype if op.variant == "out" else dtype
     shape = tuple(size)
-    # NB: in PyTorch, the result is in the channels-last format if all tensors are
-    op.set_output_raw_strided(shape, contiguous_strides(shape), dtype, first._device)
+    op.set_output_raw_strided(shape, strides_in(_common_format(tensors), shape), dtype, first._device)
+    if op.variant == "out" and parts:
+        check_no_overlap(op.output, tuple(tensors))
+
+
+def _common_format(tensors: Sequence[Tensor]) -> str:
+    """The format that all suggest, else the contiguous one (``cat_compute_output_memory_format``)."""
+    formats = {suggested(tensor) for tensor in tensors}
+    return formats.pop() if len(formats) == 1 else CONTIGUOUS
 
 
 def _is_skipped(tensor: Tensor) -> bool:

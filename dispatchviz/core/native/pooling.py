@@ -209,9 +209,10 @@ def max_pool3d_with_indices(
         raise RuntimeError("non-empty 4D or 5D (batch mode) tensor expected for input")
     space = pooled_space(self._size[-3:], windows, ceil_mode)
     check_pooled(self, windows, space, "max_pool3d_with_indices_out_cpu_template()")
-    input = in_format(self)
+    memory_format = suggested(self) if self._device.type == "cpu" else CONTIGUOUS
+    input = in_format(self, memory_format)
     for tensor in (output, indices):
-        ops.resize_.call(tensor, (*self._size[:-3], *space), None)
+        ops.resize_.call(tensor, (*self._size[:-3], *space), None if memory_format == CONTIGUOUS else memory_format)
     _as_batch(input)
     _put_largest(input, windows, "max_pool3d", output, indices)
     return output, indices

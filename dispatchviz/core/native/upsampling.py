@@ -15,7 +15,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import accumulated, converted, not_implemented, quiet, store
 from dispatchviz.core.native.memory_formats import CHANNELS_LAST, in_format, is_channels_last, strides_in, suggested
 from dispatchviz.core.structured import IMPROVABLE, Structured
-from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
+from dispatchviz.core.tensor import Size, Tensor, numel
 
 Factor = float | None
 """How much larger a dimension gets, if a user said so."""
@@ -87,7 +87,7 @@ def set_downsampled(op: Structured, grad_output: Tensor, output_size: Size, inpu
 
 
 def _set_output(op: Structured, like: Tensor, size: Size) -> None:
-    stride = strides_in(suggested(like), size) if len(size) == 4 else contiguous_strides(size)
+    stride = strides_in(suggested(like), size)
     op.set_output_raw_strided(size, stride, like._dtype, like._device)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from dispatchviz.core.binding import Binding
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType
+from dispatchviz.core.formats import MEMORY_FORMATS, memory_format
 from dispatchviz.core.generated import nn_functions
 from dispatchviz.core.python_arg_parser import PythonArgParser
 from dispatchviz.core.tensor import Tensor
@@ -27,12 +28,16 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, DType | None, b
     """What the arguments of ``Tensor.to`` and ``Module.to`` ask for: device, dtype, non_blocking, memory format."""
     index, values = _TO.parse(args, kwargs)
     if index == 0:
-        device, dtype, non_blocking, _, memory_format = values
-        return device, dtype, non_blocking, memory_format
-    first, non_blocking, _, memory_format = values
+        device, dtype, non_blocking, _, name = values
+        return device, dtype, non_blocking, _format(name)
+    first, non_blocking, _, name = values
     if isinstance(first, Tensor):
-        return first._device, first._dtype, non_blocking, memory_format
-    return None, first, non_blocking, memory_format
+        return first._device, first._dtype, non_blocking, _format(name)
+    return None, first, non_blocking, _format(name)
+
+
+def _format(name: str | None) -> memory_format | None:
+    return next((known for known in MEMORY_FORMATS.values() if known.name == name), None)
 
 
 def __getattr__(name: str) -> Any:

@@ -34,7 +34,6 @@ class Known(NamedTuple):
 ANY = ".*"
 HALF = Known(ANY, r"numbers of torch\.b?float16", "half precision is rounded at other steps")
 ORDER = Known(ANY, r"numbers of torch\.int64", "NB: which of equal elements comes first is the library's")
-OVERLAP = Known("error", "unsupported operation", "NB: what overlaps the output is not always refused")
 SUM_ORDER = Known("function complex64", "numbers of torch.complex64", "products are added up in another order")
 THREE_DIMENSIONS = Known("function uint8", "strides", "NB: there is no channels_last_3d")
 DILATION = Known("error", "dilation should be", "the words of a wrong dilation")
@@ -44,7 +43,6 @@ TRANSFORM = Known("out= u?int.*, wider dtype", r"numbers of torch\.(float64|comp
 
 KNOWN: dict[str, tuple[Known, ...]] = {
     "_batch_norm_with_update": (Known("out= .*", "failed to match any schema", "PyTorch takes out= by other names"),),
-    "cat": (Known("function .*", "strides", "NB: cat does not keep the channels-last format"), OVERLAP),
     "complex": (Known(ANY, "Half|float16|complex32|ComplexHalf", "there is no complex32"),),
     "cosh": (Known("out= u?int.*", "numbers of torch.float64", "computed in the wider output's dtype"),),
     "fft.fft": (TRANSFORM,),
@@ -79,8 +77,6 @@ KNOWN: dict[str, tuple[Known, ...]] = {
         Known("function uint8", "numbers of torch.uint8", "ties of bytes are rounded otherwise"),
     ),
     "nn.functional.interpolate.linear": (HALF,),
-    "nn.functional.interpolate.nearest": (THREE_DIMENSIONS,),
-    "nn.functional.interpolate.nearest-exact": (THREE_DIMENSIONS,),
     "nn.functional.interpolate.trilinear": (HALF,),
     "nn.functional.layer_norm": (HALF,),
     "nn.functional.scaled_dot_product_attention": (
