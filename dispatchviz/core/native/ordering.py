@@ -6,9 +6,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
+
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import int64
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native import library_sort
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.geometry import dense_strides_like
 from dispatchviz.core.structured import Structured
@@ -59,6 +62,8 @@ def sort_stable_out(
         _fill_indices(indices, axis)
     if values._array is not None and numel(self._size):
         places = _sorting(self, axis, descending)
+        if not stable and self._device.type == "cpu" and self._stride[axis]:  # one number repeated is left alone
+            places = _like_the_library(self, axis, descending, places)
         indices._array[...] = places
         values._array[...] = array_module(self._device.type).take_along_axis(self._array, places, axis)
 
@@ -78,6 +83,33 @@ def _sorting(self: Tensor, axis: int, descending: bool) -> Any:
         return xp.argsort(self._array, axis=axis, kind="stable")
     turned = xp.argsort(xp.flip(self._array, axis), axis=axis, kind="stable")
     return self._size[axis] - 1 - xp.flip(turned, axis)
+
+
+def _like_the_library(self: Tensor, axis: int, descending: bool, places: Any) -> Any:
+    """The same, but where there are equal elements in a row that is long enough to move them about."""
+    if self._size[axis] <= library_sort.SHORT:
+        return places
+    rows = numpy.moveaxis(self._array, axis, -1).reshape(-1, self._size[axis])
+    found = numpy.moveaxis(places, axis, -1).copy()
+    for row, ordered in zip(rows, found.reshape(rows.shape), strict=True):
+        ranks = ranks_of(row, descending)
+        if not _all_differ(ranks):
+            ordered[...] = library_sort.sorted_places(ranks)
+    return numpy.moveaxis(found, -1, axis)
+
+
+def _all_differ(ranks: list[int]) -> bool:
+    return max(ranks) - min(ranks) == len(ranks) - 1
+
+
+def ranks_of(row: Any, descending: bool = False) -> list[int]:
+    """How many different elements come before each, or minus how many come after it; nan is the largest."""
+    order = row.argsort(kind="stable")
+    ordered = row[order]
+    is_new = (ordered[1:] != ordered[:-1]) & ((ordered[1:] == ordered[1:]) | (ordered[:-1] == ordered[:-1]))
+    ranks = numpy.zeros(len(row), numpy.int64)
+    ranks[order[1:]] = numpy.cumsum(numpy.asarray(is_new))
+    return (-ranks if descending else ranks).tolist()
 
 
 # -- argsort, msort ----------------------------------------------------------------------------------------------------
@@ -125,9 +157,10 @@ def topk_meta(op: tuple[Structured, Structured], self: Tensor, k: int, dim: int,
 
 
 def topk_out(self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values: Tensor, indices: Tensor) -> None:
-    """The k largest or smallest along a dimension, in order.
+    """The k largest or smallest along a dimension, in order. On the CPU which of several equal elements are taken, and
+    in what order what is not ``sorted`` comes out, is the C++ library's.
 
-    NB: in PyTorch, which of several equal elements is taken, and the order of what is not ``sorted``, is the library's.
+    NB: on CUDA they come in the order of a stable sort.
     """
     if not self._size and k:
         ops.copy_.call(values, self, False)
@@ -136,6 +169,30 @@ def topk_out(self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values
     if values._array is not None and numel(values._size):
         axis = wrap_dim(dim, len(self._size))
         cut = (*[slice(None)] * axis, slice(0, k))
-        places = _sorting(self, axis, largest)[cut]
+        if self._device.type == "cpu":
+            places = _chosen(self, k, axis, largest, sorted)
+        else:
+            places = _sorting(self, axis, largest)[cut]
         indices._array[...] = places
         values._array[...] = array_module(self._device.type).take_along_axis(self._array, places, axis)
+
+
+def _chosen(self: Tensor, k: int, axis: int, largest: bool, sorted: bool) -> Any:
+    """Places of the first k, row by row as the CPU takes them."""
+    length = self._size[axis]
+    rows = numpy.moveaxis(self._array, axis, -1)
+    found = [_first(ranks_of(row, largest), k, sorted) for row in rows.reshape(-1, length)]
+    return numpy.moveaxis(numpy.array(found, numpy.int64).reshape(*rows.shape[:-1], k), -1, axis)
+
+
+def _first(ranks: list[int], k: int, sorted: bool) -> list[int]:
+    if sorted and _all_differ(ranks):
+        return [int(place) for place in numpy.argsort(ranks)[:k]]
+    places = list(range(len(ranks)))
+    if k * 64 <= len(ranks):
+        library_sort.partial_sort(places, ranks, k)
+    else:
+        library_sort.nth_element(places, ranks, k - 1)
+        if sorted:
+            library_sort.sort(places, ranks, k - 1)
+    return places[:k]

@@ -16,7 +16,9 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.extremes import check_not_empty
 from dispatchviz.core.native.iterator import not_implemented, store
+from dispatchviz.core.native.library_sort import sorted_places
 from dispatchviz.core.native.memory_overlap import check_no_overlap
+from dispatchviz.core.native.ordering import ranks_of
 from dispatchviz.core.native.quick_select import place_of_rank
 from dispatchviz.core.native.tensor_arguments import Given, check_scalar_types
 from dispatchviz.core.structured import resize_in_order
@@ -194,16 +196,13 @@ def _moved_last(tensor: Tensor, dim: int) -> Tensor:
 
 
 def mode(self: Tensor, dim: int, keepdim: bool) -> Places:
-    """The most frequent one along a dimension, the smallest of several, and the last place of it."""
+    """The most frequent one along a dimension, the smallest of several, and its place that sorting brings last."""
     values, indices = _empty(self, self._dtype), _empty(self, int64)
     return mode_out(self, dim, keepdim, values, indices)
 
 
 def mode_out(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> Places:
-    """Into two tensors.
-
-    NB: in PyTorch, of rows of more than 16 elements another place may be given, as its sorting is not stable.
-    """
+    """Into two tensors."""
     for name, out in (("values", values), ("indices", indices)):
         if out._device != self._device:
             raise RuntimeError(f"expected device '{self._device}' but got '{out._device}' for {name} output")
@@ -236,7 +235,7 @@ def mode_out(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Ten
 
 
 def _most_frequent(row: Any) -> int:
-    order = row.argsort(kind="stable")
+    order = numpy.array(sorted_places(ranks_of(row)))
     ordered = row[order]
     ends = numpy.flatnonzero(numpy.append(numpy.asarray(ordered[1:] != ordered[:-1]), True))
     counts = numpy.diff(ends, prepend=-1)

@@ -33,7 +33,6 @@ class Known(NamedTuple):
 
 ANY = ".*"
 HALF = Known(ANY, r"numbers of torch\.b?float16", "half precision is rounded at other steps")
-ORDER = Known(ANY, r"numbers of torch\.int64", "NB: which of equal elements comes first is the library's")
 SUM_ORDER = Known("function complex64", "numbers of torch.complex64", "products are added up in another order")
 THREE_DIMENSIONS = Known("function uint8", "strides", "NB: there is no channels_last_3d")
 DILATION = Known("error", "dilation should be", "the words of a wrong dilation")
@@ -88,15 +87,8 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     ),
     "nn.functional.unfold": (Known("function bool", "im2col_out_cpu", "im2col of bool"),),
     "pow": (Known("gradient float32", "numbers of torch.float32", "products are added up in another order"),),
-    "argsort": (ORDER,),
     "cummax": (HALF,),
     "cummin": (HALF,),
-    "mode": (ORDER,),
-    "msort": (
-        Known("gradient bfloat16", r"numbers of torch\.bfloat16", "the gradient of equal elements goes elsewhere"),
-    ),
-    "sort": (ORDER,),
-    "topk": (ORDER,),
     "view_as_complex": (Known("function float16", "only supported for half", "there is no complex32"),),
 }
 """By the OpInfo's full name."""
