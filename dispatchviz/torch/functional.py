@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from typing import Any
 
-from dispatchviz.core.generated import linalg_functions, python_bindings
+from dispatchviz.core.generated import linalg_functions, nn_functions, python_bindings
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.torch.creation import Size
 from dispatchviz.torch.overrides import handle_torch_function, has_torch_function
@@ -20,6 +20,7 @@ __all__ = [
     "is_floating_point",
     "lu",
     "norm",
+    "stft",
     "tensordot",
 ]
 
@@ -164,3 +165,43 @@ def _contracted(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
     if dims > min(a.dim(), b.dim()):
         raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got {dims=}")
     return list(range(-dims, 0)), list(range(dims))
+
+
+def stft(
+    input: Any,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Any = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Any:
+    """Spectra of pieces of a signal, which is padded by half a window at both ends (center).
+
+    RuntimeError for arguments that do not fit.
+    """
+    if has_torch_function((input,)):
+        options = {
+            "hop_length": hop_length,
+            "win_length": win_length,
+            "window": window,
+            "center": center,
+            "pad_mode": pad_mode,
+            "normalized": normalized,
+            "onesided": onesided,
+            "return_complex": return_complex,
+            "align_to_window": align_to_window,
+        }
+        return handle_torch_function(stft, (input,), input, n_fft, **options)
+    if center and align_to_window is not None:
+        raise RuntimeError("stft align_to_window should only be set when center = false")
+    if center:
+        rank, half = input.dim(), n_fft // 2
+        input = nn_functions.pad(input.view((*(1,) * (3 - rank), *input.size())), (half, half), pad_mode)
+        input = input.view(input.shape[-rank:])
+    words = hop_length, win_length, window, normalized, onesided, return_complex, align_to_window
+    return python_bindings.stft(input, n_fft, *words)

@@ -32,7 +32,7 @@ from dispatchviz.torch import indexing, legacy_constructors, python_functions, s
 from dispatchviz.torch.as_tensor import new_tensor_like
 from dispatchviz.torch.creation import Size, lifted
 from dispatchviz.torch.formats import strided
-from dispatchviz.torch.functional import lu, norm
+from dispatchviz.torch.functional import lu, norm, stft
 from dispatchviz.torch.list_functions import split_method
 from dispatchviz.torch.printing import text
 
@@ -404,6 +404,7 @@ _METHODS: dict[str, Any] = {
     "type": _type,
     "norm": _norm,
     "lu": lu,
+    "stft": stft,
     "get_device": lambda self: -1 if self._device.type == "cpu" else self._device.index,
     "ndimension": lambda self: len(self._size),
     "data_ptr": python_functions.data_ptr,
