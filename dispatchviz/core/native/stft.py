@@ -267,8 +267,8 @@ def _check_spectrum(call: str, self: Tensor, n_fft: int, onesided: bool | None) 
     if points != (n_fft // 2 + 1 if half else n_fft):
         wanted = "n_fft / 2 + 1 when onesided=True" if half else "n_fft when onesided=False"
         raise RuntimeError(
-            f"{call}: expected the frequency dimension (3rd to the last) of the input tensor to match {wanted}, but got "
-            f"{points}"
+            f"{call}: expected the frequency dimension (3rd to the last) of the input tensor to match {wanted}, but "
+            f"got {points}"
         )
     return half
 
