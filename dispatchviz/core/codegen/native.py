@@ -68,6 +68,7 @@ FORMULAS = (
     "formulas_scatter",
     "formulas_reductions",
     "formulas_nn",
+    "formulas_sampling",
     "formulas_losses",
     "formulas_recurrent",
     "formulas_distances",

@@ -60,6 +60,7 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     "fft.rfft": (TRANSFORM,),
     "fft.rfft2": (TRANSFORM,),
     "fft.rfftn": (TRANSFORM,),
+    "grid_sampler_2d": (HALF,),
     "i0": (WIDER,),
     "log_softmax": (HALF,),
     "matmul": (SUM_ORDER,),
@@ -72,6 +73,7 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     "nn.functional.conv_transpose2d": (HALF,),
     "nn.functional.conv_transpose3d": (HALF,),
     "nn.functional.gelu": (Known("out= .*, other strides", "numbers", "PyTorch does not write strided outputs"),),
+    "nn.functional.grid_sample": (HALF,),
     "nn.functional.interpolate.bicubic": (
         Known("function uint8", "numbers of torch.uint8", "ties of bytes are rounded otherwise"),
     ),

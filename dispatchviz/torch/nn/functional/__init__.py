@@ -50,7 +50,7 @@ from dispatchviz.torch.nn.functional.dropouts import (
     feature_alpha_dropout,
 )
 from dispatchviz.torch.nn.functional.embeddings import embedding, embedding_bag
-from dispatchviz.torch.nn.functional.images import fold, pad, unfold
+from dispatchviz.torch.nn.functional.images import affine_grid, fold, grid_sample, pad, unfold
 from dispatchviz.torch.nn.functional.interpolation import interpolate, upsample, upsample_bilinear, upsample_nearest
 from dispatchviz.torch.nn.functional.losses import (
     binary_cross_entropy,
@@ -116,6 +116,7 @@ __all__ = [
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
+    "affine_grid",
     "alpha_dropout",
     "batch_norm",
     "binary_cross_entropy",
@@ -135,6 +136,7 @@ __all__ = [
     "fold",
     "gaussian_nll_loss",
     "glu",
+    "grid_sample",
     "group_norm",
     "gumbel_softmax",
     "hardsigmoid",

@@ -1,0 +1,151 @@
+"""Where samples of a grid come from (``aten/src/ATen/native/GridSampler.h``, ``cpu/GridSamplerKernel.cpp``), as arrays.
+
+Rule: along each dimension a sample is a sum of a few elements, its taps: the nearest one, the two around it, or four of
+a cubic. A sample of an image is the sum over all pairs of taps, one of each dimension, of a volume over all triples.
+Coordinates from -1 to 1 span the input, between the centres of the outermost elements (``align_corners``) or their
+edges.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import product
+from typing import Any, NamedTuple
+
+BILINEAR, NEAREST, BICUBIC = 0, 1, 2
+ZEROS, BORDER, REFLECTION = 0, 1, 2
+CUBIC = -0.75
+"""The constant of the cubic convolution."""
+
+
+class Tap(NamedTuple):
+    """One of the elements along a dimension, for every sample."""
+
+    place: Any
+    weight: Any
+    slope: Any
+    """Of the weight, by the sample's place."""
+
+
+class Taps(NamedTuple):
+    """Along one dimension."""
+
+    taps: list[Tap]
+    scale: Any
+    """What a step of the grid's coordinate changes of the place; 0 where padding holds it still."""
+
+
+def taps(xp: Any, coordinate: Any, size: int, mode: tuple[int, int, bool], dims: int) -> Taps:
+    """Of one dimension; ``mode``: interpolation, padding, align_corners."""
+    interpolation, padding, corners = mode
+    place = _unnormalized(coordinate, size, corners, dims)
+    scale = xp.full(place.shape, (size - 1) / 2 if corners else size / 2, place.dtype)
+    if interpolation == BICUBIC:
+        return Taps(_cubic_taps(xp, place, size, padding, corners), scale)
+    place, factor = _padded(xp, place, size, padding, corners)
+    if dims == 3:
+        place = xp.where(xp.isfinite(place), place, place.dtype.type(-100))
+    if interpolation == NEAREST:
+        return Taps([Tap(_whole(xp, xp.rint(place)), xp.ones_like(place), xp.zeros_like(place))], scale)
+    low = xp.floor(place)
+    after, one, first = place - low, xp.ones_like(place), _whole(xp, low)
+    return Taps([Tap(first, 1 - after, -one), Tap(first + 1, after, one)], scale * factor)
+
+
+def _unnormalized(coordinate: Any, size: int, corners: bool, dims: int) -> Any:
+    """Volumes are rounded at other steps than images."""
+    kind = coordinate.dtype.type
+    if dims == 3:
+        if corners:
+            return (coordinate + kind(1)) / kind(2) * kind(size - 1)
+        return ((coordinate + kind(1)) * kind(size) - kind(1)) / kind(2)
+    if corners:
+        return (coordinate + kind(1)) * kind((size - 1) / 2)
+    return (coordinate + kind(1)) * kind(size / 2) - kind(0.5)
+
+
+def _padded(xp: Any, place: Any, size: int, padding: int, corners: bool) -> tuple[Any, Any]:
+    """The place after padding, and the factor of its slope."""
+    factor = xp.ones_like(place)
+    if padding == ZEROS:
+        return place, factor
+    if padding == REFLECTION:
+        place, factor = _reflected(xp, place, size, corners)
+    held = xp.fmin(xp.fmax(place, place.dtype.type(0)), place.dtype.type(size - 1))
+    return held, xp.where((held == 0) | (held == size - 1), factor.dtype.type(0), factor)
+
+
+def _reflected(xp: Any, place: Any, size: int, corners: bool) -> tuple[Any, Any]:
+    if corners and size <= 1:
+        return xp.zeros_like(place), xp.zeros_like(place)
+    low, twice = (0.0, 2.0 * (size - 1)) if corners else (-0.5, 2.0 * size)
+    kind = place.dtype.type
+    beyond = place - kind(low)
+    extra = xp.abs(beyond) - xp.trunc(xp.abs(beyond) / kind(twice)) * kind(twice)
+    back = kind(twice) - extra
+    turned = (extra > back) ^ (beyond < 0)
+    return xp.minimum(extra, back) + kind(low), xp.where(turned, kind(-1), kind(1))
+
+
+def _cubic_taps(xp: Any, place: Any, size: int, padding: int, corners: bool) -> list[Tap]:
+    """Padding moves each of the four, not the sample."""
+    low = xp.floor(place)
+    t = place - low
+    made = []
+    for step, (weight, slope) in zip((-1, 0, 1, 2), _cubic(t), strict=True):
+        made.append(Tap(_whole(xp, _padded(xp, low + step, size, padding, corners)[0]), weight, slope))
+    return made
+
+
+def _cubic(t: Any) -> list[tuple[Any, Any]]:
+    """Weights and their slopes of the elements at -1, 0, 1, 2 from the one before the sample."""
+    far, near = _outer(2 - t), _inner(1 - t)
+    return [_outer(t + 1), _inner(t), (near[0], -near[1]), (far[0], -far[1])]
+
+
+def _inner(x: Any) -> tuple[Any, Any]:
+    """At most 1 away."""
+    a = CUBIC
+    return ((a + 2) * x - (a + 3)) * x * x + 1, (3 * (a + 2) * x - 2 * (a + 3)) * x
+
+
+def _outer(x: Any) -> tuple[Any, Any]:
+    """1 to 2 away."""
+    a = CUBIC
+    return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a, (3 * a * x - 10 * a) * x + 8 * a
+
+
+def _whole(xp: Any, places: Any) -> Any:
+    """As integers; what is no number, or too large, is outside."""
+    fits = xp.isfinite(places) & (xp.abs(places) < 2**31)
+    return xp.where(fits, places, -100).astype("int64")
+
+
+class Element(NamedTuple):
+    """One element of the input for every sample, with what it counts."""
+
+    places: tuple[Any, ...]
+    inside: Any
+    weights: list[Any]
+    slopes: list[Any]
+
+    @property
+    def weight(self) -> Any:
+        """Of all dimensions, the width's first."""
+        return math.prod(self.weights[-2::-1], start=self.weights[-1])
+
+    def slope(self, dim: int) -> Any:
+        """Of the weight, along one dimension."""
+        factors = [self.slopes[d] if d == dim else weight for d, weight in enumerate(self.weights)]
+        return math.prod(factors[1:], start=factors[0])
+
+
+def elements(by_dim: list[Taps], sizes: tuple[int, ...]) -> Iterator[Element]:
+    """All combinations; dimensions in the input's order. Places outside are 0."""
+    for combination in product(*(each.taps for each in by_dim)):
+        inside: Any = True
+        for tap, size in zip(combination, sizes, strict=True):
+            inside = inside & (tap.place >= 0) & (tap.place < size)
+        places = tuple(tap.place * inside for tap in combination)
+        yield Element(places, inside, [tap.weight for tap in combination], [tap.slope for tap in combination])
