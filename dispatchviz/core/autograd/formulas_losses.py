@@ -28,14 +28,11 @@ def _times(tensor: Tensor, factor: Tensor) -> Tensor:
 def binary_cross_entropy_target_backward(
     grad: Tensor, self: Tensor, target: Tensor, weight: Optional, reduction: int
 ) -> Tensor:
-    """grad * (log(1 - self) - log(self))"""
-    complement = ops.log_.call(number_sub(1.0, self))
-    grad_target = ops.mul__Tensor.call(ops.sub__Tensor.call(complement, ops.log.call(self), 1), grad)
-    if weight is not None:
-        ops.mul__Tensor.call(grad_target, weight)
-    if reduction == MEAN:
-        ops.div__Scalar.call(grad_target, numel(target._size))
-    return grad_target
+    """-grad * logit(self)"""
+    found = ops.neg_.call(ops.logit.call(self, None))
+    for factor in (grad,) if weight is None else (grad, weight):
+        found = (ops.mul_Tensor if is_tensor_subclass_like(factor) else ops.mul__Tensor).call(found, factor)
+    return ops.div__Scalar.call(found, numel(target._size)) if reduction == MEAN else found
 
 
 def binary_cross_entropy_with_logits_backward(

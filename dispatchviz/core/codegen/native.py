@@ -178,6 +178,9 @@ def _spellings(kernel: str) -> Iterator[str]:
     for inside in ("_cpu_out", "_cuda_out"):
         if kernel.endswith(inside):
             yield f"{kernel.removesuffix(inside)}_out"
+    for inside in ("_cpu_backward", "_cuda_backward"):
+        if inside in kernel:
+            yield kernel.replace(inside, "_backward")
 
 
 def modules() -> list[str]:

@@ -756,6 +756,34 @@ nll_loss2d = Binding(
 )
 
 
+def _nn_multi_margin_loss(self: Any, target: Any, p: Any, margin: Any, weight: Any, reduction: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.multi_margin_loss_out.call(self, target, p, margin, weight, reduction, out)
+    return ops.multi_margin_loss.call(self, target, p, margin, weight, reduction)
+
+
+multi_margin_loss = Binding(
+    "torch._C._nn.multi_margin_loss",
+    (
+        ("multi_margin_loss(Tensor input, Tensor target, Number p = 1, Number margin = 1, Tensor weight = None, int reduction = 0, *, Tensor out = None)", _nn_multi_margin_loss, "aten::multi_margin_loss", ops.multi_margin_loss.call),
+    ),
+)
+
+
+def _nn_multilabel_margin_loss(self: Any, target: Any, reduction: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.multilabel_margin_loss_out.call(self, target, reduction, out)
+    return ops.multilabel_margin_loss.call(self, target, reduction)
+
+
+multilabel_margin_loss = Binding(
+    "torch._C._nn.multilabel_margin_loss",
+    (
+        ("multilabel_margin_loss(Tensor input, Tensor target, int reduction = 0, *, Tensor out = None)", _nn_multilabel_margin_loss, "aten::multilabel_margin_loss", ops.multilabel_margin_loss.call),
+    ),
+)
+
+
 def _nn_binary_cross_entropy(self: Any, target: Any, weight: Any, reduction: Any, out: Any) -> Any:
     if out is not None:
         return ops.binary_cross_entropy_out.call(self, target, weight, reduction, out)

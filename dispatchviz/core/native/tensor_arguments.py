@@ -72,3 +72,14 @@ def check_contiguous(where: str, given: Given) -> None:
     """``checkContiguous``. RuntimeError for elements that do not lie in order."""
     if not given.tensor._is_contiguous:
         raise refused(where, f"Expected contiguous tensor, but got non-contiguous tensor for {given}")
+
+
+def check_same_size(where: str, one: Given, other: Given) -> None:
+    """``checkSameSize``. RuntimeError for two shapes."""
+    sizes = list(one.tensor._size), list(other.tensor._size)
+    if sizes[0] != sizes[1]:
+        raise refused(
+            where,
+            f"Expected tensor for {one} to have same size as tensor for {other}; but {sizes[0]} does not equal "
+            f"{sizes[1]}",
+        )
