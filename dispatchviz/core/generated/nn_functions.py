@@ -732,6 +732,34 @@ adaptive_max_pool3d = Binding(
 )
 
 
+def _nn_fractional_max_pool2d(self: Any, kernel_size: Any, output_size: Any, random_samples: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.fractional_max_pool2d_output.call(self, kernel_size, output_size, random_samples, *out)
+    return ops.fractional_max_pool2d.call(self, kernel_size, output_size, random_samples)
+
+
+fractional_max_pool2d = Binding(
+    "torch._C._nn.fractional_max_pool2d",
+    (
+        ("fractional_max_pool2d(Tensor input, tuple of ints[2] kernel_size, tuple of ints[2] output_size, Tensor random_samples, *, tuple of Tensors out = None)", _nn_fractional_max_pool2d, "aten::fractional_max_pool2d", ops.fractional_max_pool2d.call),
+    ),
+)
+
+
+def _nn_fractional_max_pool3d(self: Any, kernel_size: Any, output_size: Any, random_samples: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.fractional_max_pool3d_output.call(self, kernel_size, output_size, random_samples, *out)
+    return ops.fractional_max_pool3d.call(self, kernel_size, output_size, random_samples)
+
+
+fractional_max_pool3d = Binding(
+    "torch._C._nn.fractional_max_pool3d",
+    (
+        ("fractional_max_pool3d(Tensor input, tuple of ints[3] kernel_size, tuple of ints[3] output_size, Tensor random_samples, *, tuple of Tensors out = None)", _nn_fractional_max_pool3d, "aten::fractional_max_pool3d", ops.fractional_max_pool3d.call),
+    ),
+)
+
+
 max_unpool2d = Binding(
     "torch._C._nn.max_unpool2d",
     (

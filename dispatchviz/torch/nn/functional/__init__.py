@@ -50,6 +50,12 @@ from dispatchviz.torch.nn.functional.dropouts import (
     feature_alpha_dropout,
 )
 from dispatchviz.torch.nn.functional.embeddings import embedding, embedding_bag
+from dispatchviz.torch.nn.functional.fractional_pooling import (
+    fractional_max_pool2d,
+    fractional_max_pool2d_with_indices,
+    fractional_max_pool3d,
+    fractional_max_pool3d_with_indices,
+)
 from dispatchviz.torch.nn.functional.images import affine_grid, fold, grid_sample, pad, unfold
 from dispatchviz.torch.nn.functional.interpolation import interpolate, upsample, upsample_bilinear, upsample_nearest
 from dispatchviz.torch.nn.functional.losses import (
@@ -134,6 +140,10 @@ __all__ = [
     "embedding_bag",
     "feature_alpha_dropout",
     "fold",
+    "fractional_max_pool2d",
+    "fractional_max_pool2d_with_indices",
+    "fractional_max_pool3d",
+    "fractional_max_pool3d_with_indices",
     "gaussian_nll_loss",
     "glu",
     "grid_sample",

@@ -1,7 +1,4 @@
-"""Pooling. ``return_indices`` chooses another operator.
-
-NB: in PyTorch, there is fractional max pooling too.
-"""
+"""Pooling. ``return_indices`` chooses another operator."""
 
 from __future__ import annotations
 

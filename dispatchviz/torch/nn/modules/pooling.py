@@ -1,7 +1,4 @@
-"""Pooling (``torch/nn/modules/pooling.py``).
-
-NB: in PyTorch, there are max unpooling and fractional max pooling too.
-"""
+"""Pooling (``torch/nn/modules/pooling.py``)."""
 
 from __future__ import annotations
 
