@@ -133,9 +133,23 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
 
 
 def lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
-    """Both factors in one matrix, the pivots, and ``info`` if it is asked for. NB: without ``out``."""
-    LU, pivots, infos = python_bindings._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
-    return (LU, pivots, infos) if get_infos else (LU, pivots)
+    """Both factors in one matrix, the pivots, and ``info`` if asked for. TypeError for a wrong number of outputs."""
+    if has_torch_function((A,)):
+        return handle_torch_function(lu, (A,), A, pivot=pivot, get_infos=get_infos, out=out)
+    result = python_bindings._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
+    if out is None:
+        return result if get_infos else result[:2]
+    _check_list_size(len(out), get_infos, out)
+    for written, part in zip(out, result, strict=False):
+        written.resize_as_(part).copy_(part)
+    return out
+
+
+def _check_list_size(length: int, get_infos: bool, out: Any) -> None:
+    if length != 2 + get_infos:
+        raise TypeError(f"expected tuple of {2 + get_infos} elements but got {length}")
+    if not isinstance(out, (tuple, list)):
+        raise TypeError(f"argument 'out' must be tuple of Tensors, not {type(out).__name__}")
 
 
 def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
@@ -145,8 +159,13 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
     return python_bindings.tensordot(a, b, dims_a, dims_b, **options)
 
 
-def _listed(dims: Any) -> Any:
-    return dims.tolist() if dims.numel() > 1 else int(dims.item())
+def _listed(dims: Any) -> tuple[list[int], list[int]]:
+    """The dimensions that a tensor names: one row for each operand, or their number."""
+    if dims.numel() <= 1:
+        return _last_and_first(int(dims.item()))
+    if dims.size()[0] != 2:
+        raise AssertionError(f"dims tensor must have size 2 in first dimension, got {dims.size()[0]}")
+    return dims[0].tolist(), dims[1].tolist()
 
 
 def _contracted(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
@@ -154,16 +173,20 @@ def _contracted(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
         dims_a, dims_b = dims
         return dims_a, dims_b
     if isinstance(dims, Tensor):
-        return _contracted(a, b, _listed(dims))
+        return _listed(dims)
     if not isinstance(dims, int):
         raise RuntimeError(
             "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, "
-            f"but got {dims=}"
+            f"but got dims={dims}"
         )
-    if dims < 0:
-        raise RuntimeError(f"tensordot expects dims >= 0, but got {dims=}")
     if dims > min(a.dim(), b.dim()):
-        raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got {dims=}")
+        raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+    return _last_and_first(dims)
+
+
+def _last_and_first(dims: int) -> tuple[list[int], list[int]]:
+    if dims < 0:
+        raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
     return list(range(-dims, 0)), list(range(dims))
 
 

@@ -32,7 +32,7 @@ from dispatchviz.torch import indexing, legacy_constructors, python_functions, s
 from dispatchviz.torch.as_tensor import new_tensor_like
 from dispatchviz.torch.creation import Size, lifted
 from dispatchviz.torch.formats import strided
-from dispatchviz.torch.functional import lu, norm, stft
+from dispatchviz.torch.functional import norm, stft
 from dispatchviz.torch.list_functions import split_method
 from dispatchviz.torch.printing import text
 
@@ -300,6 +300,11 @@ def _cuda(self: Tensor, device: Any = None) -> Any:
     return manual.to_device_and_dtype(self, Device("cuda") if device is None else Device(str(device)), None)
 
 
+def _lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
+    LU, pivots, infos = bindings._lu_with_info(self, pivot=pivot, check_errors=not get_infos)
+    return (LU, pivots, infos) if get_infos else (LU, pivots)
+
+
 def _norm(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     return norm(self, p, dim, keepdim, dtype=dtype)
 
@@ -403,7 +408,7 @@ _METHODS: dict[str, Any] = {
     "element_size": lambda self: self._dtype.itemsize,
     "type": _type,
     "norm": _norm,
-    "lu": lu,
+    "lu": _lu,
     "stft": stft,
     "get_device": lambda self: -1 if self._device.type == "cpu" else self._device.index,
     "ndimension": lambda self: len(self._size),

@@ -16,6 +16,7 @@ from dispatchviz.core.dtype import real_type
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.linalg_checks import is_vector_rhs
 from dispatchviz.core.tensor import Tensor, numel
+from dispatchviz.core.tensor_indexing import bool_as_tensor
 from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
 from dispatchviz.core.thread_state import thread
 
@@ -117,6 +118,8 @@ def linalg_solve_jvp(A_t: Tensor, B_t: Tensor, X: Tensor, LU: Tensor, pivots: Te
 
 def linalg_det_backward(grad: Tensor, det: Tensor, A: Tensor, LU: Tensor, pivots: Tensor) -> Tensor:
     """det^H grad times the inverse of A^H; a singular matrix is moved a little, or taken apart by ``svd``."""
+    if 0 in A._size:
+        return ops.zeros_like.call(A, None, None, None, None, None)
     wide = ops.unsqueeze.call(ops.mul_Tensor.call(grad, conjugated(det)), -1)
     d = ops.mT.call(diag_embed(ops.expand_as.call(wide, pivots)))
     if not thread.state.grad_mode:
@@ -134,7 +137,7 @@ def _regular(LU: Tensor) -> Tensor:
 
 def _det_backward_by_mask(A: Tensor, d: Tensor, grad: Tensor, singular: Tensor) -> Tensor:
     """``masked_fmap``: one formula for the singular matrices, another one for the rest."""
-    chosen = ops.index_Tensor.call(A, [singular])
+    chosen = ops.index_Tensor.call(A, [singular]) if singular._size else _all_or_nothing(A, singular)
     count = numel(chosen._size)
     if count == numel(A._size):
         return _singular_det_backward(A, grad)
@@ -148,6 +151,12 @@ def _det_backward_by_mask(A: Tensor, d: Tensor, grad: Tensor, singular: Tensor) 
     found = _singular_det_backward(chosen, ops.index_Tensor.call(grad, [singular]))
     result = ops.index_put_.call(result, [singular], found, False)
     return ops.index_put_.call(result, [regular], solved, False)
+
+
+def _all_or_nothing(A: Tensor, mask: Tensor) -> Tensor:
+    """``A[mask]`` for one number."""
+    one = ops.unsqueeze.call(A, 0)
+    return ops.index_Tensor.call(one, [bool_as_tensor(one, bool(ops.item.call(mask)))])
 
 
 def _singular_det_backward(A: Tensor, grad: Tensor) -> Tensor:

@@ -120,7 +120,8 @@ def _reduced_same(op: Structured, name: str, self: Tensor, dim: Size, keepdim: b
                 "with the 'dim' argument."
             )
         for one in dim:
-            check_not_empty(f"{name}()", self, one)
+            if not self._size[wrap_dim(one, len(self._size))]:
+                raise IndexError(f"{name}(): Expected reduction dim {one} to have non-zero size.")
     set_reduced(op, self, dim, keepdim, self._dtype)
 
 

@@ -75,7 +75,7 @@ def linalg_cholesky_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
 
 def cholesky(self: Tensor, upper: bool) -> Tensor:
     """The old name, with another order of the same steps."""
-    _warn_cholesky()
+    _warn_cholesky(1765)
     if 0 in self._size:
         return ops.empty_like.call(self, None, None, None, None, "contiguous_format")
     square_check_inputs(self, "cholesky")
@@ -88,7 +88,7 @@ def cholesky(self: Tensor, upper: bool) -> Tensor:
 
 def cholesky_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
     """Into out, by a copy."""
-    _warn_cholesky()
+    _warn_cholesky(1800)
     check_same_device("cholesky", out, self)
     check_linalg_compatible_dtype("cholesky", out, self._dtype)
     return copied(out, ops.cholesky.call(self, upper))
@@ -101,9 +101,9 @@ def copied(out: Tensor, result: Tensor) -> Tensor:
     return ops.copy_.call(out, result, False)
 
 
-def _warn_cholesky() -> None:
+def _warn_cholesky(line: int) -> None:
     warn_python_once(
-        "torch.cholesky",
+        f"torch.cholesky {line}",
         "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch "
         "release.\n"
         "L = torch.cholesky(A)\n"
@@ -114,7 +114,7 @@ def _warn_cholesky() -> None:
         "should be replaced with\n"
         "U = torch.linalg.cholesky(A).mH\n"
         "This transform will produce equivalent results for all valid (symmetric positive definite) inputs.",
-        "/__w/pytorch/pytorch/aten/src/ATen/native/BatchLinearAlgebra.cpp:1702",
+        f"/__w/pytorch/pytorch/aten/src/ATen/native/BatchLinearAlgebra.cpp:{line}",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dispatchviz.core.autograd.variable import requires_grad
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import bool_, int64
 from dispatchviz.core.generated import operators as ops
@@ -12,6 +13,7 @@ from dispatchviz.core.native.dims import dim_mask, wrap_dim
 from dispatchviz.core.native.iterator import accumulated, converted, not_implemented, quiet, store
 from dispatchviz.core.structured import Structured, broadcast_sizes, resize_output
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
+from dispatchviz.core.thread_state import thread
 from dispatchviz.core.warning import warn_python_once
 
 # -- cross -------------------------------------------------------------------------------------------------------------
@@ -102,7 +104,7 @@ def trace_backward_symint(grad: Tensor, sizes: Sequence[int]) -> Tensor:
 
 def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
     """Sums of products along pairs of dimensions, by one matrix product."""
-    _check_pairs(dims_self, dims_other)
+    _check_pairs(self, other, dims_self, dims_other)
     first, second, contracted = self, other, 1
     rows = dim_mask(dims_self, len(self._size))
     columns = dim_mask(dims_other, len(other._size))
@@ -113,9 +115,11 @@ def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other:
     return _as_product((first, second), rows, columns, (dims_self, dims_other), contracted)
 
 
-def _check_pairs(dims_self: Sequence[int], dims_other: Sequence[int]) -> None:
+def _check_pairs(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> None:
     if len(dims_self) != len(dims_other):
         raise RuntimeError("both dimension lists should have same length")
+    if self._dtype is not other._dtype:
+        raise RuntimeError("both inputs should have same dtype")
 
 
 def _contracted_together(
@@ -124,9 +128,9 @@ def _contracted_together(
     """A dimension that one of them only repeats is added up in the other one before."""
     lengths = given[0]._size[one], given[1]._size[two]
     if lengths[1] == 1:
-        return ops.sum_dim_IntList.call(first, (one,), True, None), second, 1
+        return ops.sum_dim_IntList.call(first, (one,), True, first._dtype), second, 1
     if lengths[0] == 1:
-        return first, ops.sum_dim_IntList.call(second, (two,), True, None), 1
+        return first, ops.sum_dim_IntList.call(second, (two,), True, second._dtype), 1
     if lengths[0] != lengths[1]:
         raise RuntimeError(
             f"contracted dimensions need to match, but first has size {lengths[0]} in dim {one} and second has size "
@@ -145,23 +149,33 @@ def _as_product(
     first, second = factors
     kept = [i for i, taken in enumerate(rows) if not taken], [i for i, taken in enumerate(columns) if not taken]
     sizes = tuple(first._size[i] for i in kept[0]), tuple(second._size[i] for i in kept[1])
-    if not sizes[0] and not sizes[1]:
-        return _whole_product(first, second, dims)
+    if numel(sizes[0]) == numel(sizes[1]) == 1:
+        orders = (*kept[0], *dims[0]), (*dims[1], *kept[1])
+        turned = [ops.permute.call(t, order) for t, order in zip(factors, orders, strict=True)]
+        return ops.reshape.call(_number(turned[0], turned[1]), (*sizes[0], *sizes[1]))
     left = ops.reshape.call(ops.permute.call(first, (*kept[0], *dims[0])), (numel(sizes[0]), contracted))
     right = ops.reshape.call(ops.permute.call(second, (*dims[1], *kept[1])), (contracted, numel(sizes[1])))
     return ops.reshape.call(ops.mm.call(left, right), (*sizes[0], *sizes[1]))
 
 
-def _whole_product(first: Tensor, second: Tensor, dims: tuple[Sequence[int], Sequence[int]]) -> Tensor:
-    """Nothing is left: one number."""
-    left, right = (ops.permute.call(t, tuple(one)) for t, one in zip((first, second), dims, strict=True))
-    vectors = [ops.flatten_using_ints.call(t, 0, -1) for t in (left, right)]
-    return ops.reshape.call(ops.dot.call(*vectors), ())
+def _number(left: Tensor, right: Tensor) -> Tensor:
+    """One number is left: that of two vectors, or a sum of products where a vector would be a copy."""
+    if left._is_contiguous and right._is_contiguous:
+        second = ops.flatten_using_ints.call(right, 0, -1)
+        return ops.dot.call(ops.flatten_using_ints.call(left, 0, -1), second)
+    second = ops.squeeze.call(right)
+    return ops.sum.call(ops.mul_Tensor.call(ops.squeeze.call(left), second), left._dtype)
 
 
 def tensordot_out(self: Tensor, other: Tensor, dims_self: Size, dims_other: Size, out: Tensor) -> Tensor:
     """Into out, by a copy."""
     result = ops.tensordot.call(self, other, dims_self, dims_other)
+    if requires_grad(out) and thread.state.grad_mode and out._size != result._size:
+        raise RuntimeError(
+            "tensordot(): the 'out' tensor was specified and requires gradients, and its shape does not match the "
+            "expected result. Either remove the 'out' argument, ensure it does not require gradients, or make sure its "
+            "shape matches the expected output."
+        )
     if not out._device == self._device == other._device:
         raise RuntimeError(
             "tensordot: Expected the output and input tensors to be on the same device, but got the output tensor on "

@@ -42,7 +42,14 @@ def _number(ord: Scalar) -> str:
 
 
 def _extreme(values: Tensor, dim: int, keepdim: bool, ord: Scalar) -> Tensor:
-    return (ops.amax if float(ord) > 0 else ops.amin).call(values, (dim,), keepdim)  # type: ignore[arg-type]
+    """The largest or smallest of them. Of none the largest is 0; the smallest is refused."""
+    if float(ord) < 0:  # type: ignore[arg-type]
+        return ops.amin.call(values, (dim,), keepdim)
+    if values._size[dim]:
+        return ops.amax.call(values, (dim,), keepdim)
+    size = list(values._size)
+    size[dim : dim % len(size) + 1] = [1] if keepdim else []
+    return ops.zeros.call(tuple(size), values._dtype, "strided", values._device, None)
 
 
 def linalg_matrix_norm_str_ord(self: Tensor, ord: str, dim: Size, keepdim: bool, dtype: DType | None) -> Tensor:
@@ -175,14 +182,14 @@ def linalg_norm_ord_str_out(
 
 def frobenius_norm(self: Tensor, dim: Size, keepdim: bool) -> Tensor:
     """As ``norm``."""
-    _warn_old("frobenius", "linalg.vector_norm(A, 2., dim, keepdim)", 2829)
+    _warn_old("frobenius", "linalg.vector_norm(A, 2., dim, keepdim)", 3175)
     _check_two(dim)
     return ops.norm_ScalarOpt_dim.call(self, 2.0, dim, keepdim)
 
 
 def frobenius_norm_out(self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
     """Into out."""
-    _warn_old("frobenius", "linalg.vector_norm(A, 2., dim, keepdim)", 2850)
+    _warn_old("frobenius", "linalg.vector_norm(A, 2., dim, keepdim)", 3195)
     _check_two(dim)
     return ops.norm_out.call(self, 2.0, dim, keepdim, out)
 
@@ -199,18 +206,19 @@ def nuclear_norm(self: Tensor, keepdim: bool) -> Tensor:
 
 def nuclear_norm_out(self: Tensor, keepdim: bool, out: Tensor) -> Tensor:
     """Into out."""
-    return nuclear_norm_dim_out(self, (-2, -1), keepdim, out)
+    _warn_old("nuclear", "linalg.matrix_norm(A, 'nuc', dim, keepdim)", 3217)
+    return ops.linalg_matrix_norm_str_ord_out.call(self, "nuc", (-2, -1), keepdim, None, out)
 
 
 def nuclear_norm_dim(self: Tensor, dim: Size, keepdim: bool) -> Tensor:
     """As ``linalg.matrix_norm``."""
-    _warn_old("nuclear", "linalg.matrix_norm(A, 'nuc', dim, keepdim)", 2892)
+    _warn_old("nuclear", "linalg.matrix_norm(A, 'nuc', dim, keepdim)", 3229)
     return ops.linalg_matrix_norm_str_ord.call(self, "nuc", dim, keepdim, None)
 
 
 def nuclear_norm_dim_out(self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
     """Into out."""
-    _warn_old("nuclear", "linalg.matrix_norm(A, 'nuc', dim, keepdim)", 2905)
+    _warn_old("nuclear", "linalg.matrix_norm(A, 'nuc', dim, keepdim)", 3241)
     return ops.linalg_matrix_norm_str_ord_out.call(self, "nuc", dim, keepdim, None, out)
 
 

@@ -211,25 +211,25 @@ def _chain_order(matrices: Sequence[Tensor]) -> list[list[int]]:
 
 def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
     """The old name, of matrices only."""
-    _check_matrices(matrices)
+    _check_matrices(matrices, 1102)
     return ops.clone.call(matrices[0], None) if len(matrices) == 1 else linalg_multi_dot(matrices)
 
 
 def chain_matmul_out(matrices: Sequence[Tensor], out: Tensor) -> Tensor:
     """Into out."""
-    _check_matrices(matrices)
+    _check_matrices(matrices, 1120)
     if len(matrices) == 1:
         resize_in_order(out, matrices[0]._size)
         return ops.copy_.call(out, matrices[0], False)
     return linalg_multi_dot_out(matrices, out)
 
 
-def _check_matrices(matrices: Sequence[Tensor]) -> None:
+def _check_matrices(matrices: Sequence[Tensor], line: int) -> None:
     warn_python_once(
-        "torch.chain_matmul",
+        f"torch.chain_matmul {line}",
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
         "instead, which accepts a list of two or more tensors rather than multiple parameters.",
-        "/__w/pytorch/pytorch/aten/src/ATen/native/LinearAlgebra.cpp:1091",
+        f"/__w/pytorch/pytorch/aten/src/ATen/native/LinearAlgebra.cpp:{line}",
     )
     for matrix in matrices:
         if len(matrix._size) != 2:

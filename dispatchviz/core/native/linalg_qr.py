@@ -90,25 +90,25 @@ def _fill_q(Q: Tensor, packed: Tensor) -> None:
 
 def qr(self: Tensor, some: bool) -> tuple[Tensor, Tensor]:
     """The old name."""
-    _warn_qr()
+    _warn_qr(2505)
     return ops.linalg_qr.call(self, "reduced" if some else "complete")
 
 
 def qr_Q(self: Tensor, some: bool, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
     """Into Q and R."""
-    _warn_qr()
+    _warn_qr(2517)
     return ops.linalg_qr_out.call(self, "reduced" if some else "complete", Q, R)
 
 
-def _warn_qr() -> None:
+def _warn_qr(line: int) -> None:
     warn_python_once(
-        "torch.qr",
+        f"torch.qr {line}",
         "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\n"
         "The boolean parameter 'some' has been replaced with a string parameter 'mode'.\n"
         "Q, R = torch.qr(A, some)\n"
         "should be replaced with\n"
         "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')",
-        "/__w/pytorch/pytorch/aten/src/ATen/native/BatchLinearAlgebra.cpp:2623",
+        f"/__w/pytorch/pytorch/aten/src/ATen/native/BatchLinearAlgebra.cpp:{line}",
     )
 
 

@@ -101,26 +101,26 @@ def _toggle_conj(out: Tensor) -> None:
 
 def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The old name, with the arguments reversed."""
-    _warn_lu_solve()
+    _warn_lu_solve(2230)
     return ops.linalg_lu_solve.call(LU_data, LU_pivots, self, True, False)
 
 
 def lu_solve_out(self: Tensor, LU_data: Tensor, LU_pivots: Tensor, out: Tensor) -> Tensor:
     """Into out."""
-    _warn_lu_solve()
+    _warn_lu_solve(2242)
     return ops.linalg_lu_solve_out.call(LU_data, LU_pivots, self, True, False, out)
 
 
-def _warn_lu_solve() -> None:
+def _warn_lu_solve(line: int) -> None:
     warn_python_once(
-        "torch.lu_solve",
+        f"torch.lu_solve {line}",
         "torch.lu_solve is deprecated in favor of torch.linalg.lu_solve"
         "and will be removed in a future PyTorch release.\n"
         "Note that torch.linalg.lu_solve has its arguments reversed.\n"
         "X = torch.lu_solve(B, LU, pivots)\n"
         "should be replaced with\n"
         "X = torch.linalg.lu_solve(LU, pivots, B)",
-        "/__w/pytorch/pytorch/aten/src/ATen/native/BatchLinearAlgebra.cpp:2318",
+        f"/__w/pytorch/pytorch/aten/src/ATen/native/BatchLinearAlgebra.cpp:{line}",
     )
 
 

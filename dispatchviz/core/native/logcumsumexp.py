@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
-
-import numpy
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import bfloat16, float16, float32, float64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.iterator import not_implemented, quiet, store
+from dispatchviz.core.native.lapack import module_of
 from dispatchviz.core.structured import resize_output
 from dispatchviz.core.tensor import Tensor, contiguous_strides, numel
 
@@ -47,10 +47,10 @@ def _logcumsumexp_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
     xp: Any = array_module(self._device.type)
     add = _log_add_exp if self._dtype.is_complex else xp.logaddexp
     rows = xp.moveaxis(self._array.astype(_WIDER.get(self._dtype, self._dtype).numpy), dim, 0)
-    sums = [rows[0]]
-    for row in rows[1:]:
+    sums = [xp.full_like(rows[0], -math.inf)]
+    for row in rows:
         sums.append(quiet.run(add, row, sums[-1]))
-    store(out, xp.moveaxis(xp.stack(sums), 0, dim))
+    store(out, xp.moveaxis(xp.stack(sums[1:]), 0, dim))
     return out
 
 
@@ -59,8 +59,12 @@ _WIDER = {float16: float32, bfloat16: float32, float32: float64}
 
 
 def _log_add_exp(x: Any, y: Any) -> Any:
-    """That of complex numbers, the larger real part first."""
+    """That of complex numbers, the larger real part taken out. Not-a-number spreads."""
+    xp: Any = module_of(x)
+    unknown = xp.isnan(x) | xp.isnan(y)
     swapped = x.real < y.real
-    larger = x * ~swapped + y * swapped
-    smaller = y * ~swapped + x * swapped
-    return larger + numpy.log1p(numpy.exp(smaller - larger))
+    larger, smaller = xp.where(swapped, y, x), xp.where(swapped, x, y)
+    apart = larger + xp.log1p(xp.exp(smaller - larger))
+    equal = xp.where(larger.real < 0, smaller, xp.log(xp.exp(smaller) + xp.exp(larger)))
+    result = xp.where(xp.isinf(smaller.real) & (smaller.real == larger.real), equal, apart)
+    return xp.where(unknown, complex(math.nan, math.nan), result)
