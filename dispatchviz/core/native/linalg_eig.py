@@ -124,7 +124,8 @@ def _geev(self: Tensor, compute_v: bool) -> tuple[lapack.Array, lapack.Array | N
         ops.empty_memory_format.call((1,), self._dtype, "strided", CPU, None, None)
     ops.empty_memory_format.call((1,), self._dtype, "strided", CPU, None, None)
     if 0 in self._size:
-        return resolved(self)[..., 0], resolved(self) if compute_v else None
+        vectors = resolved(self)
+        return vectors.reshape(self._size[:-1]), vectors if compute_v else None
     return lapack.xgeev(copy._array, compute_v)
 
 

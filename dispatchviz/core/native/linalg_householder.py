@@ -121,12 +121,10 @@ def _check_ormqr(self: Tensor, tau: Tensor, other: Tensor, left: bool, out: Tens
     for name, tensor in (("input", self), ("other", other)):
         if len(tensor._size) < 2:
             raise RuntimeError(f"{function}: {name} must have at least 2 dimensions.")
-    if other._size[side] < tau._size[-1]:
-        raise RuntimeError(f"{function}: other.shape[{side}] must be greater than or equal to tau.shape[-1]")
     if other._size[side] != self._size[-2]:
         raise RuntimeError(f"{function}: other.shape[{side}] must be equal to input.shape[-2]")
-    if tau._size[-1] > self._size[-1]:
-        raise RuntimeError(f"{function}: tau.shape[-1] must be less than or equal to input.shape[-1]")
+    if tau._size[-1] != min(other._size[side], self._size[-1]):
+        raise RuntimeError(f"{function}: tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1])")
     check_reflectors(function, self, tau)
     _check_like_input(function, self, tau, other, out)
 

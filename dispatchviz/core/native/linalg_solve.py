@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core.dtype import int32
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.math_bits import is_conj
+from dispatchviz.core.math_bits import is_conj, set_conj
 from dispatchviz.core.native import lapack
 from dispatchviz.core.native.copies import as_contiguous
 from dispatchviz.core.native.iterator import store
@@ -69,7 +69,7 @@ def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoi
     if not left:
         ops.transpose_.call(out, -2, -1)
         if out._dtype.is_complex:
-            _toggle_conj(out)
+            set_conj(out, not is_conj(out))
 
 
 def _check_pivots(LU: Tensor, pivots: Tensor) -> None:
@@ -89,14 +89,6 @@ def _expanded(LU: Tensor, pivots: Tensor, out: Tensor) -> tuple[lapack.Array, la
 
 def _resolved(tensor: Tensor) -> lapack.Array:
     return tensor._array.conj() if is_conj(tensor) else tensor._array
-
-
-def _toggle_conj(out: Tensor) -> None:
-    """``_set_conj``: what is written next to the bit has to be conjugated in memory.
-
-    NB: PyTorch sets the bit of the result; here the memory is conjugated, which no reader can tell apart.
-    """
-    store(out, out._array.conj())
 
 
 def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:

@@ -45,6 +45,8 @@ def linalg_solve_triangular_out(
     if not _in_order(matrix):
         matrix = ops.clone.call(matrix, "contiguous_format") if turned else clone_batched_column_major(matrix)
     check_lapack_dtype("triangular_solve_cpu", self._dtype)
+    if solution._dtype is not self._dtype:
+        raise RuntimeError(f"expected scalar type {self._dtype.legacy} but found {solution._dtype.legacy}")
     if turned:
         ops.transpose_.call(solution, -2, -1)
     store(solution, _solved(resolved(matrix), solution._array, upper, left, unitriangular))
