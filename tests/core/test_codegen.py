@@ -117,6 +117,10 @@ MISTAKES = {
         ADD.replace("ufunc_add", "ufunc_ad"), DERIVATIVE,
         r"yaml:3: add\.out: no module of native/ defines the kernel ufunc_ad; did you mean ufunc_add\?",
     ),
+    "kernel of two modules": (
+        ADD.replace("ufunc_add", "is_dense"), DERIVATIVE,
+        r"yaml:3: add\.out: batch_norm_cpu and geometry of native/ all define is_dense: rename the helpers",
+    ),
     "missing meta function": (
         ADD.replace("add.Tensor", "add.Tensr").replace("Tensr(Tensor self", "Tensr(Tensor self"),
         DERIVATIVE.replace("add.Tensor", "add.Tensr"),

@@ -31,13 +31,13 @@ _DEVICE_SUFFIXES = (
 
 
 @cache
-def _functions() -> dict[str, str]:
-    """Function name to module name."""
-    found: dict[str, str] = {}
+def _functions() -> dict[str, list[str]]:
+    """Function name to the modules that define it."""
+    found: dict[str, list[str]] = {}
     for path in sorted(FOLDER.glob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef) and not node.name.endswith("__"):
-                found.setdefault(node.name, path.stem)
+                found.setdefault(node.name, []).append(path.stem)
     return found
 
 
@@ -157,7 +157,7 @@ def body(function: NativeFunction, kernel: str) -> str:
     for name in _spellings(kernel):
         for candidate in (f"{name}_{overload}", name) if overload else (name,):
             if candidate in _functions():
-                return f"{_functions()[candidate]}.{candidate}"
+                return f"{_module_of(candidate, function)}.{candidate}"
     raise function.refused(f"no module of native/ defines the kernel {kernel}{meant(kernel, _functions())}")
 
 
@@ -166,7 +166,15 @@ def meta(family: str, function: NativeFunction) -> str:
     name = f"{family}_meta"
     if name not in _functions():
         raise function.refused(f"no module of native/ defines {name}, the meta function{meant(name, _functions())}")
-    return f"{_functions()[name]}.{name}"
+    return f"{_module_of(name, function)}.{name}"
+
+
+def _module_of(name: str, function: NativeFunction) -> str:
+    """The one module that defines a kernel. SpecError if there are several."""
+    first, *others = _functions()[name]
+    if others:
+        raise function.refused(f"{' and '.join([first, *others])} of native/ all define {name}: rename the helpers")
+    return first
 
 
 def _spellings(kernel: str) -> Iterator[str]:
@@ -185,4 +193,4 @@ def _spellings(kernel: str) -> Iterator[str]:
 
 def modules() -> list[str]:
     """Names of the modules that hold kernels."""
-    return sorted(set(_functions().values()))
+    return sorted({module for defining in _functions().values() for module in defining})

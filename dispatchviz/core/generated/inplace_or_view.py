@@ -4341,6 +4341,17 @@ def _upsample_nearest_exact3d_backward_out_grad_input(
     return grad_input
 
 
+def _amp_update_scale_(
+    ks: int, self: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: float,
+    scale_backoff_factor: float, growth_interval: int
+) -> Tensor:
+    ops._amp_update_scale_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval
+    )
+    increment_version(self)
+    return self
+
+
 def baddbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     ops.baddbmm_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, batch1, batch2, beta, alpha
@@ -4556,6 +4567,95 @@ def adaptive_max_pool3d_backward_out_grad_input(
 ) -> Tensor:
     ops.adaptive_max_pool3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         grad_output, self, indices, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def fractional_max_pool2d_out_output(
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
+    Tensor
+) -> tuple[Tensor, Tensor]:
+    ops.fractional_max_pool2d_output.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, kernel_size, output_size, random_samples, output, indices
+    )
+    increment_version(output)
+    increment_version(indices)
+    return output, indices
+
+
+def fractional_max_pool3d_out_output(
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
+    Tensor
+) -> tuple[Tensor, Tensor]:
+    ops.fractional_max_pool3d_output.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, kernel_size, output_size, random_samples, output, indices
+    )
+    increment_version(output)
+    increment_version(indices)
+    return output, indices
+
+
+def fractional_max_pool2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
+    Tensor
+) -> Tensor:
+    ops.fractional_max_pool2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, kernel_size, output_size, indices, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def fractional_max_pool3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
+    Tensor
+) -> Tensor:
+    ops.fractional_max_pool3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, kernel_size, output_size, indices, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def multi_margin_loss_out_out(
+    ks: int, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int, out:
+    Tensor
+) -> Tensor:
+    ops.multi_margin_loss_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, target, p, margin, weight, reduction, out
+    )
+    increment_version(out)
+    return out
+
+
+def multi_margin_loss_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None,
+    reduction: int, grad_input: Tensor
+) -> Tensor:
+    ops.multi_margin_loss_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, target, p, margin, weight, reduction, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def multilabel_margin_loss_forward_out_output(
+    ks: int, self: Tensor, target: Tensor, reduction: int, output: Tensor, is_target: Tensor
+) -> tuple[Tensor, Tensor]:
+    ops.multilabel_margin_loss_forward_output.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, target, reduction, output, is_target
+    )
+    increment_version(output)
+    increment_version(is_target)
+    return output, is_target
+
+
+def multilabel_margin_loss_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor, grad_input: Tensor
+) -> Tensor:
+    ops.multilabel_margin_loss_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, target, reduction, is_target, grad_input
     )
     increment_version(grad_input)
     return grad_input
@@ -5589,6 +5689,7 @@ KERNELS = {
     "_upsample_nearest_exact3d.out": _upsample_nearest_exact3d_out_out,
     "upsample_nearest3d_backward.grad_input": upsample_nearest3d_backward_out_grad_input,
     "_upsample_nearest_exact3d_backward.grad_input": _upsample_nearest_exact3d_backward_out_grad_input,
+    "_amp_update_scale_": _amp_update_scale_,
     "baddbmm_": baddbmm_,
     "baddbmm.out": baddbmm_out_out,
     "isneginf.out": isneginf_out_out,
@@ -5612,6 +5713,14 @@ KERNELS = {
     "adaptive_max_pool2d_backward.grad_input": adaptive_max_pool2d_backward_out_grad_input,
     "adaptive_max_pool3d.out": adaptive_max_pool3d_out_out,
     "adaptive_max_pool3d_backward.grad_input": adaptive_max_pool3d_backward_out_grad_input,
+    "fractional_max_pool2d.output": fractional_max_pool2d_out_output,
+    "fractional_max_pool3d.output": fractional_max_pool3d_out_output,
+    "fractional_max_pool2d_backward.grad_input": fractional_max_pool2d_backward_out_grad_input,
+    "fractional_max_pool3d_backward.grad_input": fractional_max_pool3d_backward_out_grad_input,
+    "multi_margin_loss.out": multi_margin_loss_out_out,
+    "multi_margin_loss_backward.grad_input": multi_margin_loss_backward_out_grad_input,
+    "multilabel_margin_loss_forward.output": multilabel_margin_loss_forward_out_output,
+    "multilabel_margin_loss_backward.grad_input": multilabel_margin_loss_backward_out_grad_input,
     "binary_cross_entropy.out": binary_cross_entropy_out_out,
     "binary_cross_entropy_backward.grad_input": binary_cross_entropy_backward_out_grad_input,
     "log_sigmoid_forward.output": log_sigmoid_forward_out_output,

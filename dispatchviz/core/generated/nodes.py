@@ -22,6 +22,7 @@ from dispatchviz.core.autograd.formulas_index import _unsafe_index_put_backward,
 from dispatchviz.core.autograd.formulas_scatter import index_reduce_backward, scatter_reduce_backward
 from dispatchviz.core.autograd.formulas_reductions import amaxmin_backward, aminmax_backward, cumsum_backward, evenly_distribute_backward, logcumsumexp_backward, logsumexp_backward, nansum_backward, prod_backward, prod_backward_dim, std_backward, std_mean_backward, var_backward, var_mean_backward
 from dispatchviz.core.autograd.formulas_nn import elu_double_backward, embedding_dense_double_backward, hardswish_double_backward, log_softmax_double_backward, log_softmax_double_backward_grad, max_pool_double_backward, mish_gradient, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, softmax_double_backward, softplus_double_backward
+from dispatchviz.core.autograd.formulas_sampling import grid_sampler_double_backward
 from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_double_backward, binary_cross_entropy_double_backward_grad_output, binary_cross_entropy_double_backward_target, binary_cross_entropy_target_backward, binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, huber_loss_double_backward, huber_loss_double_backward_grad_output, log_sigmoid_double_backward, smooth_l1_loss_double_backward, soft_margin_loss_double_backward, soft_margin_loss_double_backward_grad_output
 from dispatchviz.core.autograd.formulas_recurrent import _thnn_fused_gru_cell_gradient, _thnn_fused_lstm_cell_gradient, mkldnn_rnn_layer_gradient
 from dispatchviz.core.autograd.formulas_distances import channel_shuffle_backward, euclidean_dist_backward, trilinear_backward
@@ -4814,6 +4815,26 @@ class PermuteBackward0(Node):
         return grad_inputs
 
 
+class PoissonBackward0(TraceableFunction):
+    """poisson(self, generator)    self: zeros_like_saved(self.info())"""
+
+    __slots__ = ('self_info',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+    self_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = zeros_like_saved(self.self_info)
+        return grad_inputs
+
+
 class PowBackward0(TraceableFunction):
     """pow(self, exponent)    self: pow_backward(grad, self, exponent)"""
 
@@ -7299,6 +7320,52 @@ class ZeroBackward0(TraceableFunction):
         return grad_inputs
 
 
+class StandardGammaBackward0(TraceableFunction):
+    """_standard_gamma(self, generator)    self: grad * _standard_gamma_grad(self, result)"""
+
+    __slots__ = ('result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ()
+
+    result_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(grad, ops._standard_gamma_grad.call(self_, result))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
+class StandardGammaGradBackward0(TraceableFunction):
+    """_standard_gamma_grad(self, output)    self: not_implemented('_standard_gamma_grad')"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = not_implemented('_standard_gamma_grad')
+        return grad_inputs
+
+
 class ConstantPadNdBackward0(TraceableFunction):
     """constant_pad_nd(self, pad, value)    self: constant_pad_nd_backward(grad, pad)"""
 
@@ -7887,6 +7954,74 @@ class CtcLossBackward1(TraceableFunction):
         self.result1_.reset_data()
         self.target_lengths_.reset_data()
         self.targets_.reset_data()
+
+
+class MultiMarginLossBackward0(TraceableFunction):
+    """multi_margin_loss(self, target, p, margin, weight, reduction)    self: multi_margin_loss_backward(grad, self, target, p, margin, weight, reduction)"""
+
+    __slots__ = ('margin', 'p', 'reduction', 'self_', 'target_', 'weight_')
+    edge_names = ('self',)
+    saved_variables = ('self', 'target', 'weight')
+    saved_attributes = ('margin', 'p', 'reduction')
+    saved_integers = ('reduction',)
+
+    self_: SavedVariable
+    target_: SavedVariable
+    weight_: SavedVariable
+    margin: Scalar
+    p: Scalar
+    reduction: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        target: Any = self.target_.unpack()
+        weight: Any = self.weight_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = call_of_node(
+                ops.multi_margin_loss_backward, grad, self_, target, self.p, self.margin, weight, self.reduction
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+        self.target_.reset_data()
+        self.weight_.reset_data()
+
+
+class MultilabelMarginLossBackward0(TraceableFunction):
+    """multilabel_margin_loss_forward(self, target, reduction)    self: multilabel_margin_loss_backward(grad, self, target, reduction, is_target)"""
+
+    __slots__ = ('is_target_', 'reduction', 'self_', 'target_')
+    edge_names = ('self',)
+    saved_variables = ('is_target', 'self', 'target')
+    saved_attributes = ('reduction',)
+    saved_integers = ('reduction',)
+
+    is_target_: SavedVariable
+    self_: SavedVariable
+    target_: SavedVariable
+    reduction: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        target: Any = self.target_.unpack()
+        is_target: Any = self.is_target_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.multilabel_margin_loss_backward.call(grad, self_, target, self.reduction, is_target)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.is_target_.reset_data()
+        self.self_.reset_data()
+        self.target_.reset_data()
 
 
 class MseLossBackward0(TraceableFunction):
@@ -9640,6 +9775,322 @@ class MaxPool3DWithIndicesBackward0(TraceableFunction):
     def release_variables(self) -> None:
         self.result1_.reset_data()
         self.self_.reset_data()
+
+
+class ConvTbcBackward0(TraceableFunction):
+    """conv_tbc(self, weight, bias, pad)    self, weight, bias: conv_tbc_backward(grad, self, weight, bias, pad)"""
+
+    __slots__ = ('bias_', 'pad', 'self_', 'weight_')
+    edge_names = ('self', 'weight', 'bias')
+    saved_variables = ('bias', 'self', 'weight')
+    saved_attributes = ('pad',)
+    saved_integers = ('pad',)
+
+    bias_: SavedVariable
+    self_: SavedVariable
+    weight_: SavedVariable
+    pad: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        bias: Any = self.bias_.unpack()
+        self_: Any = self.self_.unpack()
+        weight: Any = self.weight_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1, 2):
+            grad_inputs[0], grad_inputs[1], grad_inputs[2] = ops.conv_tbc_backward.call(
+                grad, self_, weight, bias, self.pad
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.bias_.reset_data()
+        self.self_.reset_data()
+        self.weight_.reset_data()
+
+
+class FractionalMaxPool2DBackward0(TraceableFunction):
+    """fractional_max_pool2d(self, kernel_size, output_size, random_samples)    self: fractional_max_pool2d_backward(grad, self, kernel_size, output_size, result1)"""
+
+    __slots__ = ('kernel_size', 'output_size', 'result1_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result1', 'self')
+    saved_attributes = ('kernel_size', 'output_size')
+    saved_integers = ('kernel_size', 'output_size')
+
+    result1_: SavedVariable
+    self_: SavedVariable
+    kernel_size: Size
+    output_size: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result1: Any = self.result1_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.fractional_max_pool2d_backward.call(
+                grad, self_, self.kernel_size, self.output_size, result1
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result1_.reset_data()
+        self.self_.reset_data()
+
+
+class FractionalMaxPool2DBackwardBackward0(TraceableFunction):
+    """fractional_max_pool2d_backward(grad_output, self, kernel_size, output_size, indices)    grad_output: max_pool_double_backward(grad, indices, 2)    self: zeros_like_saved(self.info())"""
+
+    __slots__ = ('indices_', 'self_info')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ('indices',)
+    saved_attributes = ()
+
+    indices_: SavedVariable
+    self_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = self.indices_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = max_pool_double_backward(grad, indices, 2)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = zeros_like_saved(self.self_info)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.indices_.reset_data()
+
+
+class FractionalMaxPool3DBackward0(TraceableFunction):
+    """fractional_max_pool3d(self, kernel_size, output_size, random_samples)    self: fractional_max_pool3d_backward(grad, self, kernel_size, output_size, result1)"""
+
+    __slots__ = ('kernel_size', 'output_size', 'result1_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result1', 'self')
+    saved_attributes = ('kernel_size', 'output_size')
+    saved_integers = ('kernel_size', 'output_size')
+
+    result1_: SavedVariable
+    self_: SavedVariable
+    kernel_size: Size
+    output_size: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result1: Any = self.result1_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.fractional_max_pool3d_backward.call(
+                grad, self_, self.kernel_size, self.output_size, result1
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result1_.reset_data()
+        self.self_.reset_data()
+
+
+class FractionalMaxPool3DBackwardBackward0(TraceableFunction):
+    """fractional_max_pool3d_backward(grad_output, self, kernel_size, output_size, indices)    grad_output: max_pool_double_backward(grad, indices, 3)    self: zeros_like_saved(self.info())"""
+
+    __slots__ = ('indices_', 'self_info')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ('indices',)
+    saved_attributes = ()
+
+    indices_: SavedVariable
+    self_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = self.indices_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = max_pool_double_backward(grad, indices, 3)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = zeros_like_saved(self.self_info)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.indices_.reset_data()
+
+
+class AffineGridGeneratorBackward0(TraceableFunction):
+    """affine_grid_generator(theta, size, align_corners)    theta: affine_grid_generator_backward_symint(grad, size, align_corners)"""
+
+    __slots__ = ('align_corners', 'size')
+    edge_names = ('theta',)
+    saved_variables = ()
+    saved_attributes = ('align_corners', 'size')
+    saved_integers = ('size',)
+
+    align_corners: bool
+    size: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.affine_grid_generator_backward.call(grad, self.size, self.align_corners)
+        return grad_inputs
+
+
+class GridSampler2DBackward0(TraceableFunction):
+    """grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)    input, grid: grid_sampler_2d_backward(grad, input, grid, interpolation_mode, padding_mode, align_corners, grad_input_mask)"""
+
+    __slots__ = ('align_corners', 'grid_', 'input_', 'interpolation_mode', 'padding_mode')
+    edge_names = ('input', 'grid')
+    saved_variables = ('grid', 'input')
+    saved_attributes = ('align_corners', 'interpolation_mode', 'padding_mode')
+    saved_integers = ('interpolation_mode', 'padding_mode')
+
+    grid_: SavedVariable
+    input_: SavedVariable
+    align_corners: bool
+    interpolation_mode: int
+    padding_mode: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grid: Any = self.grid_.unpack()
+        input: Any = self.input_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1):
+            grad_inputs[0], grad_inputs[1] = ops.grid_sampler_2d_backward.call(
+                grad, input, grid, self.interpolation_mode, self.padding_mode, self.align_corners,
+                (self.task_should_compute_output(0), self.task_should_compute_output(1))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grid_.reset_data()
+        self.input_.reset_data()
+
+
+class GridSampler3DBackward0(TraceableFunction):
+    """grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners)    input, grid: grid_sampler_3d_backward(grad, input, grid, interpolation_mode, padding_mode, align_corners, grad_input_mask)"""
+
+    __slots__ = ('align_corners', 'grid_', 'input_', 'interpolation_mode', 'padding_mode')
+    edge_names = ('input', 'grid')
+    saved_variables = ('grid', 'input')
+    saved_attributes = ('align_corners', 'interpolation_mode', 'padding_mode')
+    saved_integers = ('interpolation_mode', 'padding_mode')
+
+    grid_: SavedVariable
+    input_: SavedVariable
+    align_corners: bool
+    interpolation_mode: int
+    padding_mode: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grid: Any = self.grid_.unpack()
+        input: Any = self.input_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1):
+            grad_inputs[0], grad_inputs[1] = ops.grid_sampler_3d_backward.call(
+                grad, input, grid, self.interpolation_mode, self.padding_mode, self.align_corners,
+                (self.task_should_compute_output(0), self.task_should_compute_output(1))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grid_.reset_data()
+        self.input_.reset_data()
+
+
+class GridSampler2DBackwardBackward0(TraceableFunction):
+    """grid_sampler_2d_backward(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask)    grad_output, input, grid: grid_sampler_double_backward(grads[0], grads[1], grad_output, input, grid, interpolation_mode, padding_mode, align_corners, grad_input_mask)"""
+
+    __slots__ = ('align_corners', 'grad_output_', 'grid_', 'input_', 'interpolation_mode', 'padding_mode')
+    edge_names = ('grad_output', 'input', 'grid')
+    saved_variables = ('grad_output', 'grid', 'input')
+    saved_attributes = ('align_corners', 'interpolation_mode', 'padding_mode')
+    saved_integers = ('interpolation_mode', 'padding_mode')
+
+    grad_output_: SavedVariable
+    grid_: SavedVariable
+    input_: SavedVariable
+    align_corners: bool
+    interpolation_mode: int
+    padding_mode: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_output: Any = self.grad_output_.unpack()
+        grid: Any = self.grid_.unpack()
+        input: Any = self.input_.unpack()
+        grad_inputs: Gradients = [None, None, None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1, 2):
+            grad_inputs[0], grad_inputs[1], grad_inputs[2] = grid_sampler_double_backward(
+                grads[0], grads[1], grad_output, input, grid, self.interpolation_mode, self.padding_mode,
+                self.align_corners, (self.task_should_compute_output(0), self.task_should_compute_output(1),
+                self.task_should_compute_output(2))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grad_output_.reset_data()
+        self.grid_.reset_data()
+        self.input_.reset_data()
+
+
+class GridSampler3DBackwardBackward0(TraceableFunction):
+    """grid_sampler_3d_backward(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask)    grad_output, input, grid: grid_sampler_double_backward(grads[0], grads[1], grad_output, input, grid, interpolation_mode, padding_mode, align_corners, grad_input_mask)"""
+
+    __slots__ = ('align_corners', 'grad_output_', 'grid_', 'input_', 'interpolation_mode', 'padding_mode')
+    edge_names = ('grad_output', 'input', 'grid')
+    saved_variables = ('grad_output', 'grid', 'input')
+    saved_attributes = ('align_corners', 'interpolation_mode', 'padding_mode')
+    saved_integers = ('interpolation_mode', 'padding_mode')
+
+    grad_output_: SavedVariable
+    grid_: SavedVariable
+    input_: SavedVariable
+    align_corners: bool
+    interpolation_mode: int
+    padding_mode: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_output: Any = self.grad_output_.unpack()
+        grid: Any = self.grid_.unpack()
+        input: Any = self.input_.unpack()
+        grad_inputs: Gradients = [None, None, None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1, 2):
+            grad_inputs[0], grad_inputs[1], grad_inputs[2] = grid_sampler_double_backward(
+                grads[0], grads[1], grad_output, input, grid, self.interpolation_mode, self.padding_mode,
+                self.align_corners, (self.task_should_compute_output(0), self.task_should_compute_output(1),
+                self.task_should_compute_output(2))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grad_output_.reset_data()
+        self.grid_.reset_data()
+        self.input_.reset_data()
 
 
 class MaxUnpool2DBackward0(TraceableFunction):

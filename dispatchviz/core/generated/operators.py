@@ -2034,6 +2034,66 @@ class geometric_:
         return redispatch(geometric_.entry, ks)(ks, self, p, generator)
 
 
+class _standard_gamma_grad:
+    """aten::_standard_gamma_grad(Tensor self, Tensor output) -> Tensor"""
+
+    entry = find("aten::_standard_gamma_grad")
+
+    @staticmethod
+    def call(self: Tensor, output: Tensor) -> Tensor:
+        kernel, ks = call(_standard_gamma_grad.entry, self._ks | output._ks)
+        return kernel(ks, self, output)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, output: Tensor) -> Tensor:
+        return redispatch(_standard_gamma_grad.entry, ks)(ks, self, output)
+
+
+class _standard_gamma:
+    """aten::_standard_gamma(Tensor self, Generator? generator=None) -> Tensor"""
+
+    entry = find("aten::_standard_gamma")
+
+    @staticmethod
+    def call(self: Tensor, generator: Generator | None = None) -> Tensor:
+        kernel, ks = call(_standard_gamma.entry, self._ks | (0 if generator is None else generator.key_set))
+        return kernel(ks, self, generator)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, generator: Generator | None = None) -> Tensor:
+        return redispatch(_standard_gamma.entry, ks)(ks, self, generator)
+
+
+class poisson:
+    """aten::poisson(Tensor self, Generator? generator=None) -> Tensor"""
+
+    entry = find("aten::poisson")
+
+    @staticmethod
+    def call(self: Tensor, generator: Generator | None = None) -> Tensor:
+        kernel, ks = call(poisson.entry, self._ks | (0 if generator is None else generator.key_set))
+        return kernel(ks, self, generator)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, generator: Generator | None = None) -> Tensor:
+        return redispatch(poisson.entry, ks)(ks, self, generator)
+
+
+class binomial:
+    """aten::binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor"""
+
+    entry = find("aten::binomial")
+
+    @staticmethod
+    def call(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+        kernel, ks = call(binomial.entry, count._ks | prob._ks | (0 if generator is None else generator.key_set))
+        return kernel(ks, count, prob, generator)
+
+    @staticmethod
+    def redispatch(ks: int, count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+        return redispatch(binomial.entry, ks)(ks, count, prob, generator)
+
+
 class cauchy_:
     """aten::cauchy_(Tensor(a!) self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor(a!)"""
 
@@ -16406,6 +16466,21 @@ class split_copy_Tensor:
         return redispatch(split_copy_Tensor.entry, ks)(ks, self, split_size, dim)
 
 
+class split_copy_Tensor_out:
+    """aten::split_copy.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()"""
+
+    entry = find("aten::split_copy.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, split_size: int, dim: int, out: list[Tensor]) -> None:
+        kernel, ks = call(split_copy_Tensor_out.entry, self._ks | keys_of(out))
+        return kernel(ks, self, split_size, dim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, split_size: int, dim: int, out: list[Tensor]) -> None:
+        return redispatch(split_copy_Tensor_out.entry, ks)(ks, self, split_size, dim, out)
+
+
 class split_with_sizes_copy:
     """aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]"""
 
@@ -16419,6 +16494,21 @@ class split_with_sizes_copy:
     @staticmethod
     def redispatch(ks: int, self: Tensor, split_sizes: Size, dim: int = 0) -> list[Tensor]:
         return redispatch(split_with_sizes_copy.entry, ks)(ks, self, split_sizes, dim)
+
+
+class split_with_sizes_copy_out:
+    """aten::split_with_sizes_copy.out(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()"""
+
+    entry = find("aten::split_with_sizes_copy.out")
+
+    @staticmethod
+    def call(self: Tensor, split_sizes: Size, dim: int, out: list[Tensor]) -> None:
+        kernel, ks = call(split_with_sizes_copy_out.entry, self._ks | keys_of(out))
+        return kernel(ks, self, split_sizes, dim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, split_sizes: Size, dim: int, out: list[Tensor]) -> None:
+        return redispatch(split_with_sizes_copy_out.entry, ks)(ks, self, split_sizes, dim, out)
 
 
 class squeeze_copy:
@@ -16524,6 +16614,21 @@ class unbind_copy_int:
     @staticmethod
     def redispatch(ks: int, self: Tensor, dim: int = 0) -> list[Tensor]:
         return redispatch(unbind_copy_int.entry, ks)(ks, self, dim)
+
+
+class unbind_copy_int_out:
+    """aten::unbind_copy.int_out(Tensor self, int dim=0, *, Tensor(a!)[] out) -> ()"""
+
+    entry = find("aten::unbind_copy.int_out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, out: list[Tensor]) -> None:
+        kernel, ks = call(unbind_copy_int_out.entry, self._ks | keys_of(out))
+        return kernel(ks, self, dim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, out: list[Tensor]) -> None:
+        return redispatch(unbind_copy_int_out.entry, ks)(ks, self, dim, out)
 
 
 class narrow_copy:
@@ -24563,6 +24668,46 @@ class _foreach_div__ScalarList:
         return redispatch(_foreach_div__ScalarList.entry, ks)(ks, self, scalars)
 
 
+class _amp_foreach_non_finite_check_and_unscale_:
+    """aten::_amp_foreach_non_finite_check_and_unscale_(Tensor(a!)[] self, Tensor(b!) found_inf, Tensor inv_scale) -> ()"""
+
+    entry = find("aten::_amp_foreach_non_finite_check_and_unscale_")
+
+    @staticmethod
+    def call(self: list[Tensor], found_inf: Tensor, inv_scale: Tensor) -> None:
+        kernel, ks = call(
+            _amp_foreach_non_finite_check_and_unscale_.entry, keys_of(self) | found_inf._ks | inv_scale._ks
+        )
+        return kernel(ks, self, found_inf, inv_scale)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], found_inf: Tensor, inv_scale: Tensor) -> None:
+        return redispatch(_amp_foreach_non_finite_check_and_unscale_.entry, ks)(ks, self, found_inf, inv_scale)
+
+
+class _amp_update_scale_:
+    """aten::_amp_update_scale_(Tensor(a!) self, Tensor(b!) growth_tracker, Tensor found_inf, float scale_growth_factor, float scale_backoff_factor, int growth_interval) -> Tensor(a!)"""
+
+    entry = find("aten::_amp_update_scale_")
+
+    @staticmethod
+    def call(
+        self: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: float, scale_backoff_factor:
+        float, growth_interval: int
+    ) -> Tensor:
+        kernel, ks = call(_amp_update_scale_.entry, self._ks | growth_tracker._ks | found_inf._ks)
+        return kernel(ks, self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: float,
+        scale_backoff_factor: float, growth_interval: int
+    ) -> Tensor:
+        return redispatch(_amp_update_scale_.entry, ks)(
+            ks, self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval
+        )
+
+
 class _foreach_clamp_max_Scalar:
     """aten::_foreach_clamp_max.Scalar(Tensor[] self, Scalar scalar) -> Tensor[]"""
 
@@ -26345,6 +26490,333 @@ class adaptive_max_pool3d_backward:
         return redispatch(adaptive_max_pool3d_backward.entry, ks)(ks, grad_output, self, indices)
 
 
+class fractional_max_pool2d_output:
+    """aten::fractional_max_pool2d.output(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples, *, Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))"""
+
+    entry = find("aten::fractional_max_pool2d.output")
+
+    @staticmethod
+    def call(
+        self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(
+            fractional_max_pool2d_output.entry, self._ks | random_samples._ks | output._ks | indices._ks
+        )
+        return kernel(ks, self, kernel_size, output_size, random_samples, output, indices)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
+        Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(fractional_max_pool2d_output.entry, ks)(
+            ks, self, kernel_size, output_size, random_samples, output, indices
+        )
+
+
+class fractional_max_pool2d:
+    """aten::fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)"""
+
+    entry = find("aten::fractional_max_pool2d")
+
+    @staticmethod
+    def call(self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(fractional_max_pool2d.entry, self._ks | random_samples._ks)
+        return kernel(ks, self, kernel_size, output_size, random_samples)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(fractional_max_pool2d.entry, ks)(ks, self, kernel_size, output_size, random_samples)
+
+
+class fractional_max_pool3d_output:
+    """aten::fractional_max_pool3d.output(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples, *, Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))"""
+
+    entry = find("aten::fractional_max_pool3d.output")
+
+    @staticmethod
+    def call(
+        self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(
+            fractional_max_pool3d_output.entry, self._ks | random_samples._ks | output._ks | indices._ks
+        )
+        return kernel(ks, self, kernel_size, output_size, random_samples, output, indices)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
+        Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(fractional_max_pool3d_output.entry, ks)(
+            ks, self, kernel_size, output_size, random_samples, output, indices
+        )
+
+
+class fractional_max_pool3d:
+    """aten::fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)"""
+
+    entry = find("aten::fractional_max_pool3d")
+
+    @staticmethod
+    def call(self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(fractional_max_pool3d.entry, self._ks | random_samples._ks)
+        return kernel(ks, self, kernel_size, output_size, random_samples)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(fractional_max_pool3d.entry, ks)(ks, self, kernel_size, output_size, random_samples)
+
+
+class fractional_max_pool2d_backward_grad_input:
+    """aten::fractional_max_pool2d_backward.grad_input(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] output_size, Tensor indices, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::fractional_max_pool2d_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(
+            fractional_max_pool2d_backward_grad_input.entry, grad_output._ks | self._ks | indices._ks | grad_input._ks
+        )
+        return kernel(ks, grad_output, self, kernel_size, output_size, indices, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
+        Tensor
+    ) -> Tensor:
+        return redispatch(fractional_max_pool2d_backward_grad_input.entry, ks)(
+            ks, grad_output, self, kernel_size, output_size, indices, grad_input
+        )
+
+
+class fractional_max_pool2d_backward:
+    """aten::fractional_max_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] output_size, Tensor indices) -> Tensor"""
+
+    entry = find("aten::fractional_max_pool2d_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor) -> Tensor:
+        kernel, ks = call(fractional_max_pool2d_backward.entry, grad_output._ks | self._ks | indices._ks)
+        return kernel(ks, grad_output, self, kernel_size, output_size, indices)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor
+    ) -> Tensor:
+        return redispatch(fractional_max_pool2d_backward.entry, ks)(
+            ks, grad_output, self, kernel_size, output_size, indices
+        )
+
+
+class fractional_max_pool3d_backward_grad_input:
+    """aten::fractional_max_pool3d_backward.grad_input(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] output_size, Tensor indices, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::fractional_max_pool3d_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(
+            fractional_max_pool3d_backward_grad_input.entry, grad_output._ks | self._ks | indices._ks | grad_input._ks
+        )
+        return kernel(ks, grad_output, self, kernel_size, output_size, indices, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
+        Tensor
+    ) -> Tensor:
+        return redispatch(fractional_max_pool3d_backward_grad_input.entry, ks)(
+            ks, grad_output, self, kernel_size, output_size, indices, grad_input
+        )
+
+
+class fractional_max_pool3d_backward:
+    """aten::fractional_max_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] output_size, Tensor indices) -> Tensor"""
+
+    entry = find("aten::fractional_max_pool3d_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor) -> Tensor:
+        kernel, ks = call(fractional_max_pool3d_backward.entry, grad_output._ks | self._ks | indices._ks)
+        return kernel(ks, grad_output, self, kernel_size, output_size, indices)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor
+    ) -> Tensor:
+        return redispatch(fractional_max_pool3d_backward.entry, ks)(
+            ks, grad_output, self, kernel_size, output_size, indices
+        )
+
+
+class conv_tbc:
+    """aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor"""
+
+    entry = find("aten::conv_tbc")
+
+    @staticmethod
+    def call(self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+        kernel, ks = call(conv_tbc.entry, self._ks | weight._ks | bias._ks)
+        return kernel(ks, self, weight, bias, pad)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+        return redispatch(conv_tbc.entry, ks)(ks, self, weight, bias, pad)
+
+
+class conv_tbc_backward:
+    """aten::conv_tbc_backward(Tensor self, Tensor input, Tensor weight, Tensor bias, int pad) -> (Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::conv_tbc_backward")
+
+    @staticmethod
+    def call(self: Tensor, input: Tensor, weight: Tensor, bias: Tensor, pad: int) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(conv_tbc_backward.entry, self._ks | input._ks | weight._ks | bias._ks)
+        return kernel(ks, self, input, weight, bias, pad)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, input: Tensor, weight: Tensor, bias: Tensor, pad: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(conv_tbc_backward.entry, ks)(ks, self, input, weight, bias, pad)
+
+
+class affine_grid_generator:
+    """aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor"""
+
+    entry = find("aten::affine_grid_generator")
+
+    @staticmethod
+    def call(theta: Tensor, size: Size, align_corners: bool) -> Tensor:
+        kernel, ks = call(affine_grid_generator.entry, theta._ks)
+        return kernel(ks, theta, size, align_corners)
+
+    @staticmethod
+    def redispatch(ks: int, theta: Tensor, size: Size, align_corners: bool) -> Tensor:
+        return redispatch(affine_grid_generator.entry, ks)(ks, theta, size, align_corners)
+
+
+class affine_grid_generator_backward:
+    """aten::affine_grid_generator_backward(Tensor grad, SymInt[] size, bool align_corners) -> Tensor"""
+
+    entry = find("aten::affine_grid_generator_backward")
+
+    @staticmethod
+    def call(grad: Tensor, size: Size, align_corners: bool) -> Tensor:
+        kernel, ks = call(affine_grid_generator_backward.entry, grad._ks)
+        return kernel(ks, grad, size, align_corners)
+
+    @staticmethod
+    def redispatch(ks: int, grad: Tensor, size: Size, align_corners: bool) -> Tensor:
+        return redispatch(affine_grid_generator_backward.entry, ks)(ks, grad, size, align_corners)
+
+
+class grid_sampler:
+    """aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor"""
+
+    entry = find("aten::grid_sampler")
+
+    @staticmethod
+    def call(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+        kernel, ks = call(grid_sampler.entry, input._ks | grid._ks)
+        return kernel(ks, input, grid, interpolation_mode, padding_mode, align_corners)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Tensor:
+        return redispatch(grid_sampler.entry, ks)(ks, input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+class grid_sampler_2d:
+    """aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor"""
+
+    entry = find("aten::grid_sampler_2d")
+
+    @staticmethod
+    def call(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+        kernel, ks = call(grid_sampler_2d.entry, input._ks | grid._ks)
+        return kernel(ks, input, grid, interpolation_mode, padding_mode, align_corners)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Tensor:
+        return redispatch(grid_sampler_2d.entry, ks)(ks, input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+class grid_sampler_2d_backward:
+    """aten::grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)"""
+
+    entry = find("aten::grid_sampler_2d_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners:
+        bool, output_mask: tuple[bool, ...]
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(grid_sampler_2d_backward.entry, grad_output._ks | input._ks | grid._ks)
+        return kernel(ks, grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
+        align_corners: bool, output_mask: tuple[bool, ...]
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(grid_sampler_2d_backward.entry, ks)(
+            ks, grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
+        )
+
+
+class grid_sampler_3d:
+    """aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor"""
+
+    entry = find("aten::grid_sampler_3d")
+
+    @staticmethod
+    def call(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+        kernel, ks = call(grid_sampler_3d.entry, input._ks | grid._ks)
+        return kernel(ks, input, grid, interpolation_mode, padding_mode, align_corners)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Tensor:
+        return redispatch(grid_sampler_3d.entry, ks)(ks, input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+class grid_sampler_3d_backward:
+    """aten::grid_sampler_3d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)"""
+
+    entry = find("aten::grid_sampler_3d_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners:
+        bool, output_mask: tuple[bool, ...]
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(grid_sampler_3d_backward.entry, grad_output._ks | input._ks | grid._ks)
+        return kernel(ks, grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
+        align_corners: bool, output_mask: tuple[bool, ...]
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(grid_sampler_3d_backward.entry, ks)(
+            ks, grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
+        )
+
+
 class max_unpool2d:
     """aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor"""
 
@@ -26393,6 +26865,215 @@ class nll_loss2d:
         -100
     ) -> Tensor:
         return redispatch(nll_loss2d.entry, ks)(ks, self, target, weight, reduction, ignore_index)
+
+
+class multi_margin_loss_out:
+    """aten::multi_margin_loss.out(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::multi_margin_loss.out")
+
+    @staticmethod
+    def call(
+        self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int, out: Tensor
+    ) -> Tensor:
+        kernel, ks = call(
+            multi_margin_loss_out.entry, self._ks | target._ks | (0 if weight is None else weight._ks) | out._ks
+        )
+        return kernel(ks, self, target, p, margin, weight, reduction, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int, out:
+        Tensor
+    ) -> Tensor:
+        return redispatch(multi_margin_loss_out.entry, ks)(ks, self, target, p, margin, weight, reduction, out)
+
+
+class multi_margin_loss:
+    """aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor"""
+
+    entry = find("aten::multi_margin_loss")
+
+    @staticmethod
+    def call(
+        self: Tensor, target: Tensor, p: Scalar = 1, margin: Scalar = 1, weight: Tensor | None = None, reduction: int
+        = 1
+    ) -> Tensor:
+        kernel, ks = call(multi_margin_loss.entry, self._ks | target._ks | (0 if weight is None else weight._ks))
+        return kernel(ks, self, target, p, margin, weight, reduction)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, target: Tensor, p: Scalar = 1, margin: Scalar = 1, weight: Tensor | None = None,
+        reduction: int = 1
+    ) -> Tensor:
+        return redispatch(multi_margin_loss.entry, ks)(ks, self, target, p, margin, weight, reduction)
+
+
+class multi_margin_loss_backward_grad_input:
+    """aten::multi_margin_loss_backward.grad_input(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight=None, int reduction=1, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::multi_margin_loss_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None,
+        reduction: int, grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(
+            multi_margin_loss_backward_grad_input.entry, grad_output._ks | self._ks | target._ks | (0 if weight is
+            None else weight._ks) | grad_input._ks
+        )
+        return kernel(ks, grad_output, self, target, p, margin, weight, reduction, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None,
+        reduction: int, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(multi_margin_loss_backward_grad_input.entry, ks)(
+            ks, grad_output, self, target, p, margin, weight, reduction, grad_input
+        )
+
+
+class multi_margin_loss_backward:
+    """aten::multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight=None, int reduction=1) -> Tensor"""
+
+    entry = find("aten::multi_margin_loss_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None = None,
+        reduction: int = 1
+    ) -> Tensor:
+        kernel, ks = call(
+            multi_margin_loss_backward.entry, grad_output._ks | self._ks | target._ks | (0 if weight is None else
+            weight._ks)
+        )
+        return kernel(ks, grad_output, self, target, p, margin, weight, reduction)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None =
+        None, reduction: int = 1
+    ) -> Tensor:
+        return redispatch(multi_margin_loss_backward.entry, ks)(
+            ks, grad_output, self, target, p, margin, weight, reduction
+        )
+
+
+class multilabel_margin_loss_out:
+    """aten::multilabel_margin_loss.out(Tensor self, Tensor target, int reduction=1, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::multilabel_margin_loss.out")
+
+    @staticmethod
+    def call(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
+        kernel, ks = call(multilabel_margin_loss_out.entry, self._ks | target._ks | out._ks)
+        return kernel(ks, self, target, reduction, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
+        return redispatch(multilabel_margin_loss_out.entry, ks)(ks, self, target, reduction, out)
+
+
+class multilabel_margin_loss:
+    """aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor"""
+
+    entry = find("aten::multilabel_margin_loss")
+
+    @staticmethod
+    def call(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+        kernel, ks = call(multilabel_margin_loss.entry, self._ks | target._ks)
+        return kernel(ks, self, target, reduction)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+        return redispatch(multilabel_margin_loss.entry, ks)(ks, self, target, reduction)
+
+
+class multilabel_margin_loss_forward_output:
+    """aten::multilabel_margin_loss_forward.output(Tensor self, Tensor target, int reduction, *, Tensor(a!) output, Tensor(b!) is_target) -> (Tensor(a!), Tensor(b!))"""
+
+    entry = find("aten::multilabel_margin_loss_forward.output")
+
+    @staticmethod
+    def call(
+        self: Tensor, target: Tensor, reduction: int, output: Tensor, is_target: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(
+            multilabel_margin_loss_forward_output.entry, self._ks | target._ks | output._ks | is_target._ks
+        )
+        return kernel(ks, self, target, reduction, output, is_target)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, target: Tensor, reduction: int, output: Tensor, is_target: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(
+            multilabel_margin_loss_forward_output.entry, ks
+        )(ks, self, target, reduction, output, is_target)
+
+
+class multilabel_margin_loss_forward:
+    """aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)"""
+
+    entry = find("aten::multilabel_margin_loss_forward")
+
+    @staticmethod
+    def call(self: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(multilabel_margin_loss_forward.entry, self._ks | target._ks)
+        return kernel(ks, self, target, reduction)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
+        return redispatch(multilabel_margin_loss_forward.entry, ks)(ks, self, target, reduction)
+
+
+class multilabel_margin_loss_backward_grad_input:
+    """aten::multilabel_margin_loss_backward.grad_input(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::multilabel_margin_loss_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor, grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(
+            multilabel_margin_loss_backward_grad_input.entry, grad_output._ks | self._ks | target._ks | is_target._ks
+            | grad_input._ks
+        )
+        return kernel(ks, grad_output, self, target, reduction, is_target, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor, grad_input:
+        Tensor
+    ) -> Tensor:
+        return redispatch(multilabel_margin_loss_backward_grad_input.entry, ks)(
+            ks, grad_output, self, target, reduction, is_target, grad_input
+        )
+
+
+class multilabel_margin_loss_backward:
+    """aten::multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target) -> Tensor"""
+
+    entry = find("aten::multilabel_margin_loss_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor) -> Tensor:
+        kernel, ks = call(
+            multilabel_margin_loss_backward.entry, grad_output._ks | self._ks | target._ks | is_target._ks
+        )
+        return kernel(ks, grad_output, self, target, reduction, is_target)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor
+    ) -> Tensor:
+        return redispatch(multilabel_margin_loss_backward.entry, ks)(
+            ks, grad_output, self, target, reduction, is_target
+        )
 
 
 class ctc_loss_IntList:
@@ -28339,6 +29020,81 @@ class fft_ifftshift:
     @staticmethod
     def redispatch(ks: int, self: Tensor, dim: Size | None = None) -> Tensor:
         return redispatch(fft_ifftshift.entry, ks)(ks, self, dim)
+
+
+class stft:
+    """aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor"""
+
+    entry = find("aten::stft")
+
+    @staticmethod
+    def call(
+        self: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None
+        = None, normalized: bool = False, onesided: bool | None = None, return_complex: bool | None = None,
+        align_to_window: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(stft.entry, self._ks | (0 if window is None else window._ks))
+        return kernel(
+            ks, self, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window:
+        Tensor | None = None, normalized: bool = False, onesided: bool | None = None, return_complex: bool | None =
+        None, align_to_window: bool | None = None
+    ) -> Tensor:
+        return redispatch(stft.entry, ks)(
+            ks, self, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window
+        )
+
+
+class stft_center:
+    """aten::stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode="reflect", bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor"""
+
+    entry = find("aten::stft.center")
+
+    @staticmethod
+    def call(self: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None, return_complex: bool | None = None, align_to_window: bool | None = None) -> Tensor:
+        kernel, ks = call(stft_center.entry, self._ks | (0 if window is None else window._ks))
+        return kernel(
+            ks, self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex,
+            align_to_window
+        )
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None, return_complex: bool | None = None, align_to_window: bool | None = None) -> Tensor:
+        return redispatch(stft_center.entry, ks)(
+            ks, self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex,
+            align_to_window
+        )
+
+
+class istft:
+    """aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor"""
+
+    entry = find("aten::istft")
+
+    @staticmethod
+    def call(
+        self: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None
+        = None, center: bool = True, normalized: bool = False, onesided: bool | None = None, length: int | None =
+        None, return_complex: bool = False
+    ) -> Tensor:
+        kernel, ks = call(istft.entry, self._ks | (0 if window is None else window._ks))
+        return kernel(
+            ks, self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window:
+        Tensor | None = None, center: bool = True, normalized: bool = False, onesided: bool | None = None, length: int
+        | None = None, return_complex: bool = False
+    ) -> Tensor:
+        return redispatch(istft.entry, ks)(
+            ks, self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex
+        )
 
 
 class special_ndtri:

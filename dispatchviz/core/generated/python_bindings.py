@@ -848,6 +848,38 @@ bernoulli = Binding(
 )
 
 
+_standard_gamma_grad = Binding(
+    "torch._standard_gamma_grad",
+    (
+        ("_standard_gamma_grad(Tensor input, Tensor output)", ops._standard_gamma_grad.call, "aten::_standard_gamma_grad"),
+    ),
+)
+
+
+_standard_gamma = Binding(
+    "torch._standard_gamma",
+    (
+        ("_standard_gamma(Tensor input, torch.Generator generator = None)", ops._standard_gamma.call, "aten::_standard_gamma"),
+    ),
+)
+
+
+poisson = Binding(
+    "torch.poisson",
+    (
+        ("poisson(Tensor input, torch.Generator generator = None)", ops.poisson.call, "aten::poisson"),
+    ),
+)
+
+
+binomial = Binding(
+    "torch.binomial",
+    (
+        ("binomial(Tensor count, Tensor prob, torch.Generator generator = None)", ops.binomial.call, "aten::binomial"),
+    ),
+)
+
+
 def _torch_multinomial(self: Any, num_samples: Any, replacement: Any, generator: Any, out: Any) -> Any:
     if out is not None:
         return ops.multinomial_out.call(self, num_samples, replacement, generator, out)
@@ -5249,26 +5281,30 @@ slice_copy = Binding(
 )
 
 
-def _torch_split_copy_Tensor(self: Any, split_size: Any, dim: Any) -> Any:
+def _torch_split_copy_Tensor(self: Any, split_size: Any, dim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.split_copy_Tensor_out.call(self, split_size, dim, out)
     return tuple(ops.split_copy_Tensor.call(self, split_size, dim))
 
 
 split_copy = Binding(
     "torch.split_copy",
     (
-        ("split_copy(Tensor input, int split_size, int dim = 0)", _torch_split_copy_Tensor, "aten::split_copy.Tensor"),
+        ("split_copy(Tensor input, int split_size, int dim = 0, *, tuple of Tensors out = None)", _torch_split_copy_Tensor, "aten::split_copy.Tensor"),
     ),
 )
 
 
-def _torch_split_with_sizes_copy(self: Any, split_sizes: Any, dim: Any) -> Any:
+def _torch_split_with_sizes_copy(self: Any, split_sizes: Any, dim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.split_with_sizes_copy_out.call(self, split_sizes, dim, out)
     return tuple(ops.split_with_sizes_copy.call(self, split_sizes, dim))
 
 
 split_with_sizes_copy = Binding(
     "torch.split_with_sizes_copy",
     (
-        ("split_with_sizes_copy(Tensor input, tuple of ints split_sizes, int dim = 0)", _torch_split_with_sizes_copy, "aten::split_with_sizes_copy"),
+        ("split_with_sizes_copy(Tensor input, tuple of ints split_sizes, int dim = 0, *, tuple of Tensors out = None)", _torch_split_with_sizes_copy, "aten::split_with_sizes_copy"),
     ),
 )
 
@@ -5343,14 +5379,16 @@ unsqueeze_copy = Binding(
 )
 
 
-def _torch_unbind_copy_int(self: Any, dim: Any) -> Any:
+def _torch_unbind_copy_int(self: Any, dim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.unbind_copy_int_out.call(self, dim, out)
     return tuple(ops.unbind_copy_int.call(self, dim))
 
 
 unbind_copy = Binding(
     "torch.unbind_copy",
     (
-        ("unbind_copy(Tensor input, int dim = 0)", _torch_unbind_copy_int, "aten::unbind_copy.int"),
+        ("unbind_copy(Tensor input, int dim = 0, *, tuple of Tensors out = None)", _torch_unbind_copy_int, "aten::unbind_copy.int"),
     ),
 )
 
@@ -7273,6 +7311,22 @@ _foreach_div_ = Binding(
 )
 
 
+_amp_foreach_non_finite_check_and_unscale_ = Binding(
+    "torch._amp_foreach_non_finite_check_and_unscale_",
+    (
+        ("_amp_foreach_non_finite_check_and_unscale_(tuple of Tensors self, Tensor found_inf, Tensor inv_scale)", ops._amp_foreach_non_finite_check_and_unscale_.call, "aten::_amp_foreach_non_finite_check_and_unscale_"),
+    ),
+)
+
+
+_amp_update_scale_ = Binding(
+    "torch._amp_update_scale_",
+    (
+        ("_amp_update_scale_(Tensor input, Tensor growth_tracker, Tensor found_inf, float scale_growth_factor, float scale_backoff_factor, int growth_interval)", ops._amp_update_scale_.call, "aten::_amp_update_scale_"),
+    ),
+)
+
+
 def _torch__foreach_clamp_max_Scalar(self: Any, scalar: Any) -> Any:
     return tuple(ops._foreach_clamp_max_Scalar.call(self, scalar))
 
@@ -7679,6 +7733,46 @@ adaptive_max_pool1d = Binding(
 )
 
 
+conv_tbc = Binding(
+    "torch.conv_tbc",
+    (
+        ("conv_tbc(Tensor input, Tensor weight, Tensor bias, int pad = 0)", ops.conv_tbc.call, "aten::conv_tbc"),
+    ),
+)
+
+
+affine_grid_generator = Binding(
+    "torch.affine_grid_generator",
+    (
+        ("affine_grid_generator(Tensor theta, tuple of ints size, bool align_corners)", ops.affine_grid_generator.call, "aten::affine_grid_generator"),
+    ),
+)
+
+
+grid_sampler = Binding(
+    "torch.grid_sampler",
+    (
+        ("grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)", ops.grid_sampler.call, "aten::grid_sampler"),
+    ),
+)
+
+
+grid_sampler_2d = Binding(
+    "torch.grid_sampler_2d",
+    (
+        ("grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)", ops.grid_sampler_2d.call, "aten::grid_sampler_2d"),
+    ),
+)
+
+
+grid_sampler_3d = Binding(
+    "torch.grid_sampler_3d",
+    (
+        ("grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)", ops.grid_sampler_3d.call, "aten::grid_sampler_3d"),
+    ),
+)
+
+
 ctc_loss = Binding(
     "torch.ctc_loss",
     (
@@ -7936,6 +8030,23 @@ _fft_c2c = Binding(
     "torch._fft_c2c",
     (
         ("_fft_c2c(Tensor input, tuple of ints dim, int normalization, bool forward, *, Tensor out = None)", _torch__fft_c2c, "aten::_fft_c2c", ops._fft_c2c.call),
+    ),
+)
+
+
+stft = Binding(
+    "torch.stft",
+    (
+        ("stft(Tensor input, int n_fft, int hop_length = None, int win_length = None, Tensor window = None, bool center = True, str pad_mode = \"reflect\", bool normalized = False, bool onesided = None, bool return_complex = None, bool align_to_window = None)", ops.stft_center.call, "aten::stft.center"),
+        ("stft(Tensor input, int n_fft, int hop_length = None, int win_length = None, Tensor window = None, bool normalized = False, bool onesided = None, bool return_complex = None, bool align_to_window = None)", ops.stft.call, "aten::stft"),
+    ),
+)
+
+
+istft = Binding(
+    "torch.istft",
+    (
+        ("istft(Tensor input, int n_fft, int hop_length = None, int win_length = None, Tensor window = None, bool center = True, bool normalized = False, bool onesided = None, int length = None, bool return_complex = False)", ops.istft.call, "aten::istft"),
     ),
 )
 
@@ -12214,6 +12325,23 @@ Tensor_xlogy_ = Binding(
     (
         ("xlogy_(Tensor other)", ops.xlogy__Tensor.call, "aten::xlogy_.Tensor"),
         ("xlogy_(Number other)", ops.xlogy__Scalar_Other.call, "aten::xlogy_.Scalar_Other"),
+    ),
+)
+
+
+Tensor_stft = Binding(
+    "Tensor.stft",
+    (
+        ("stft(int n_fft, int hop_length = None, int win_length = None, Tensor window = None, bool center = True, str pad_mode = \"reflect\", bool normalized = False, bool onesided = None, bool return_complex = None, bool align_to_window = None)", ops.stft_center.call, "aten::stft.center"),
+        ("stft(int n_fft, int hop_length = None, int win_length = None, Tensor window = None, bool normalized = False, bool onesided = None, bool return_complex = None, bool align_to_window = None)", ops.stft.call, "aten::stft"),
+    ),
+)
+
+
+Tensor_istft = Binding(
+    "Tensor.istft",
+    (
+        ("istft(int n_fft, int hop_length = None, int win_length = None, Tensor window = None, bool center = True, bool normalized = False, bool onesided = None, int length = None, bool return_complex = False)", ops.istft.call, "aten::istft"),
     ),
 )
 

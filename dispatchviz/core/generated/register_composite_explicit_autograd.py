@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation_units, added_products, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bitwise, blas, chunk_cat, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, diagonals, discrete_distributions, distances, factories, fft_frequencies, fill, foreach, foreach_clamp, foreach_more, gamma, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_ranks, logcumsumexp, losses_elementwise, masked_index, masks, normal_overloads, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, scaled, selecting, shifts, signs, slicing, softmax, spaced, spaced_tensors, special, splitting, turning, view_copies, view_scatter, views, windows
+from dispatchviz.core.native import accumulating, activation_units, added_products, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bitwise, blas, chunk_cat, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_tbc, conversions, convolution, copies, cutting, diagonals, discrete_distributions, distances, factories, fft_frequencies, fill, foreach, foreach_clamp, foreach_more, gamma, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_ranks, logcumsumexp, losses_elementwise, masked_index, masks, normal_overloads, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, sampling_grids, scaled, selecting, shifts, signs, slicing, softmax, spaced, spaced_tensors, special, splitting, turning, view_copies, view_scatter, views, windows
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -1147,6 +1147,24 @@ def wrapper_CompositeExplicitAutograd_int_unbind(ks: int, self: Tensor, dim: int
     return slicing.unbind(self, dim)
 
 
+def wrapper_CompositeExplicitAutograd_Tensor_out_split_copy_out(
+    ks: int, self: Tensor, split_size: int, dim: int, out: list[Tensor]
+) -> None:
+    return view_copies.split_copy_Tensor_out(self, split_size, dim, out)
+
+
+def wrapper_CompositeExplicitAutograd_out_split_with_sizes_copy_out(
+    ks: int, self: Tensor, split_sizes: Size, dim: int, out: list[Tensor]
+) -> None:
+    return view_copies.split_with_sizes_copy_out(self, split_sizes, dim, out)
+
+
+def wrapper_CompositeExplicitAutograd_int_out_unbind_copy_out(
+    ks: int, self: Tensor, dim: int, out: list[Tensor]
+) -> None:
+    return view_copies.unbind_copy_int_out(self, dim, out)
+
+
 def wrapper_CompositeExplicitAutograd_out_view_as_real_copy_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return view_copies.view_as_real_copy_out(self, out)
 
@@ -1737,6 +1755,18 @@ def wrapper_CompositeExplicitAutograd__rrelu_with_noise_backward(
     return gating.rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, self_is_result)
 
 
+def wrapper_CompositeExplicitAutograd__conv_tbc(
+    ks: int, self: Tensor, weight: Tensor, bias: Tensor, pad: int
+) -> Tensor:
+    return conv_tbc.conv_tbc(self, weight, bias, pad)
+
+
+def wrapper_CompositeExplicitAutograd__affine_grid_generator(
+    ks: int, theta: Tensor, size: Size, align_corners: bool
+) -> Tensor:
+    return sampling_grids.affine_grid_generator(theta, size, align_corners)
+
+
 def wrapper_CompositeExplicitAutograd__binary_cross_entropy_with_logits(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: int
 ) -> Tensor:
@@ -2108,6 +2138,9 @@ KERNELS = {
     "slice.Tensor": wrapper_CompositeExplicitAutograd_Tensor_slice,
     "slice_backward": wrapper_CompositeExplicitAutograd__slice_backward,
     "unbind.int": wrapper_CompositeExplicitAutograd_int_unbind,
+    "split_copy.Tensor_out": wrapper_CompositeExplicitAutograd_Tensor_out_split_copy_out,
+    "split_with_sizes_copy.out": wrapper_CompositeExplicitAutograd_out_split_with_sizes_copy_out,
+    "unbind_copy.int_out": wrapper_CompositeExplicitAutograd_int_out_unbind_copy_out,
     "view_as_real_copy.out": wrapper_CompositeExplicitAutograd_out_view_as_real_copy_out,
     "view_as_complex_copy.out": wrapper_CompositeExplicitAutograd_out_view_as_complex_copy_out,
     "_conj_copy.out": wrapper_CompositeExplicitAutograd_out__conj_copy_out,
@@ -2221,6 +2254,8 @@ KERNELS = {
     "_foreach_addcmul.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_addcmul,
     "_foreach_sqrt_": wrapper_CompositeExplicitAutograd___foreach_sqrt_,
     "rrelu_with_noise_backward": wrapper_CompositeExplicitAutograd__rrelu_with_noise_backward,
+    "conv_tbc": wrapper_CompositeExplicitAutograd__conv_tbc,
+    "affine_grid_generator": wrapper_CompositeExplicitAutograd__affine_grid_generator,
     "binary_cross_entropy_with_logits": wrapper_CompositeExplicitAutograd__binary_cross_entropy_with_logits,
     "smooth_l1_loss_backward": wrapper_CompositeExplicitAutograd__smooth_l1_loss_backward,
     "huber_loss_backward": wrapper_CompositeExplicitAutograd__huber_loss_backward,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, binary_float, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, gamma, gating, grids, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, linalg_triangular, logit, losses, losses_elementwise, membership, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, reductions, remainders, renorm, rounding, scattering, several_operands, shifts, shuffling, signs, slicing, slopes, softmax, special, trilinear, unary, unary_float, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, view_scatter, views
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, binary_float, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, gamma, gating, grids, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, linalg_triangular, logit, losses, losses_elementwise, membership, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, reductions, remainders, renorm, rounding, scattering, several_operands, shifts, shuffling, signs, slicing, slopes, softmax, special, trilinear, unary, unary_float, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, view_scatter, views
 from dispatchviz.core.structured import DefaultBackend, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -2549,6 +2549,36 @@ def wrapper_CompositeExplicitAutogradNonFunctional_adaptive_max_pool3d_backward(
     return ops.adaptive_max_pool3d_backward_grad_input.call(grad_output, self, indices, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_fractional_max_pool2d(
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = DefaultBackend("fractional_max_pool2d"), DefaultBackend("fractional_max_pool2d")
+    pooling_fractional.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    return ops.fractional_max_pool2d_output.call(
+        self, kernel_size, output_size, random_samples, op0.output, op1.output
+    )
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_fractional_max_pool3d(
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = DefaultBackend("fractional_max_pool3d"), DefaultBackend("fractional_max_pool3d")
+    pooling_fractional.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    return ops.fractional_max_pool3d_output.call(
+        self, kernel_size, output_size, random_samples, op0.output, op1.output
+    )
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_fractional_max_pool2d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor
+) -> Tensor:
+    op = DefaultBackend("fractional_max_pool2d_backward")
+    pooling_fractional.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
+    return ops.fractional_max_pool2d_backward_grad_input.call(
+        grad_output, self, kernel_size, output_size, indices, op.output
+    )
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_smooth_l1_loss(
     ks: int, self: Tensor, target: Tensor, reduction: int, beta: float
 ) -> Tensor:
@@ -3106,6 +3136,9 @@ KERNELS = {
     "adaptive_max_pool2d_backward": wrapper_CompositeExplicitAutogradNonFunctional_adaptive_max_pool2d_backward,
     "adaptive_max_pool3d": wrapper_CompositeExplicitAutogradNonFunctional_adaptive_max_pool3d,
     "adaptive_max_pool3d_backward": wrapper_CompositeExplicitAutogradNonFunctional_adaptive_max_pool3d_backward,
+    "fractional_max_pool2d": wrapper_CompositeExplicitAutogradNonFunctional_fractional_max_pool2d,
+    "fractional_max_pool3d": wrapper_CompositeExplicitAutogradNonFunctional_fractional_max_pool3d,
+    "fractional_max_pool2d_backward": wrapper_CompositeExplicitAutogradNonFunctional_fractional_max_pool2d_backward,
     "smooth_l1_loss": wrapper_CompositeExplicitAutogradNonFunctional_smooth_l1_loss,
     "xlogy.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_xlogy_Tensor,
     "log1p": wrapper_CompositeExplicitAutogradNonFunctional_log1p,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conversions, convolution, copies, covariance, cross_entropy, cumprod_backward, cutting, diagonals, differences, distances, dropout, einsum, embedding_bags, extremes, factories, fft, fft_frequencies, fft_several, gating, grids, group_norm, histograms, indexing, item, layers, linalg_cholesky, linalg_cond, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_norms, linalg_products, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, losses, losses_elementwise, losses_images, losses_sequences, masks, matmul, one_hot, ordering, packed_sequence, padding, permutation, placing, pooling, pooling_adaptive, pooling_average, power, quantiles, random_factories, reductions, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, scaled, scattering, shuffling, signs, slicing, softmax, special, splitting, spreads, stacking, trapezoids, trilinear, turning, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, views
+from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conv_tbc, conversions, convolution, copies, covariance, cross_entropy, cumprod_backward, cutting, diagonals, differences, distances, dropout, einsum, embedding_bags, extremes, factories, fft, fft_frequencies, fft_several, gating, grids, group_norm, histograms, indexing, item, layers, linalg_cholesky, linalg_cond, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_norms, linalg_products, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masks, matmul, one_hot, ordering, packed_sequence, padding, permutation, placing, pooling, pooling_adaptive, pooling_average, power, quantiles, random_factories, reductions, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, sampling_grids, scaled, scattering, shuffling, signs, slicing, softmax, special, splitting, spreads, stacking, stft, trapezoids, trilinear, turning, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -2332,10 +2332,40 @@ def wrapper_CompositeImplicitAutograd__adaptive_max_pool1d(
     return pooling_adaptive.adaptive_max_pool1d(self, output_size)
 
 
+def wrapper_CompositeImplicitAutograd__conv_tbc_backward(
+    ks: int, self: Tensor, input: Tensor, weight: Tensor, bias: Tensor, pad: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    return conv_tbc.conv_tbc_backward(self, input, weight, bias, pad)
+
+
+def wrapper_CompositeImplicitAutograd__affine_grid_generator_backward(
+    ks: int, grad: Tensor, size: Size, align_corners: bool
+) -> Tensor:
+    return sampling_grids.affine_grid_generator_backward(grad, size, align_corners)
+
+
+def wrapper_CompositeImplicitAutograd__grid_sampler(
+    ks: int, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    return sampling_grids.grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
 def wrapper_CompositeImplicitAutograd__nll_loss2d(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> Tensor:
     return losses_images.nll_loss2d_symint(self, target, weight, reduction, ignore_index)
+
+
+def wrapper_CompositeImplicitAutograd_out_multilabel_margin_loss_out(
+    ks: int, self: Tensor, target: Tensor, reduction: int, out: Tensor
+) -> Tensor:
+    return losses_margins.multilabel_margin_loss_out(self, target, reduction, out)
+
+
+def wrapper_CompositeImplicitAutograd__multilabel_margin_loss(
+    ks: int, self: Tensor, target: Tensor, reduction: int
+) -> Tensor:
+    return losses_margins.multilabel_margin_loss(self, target, reduction)
 
 
 def wrapper_CompositeImplicitAutograd_IntList_ctc_loss(
@@ -2659,6 +2689,35 @@ def wrapper_CompositeImplicitAutograd__fft_fftshift(ks: int, self: Tensor, dim: 
 
 def wrapper_CompositeImplicitAutograd__fft_ifftshift(ks: int, self: Tensor, dim: Size | None) -> Tensor:
     return fft_frequencies.fft_ifftshift(self, dim)
+
+
+def wrapper_CompositeImplicitAutograd__stft(
+    ks: int, self: Tensor, n_fft: int, hop_length: int | None, win_length: int | None, window: Tensor | None,
+    normalized: bool, onesided: bool | None, return_complex: bool | None, align_to_window: bool | None
+) -> Tensor:
+    return stft.stft(
+        self, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window
+    )
+
+
+def wrapper_CompositeImplicitAutograd_center_stft(
+    ks: int, self: Tensor, n_fft: int, hop_length: int | None, win_length: int | None, window: Tensor | None, center:
+    bool, pad_mode: str, normalized: bool, onesided: bool | None, return_complex: bool | None, align_to_window: bool |
+    None
+) -> Tensor:
+    return stft.stft_center(
+        self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex,
+        align_to_window
+    )
+
+
+def wrapper_CompositeImplicitAutograd__istft(
+    ks: int, self: Tensor, n_fft: int, hop_length: int | None, win_length: int | None, window: Tensor | None, center:
+    bool, normalized: bool, onesided: bool | None, length: int | None, return_complex: bool
+) -> Tensor:
+    return stft.istft(
+        self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex
+    )
 
 
 def wrapper_CompositeImplicitAutograd__special_expm1(ks: int, self: Tensor) -> Tensor:
@@ -3407,7 +3466,12 @@ KERNELS = {
     "adaptive_avg_pool2d": wrapper_CompositeImplicitAutograd__adaptive_avg_pool2d,
     "adaptive_avg_pool3d": wrapper_CompositeImplicitAutograd__adaptive_avg_pool3d,
     "adaptive_max_pool1d": wrapper_CompositeImplicitAutograd__adaptive_max_pool1d,
+    "conv_tbc_backward": wrapper_CompositeImplicitAutograd__conv_tbc_backward,
+    "affine_grid_generator_backward": wrapper_CompositeImplicitAutograd__affine_grid_generator_backward,
+    "grid_sampler": wrapper_CompositeImplicitAutograd__grid_sampler,
     "nll_loss2d": wrapper_CompositeImplicitAutograd__nll_loss2d,
+    "multilabel_margin_loss.out": wrapper_CompositeImplicitAutograd_out_multilabel_margin_loss_out,
+    "multilabel_margin_loss": wrapper_CompositeImplicitAutograd__multilabel_margin_loss,
     "ctc_loss.IntList": wrapper_CompositeImplicitAutograd_IntList_ctc_loss,
     "ctc_loss.Tensor": wrapper_CompositeImplicitAutograd_Tensor_ctc_loss,
     "log_sigmoid": wrapper_CompositeImplicitAutograd__log_sigmoid,
@@ -3463,6 +3527,9 @@ KERNELS = {
     "fft_ihfftn.out": wrapper_CompositeImplicitAutograd_out_fft_ihfftn_out,
     "fft_fftshift": wrapper_CompositeImplicitAutograd__fft_fftshift,
     "fft_ifftshift": wrapper_CompositeImplicitAutograd__fft_ifftshift,
+    "stft": wrapper_CompositeImplicitAutograd__stft,
+    "stft.center": wrapper_CompositeImplicitAutograd_center_stft,
+    "istft": wrapper_CompositeImplicitAutograd__istft,
     "special_expm1": wrapper_CompositeImplicitAutograd__special_expm1,
     "special_expm1.out": wrapper_CompositeImplicitAutograd_out_special_expm1_out,
     "special_exp2": wrapper_CompositeImplicitAutograd__special_exp2,

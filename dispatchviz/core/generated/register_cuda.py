@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, batch_norm_backward, batch_norm_cpu, binary_float, bitwise, blas, choice, chunk_cat, clamping, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distances, distributions, dropout, embedding_bags, embedding_bags_backward, extremes, factories, fft_kernels, fill, fold, foreach_clamp, foreach_cuda, foreach_more, fused_attention, gamma, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, losses, losses_elementwise, losses_images, losses_sequences, masked_softmax, masks, membership, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, renorm, repeating, rnn_fused, rounding, running_extremes, scaled, scattering, searching, selecting, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, batch_norm_backward, batch_norm_cpu, binary_float, bitwise, blas, choice, chunk_cat, clamping, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distances, distributions, dropout, embedding_bags, embedding_bags_backward, extremes, factories, fft_kernels, fill, fold, foreach_clamp, foreach_cuda, foreach_more, fused_attention, gamma, gamma_gradient, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, loss_scaling, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masked_softmax, masks, membership, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integer_factories, random_integers, ranges, record_stream, reductions, rejection_tensors, remainders, renorm, repeating, rnn_fused, rounding, running_extremes, sampling_grids, scaled, scattering, searching, selecting, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -126,6 +126,22 @@ def wrapper_CUDA__exponential_(ks: int, self: Tensor, lambd: float, generator: G
 
 def wrapper_CUDA__geometric_(ks: int, self: Tensor, p: float, generator: Generator | None) -> Tensor:
     return discrete_distributions.geometric_(self, p, generator)
+
+
+def wrapper_CUDA___standard_gamma_grad(ks: int, self: Tensor, output: Tensor) -> Tensor:
+    return gamma_gradient._standard_gamma_grad(self, output)
+
+
+def wrapper_CUDA___standard_gamma(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
+    return rejection_tensors._s_gamma(self, generator)
+
+
+def wrapper_CUDA__poisson(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
+    return rejection_tensors._s_poisson(self, generator)
+
+
+def wrapper_CUDA__binomial(ks: int, count: Tensor, prob: Tensor, generator: Generator | None) -> Tensor:
+    return rejection_tensors._s_binomial(count, prob, generator)
 
 
 def wrapper_CUDA__cauchy_(ks: int, self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
@@ -3301,6 +3317,12 @@ def wrapper_CUDA___reshape_alias(ks: int, self: Tensor, size: Size, stride: Size
     return views._reshape_alias(self, size, stride)
 
 
+def wrapper_CUDA_out_split_with_sizes_copy_out(
+    ks: int, self: Tensor, split_sizes: Size, dim: int, out: list[Tensor]
+) -> None:
+    return view_copies.split_with_sizes_copy_out_cuda(self, split_sizes, dim, out)
+
+
 def wrapper_CUDA__flip(ks: int, self: Tensor, dims: Size) -> Tensor:
     return cutting.flip(self, dims)
 
@@ -5026,6 +5048,21 @@ def wrapper_CUDA_ScalarList__foreach_div_(ks: int, self: list[Tensor], scalars: 
     return foreach_cuda.foreach_tensor_div_scalarlist_kernel_cuda_(self, scalars)
 
 
+def wrapper_CUDA___amp_foreach_non_finite_check_and_unscale_(
+    ks: int, self: list[Tensor], found_inf: Tensor, inv_scale: Tensor
+) -> None:
+    return loss_scaling._amp_foreach_non_finite_check_and_unscale_(self, found_inf, inv_scale)
+
+
+def wrapper_CUDA___amp_update_scale_(
+    ks: int, self: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: float,
+    scale_backoff_factor: float, growth_interval: int
+) -> Tensor:
+    return loss_scaling._amp_update_scale_(
+        self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval
+    )
+
+
 def wrapper_CUDA_Scalar__foreach_clamp_max(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
     return foreach_clamp.foreach_tensor_clamp_max_scalar_kernel_cuda(self, scalar)
 
@@ -5595,6 +5632,116 @@ def wrapper_CUDA_adaptive_max_pool3d_backward(ks: int, grad_output: Tensor, self
     return op.finish("adaptive_max_pool3d_backward_out_cuda", pooling_adaptive.adaptive_max_pool3d_backward_out)
 
 
+def wrapper_CUDA_fractional_max_pool2d_out_output(
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
+    Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("fractional_max_pool2d", output), Out("fractional_max_pool2d", indices)
+    pooling_fractional.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    pooling_fractional.fractional_max_pool2d_out(
+        self, kernel_size, output_size, random_samples, op0.target, op1.target
+    )
+    return op0.finish("fractional_max_pool2d_out_cuda", pooling_fractional.fractional_max_pool2d_out), op1.finish("fractional_max_pool2d_out_cuda", pooling_fractional.fractional_max_pool2d_out)
+
+
+def wrapper_CUDA_fractional_max_pool2d(
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("fractional_max_pool2d"), Functional("fractional_max_pool2d")
+    pooling_fractional.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    pooling_fractional.fractional_max_pool2d_out(
+        self, kernel_size, output_size, random_samples, op0.target, op1.target
+    )
+    return op0.finish("fractional_max_pool2d_out_cuda", pooling_fractional.fractional_max_pool2d_out), op1.finish("fractional_max_pool2d_out_cuda", pooling_fractional.fractional_max_pool2d_out)
+
+
+def wrapper_CUDA_fractional_max_pool3d_out_output(
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
+    Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("fractional_max_pool3d", output), Out("fractional_max_pool3d", indices)
+    pooling_fractional.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    pooling_fractional.fractional_max_pool3d_out(
+        self, kernel_size, output_size, random_samples, op0.target, op1.target
+    )
+    return op0.finish("fractional_max_pool3d_out_cuda", pooling_fractional.fractional_max_pool3d_out), op1.finish("fractional_max_pool3d_out_cuda", pooling_fractional.fractional_max_pool3d_out)
+
+
+def wrapper_CUDA_fractional_max_pool3d(
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("fractional_max_pool3d"), Functional("fractional_max_pool3d")
+    pooling_fractional.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    pooling_fractional.fractional_max_pool3d_out(
+        self, kernel_size, output_size, random_samples, op0.target, op1.target
+    )
+    return op0.finish("fractional_max_pool3d_out_cuda", pooling_fractional.fractional_max_pool3d_out), op1.finish("fractional_max_pool3d_out_cuda", pooling_fractional.fractional_max_pool3d_out)
+
+
+def wrapper_CUDA_fractional_max_pool2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
+    Tensor
+) -> Tensor:
+    op = Out("fractional_max_pool2d_backward", grad_input)
+    pooling_fractional.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
+    pooling_fractional.fractional_max_pool2d_backward(grad_output, self, kernel_size, output_size, indices, op.target)
+    return op.finish("fractional_max_pool2d_backward_cuda", pooling_fractional.fractional_max_pool2d_backward)
+
+
+def wrapper_CUDA_fractional_max_pool2d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor
+) -> Tensor:
+    op = Functional("fractional_max_pool2d_backward")
+    pooling_fractional.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
+    pooling_fractional.fractional_max_pool2d_backward(grad_output, self, kernel_size, output_size, indices, op.target)
+    return op.finish("fractional_max_pool2d_backward_cuda", pooling_fractional.fractional_max_pool2d_backward)
+
+
+def wrapper_CUDA_grad_input_fractional_max_pool3d_backward_out(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
+    Tensor
+) -> Tensor:
+    return pooling_fractional.fractional_max_pool3d_backward_out(
+        grad_output, self, kernel_size, output_size, indices, grad_input
+    )
+
+
+def wrapper_CUDA__fractional_max_pool3d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor
+) -> Tensor:
+    return pooling_fractional.fractional_max_pool3d_backward(grad_output, self, kernel_size, output_size, indices)
+
+
+def wrapper_CUDA__grid_sampler_2d(
+    ks: int, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    return sampling_grids.grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def wrapper_CUDA__grid_sampler_2d_backward(
+    ks: int, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
+    align_corners: bool, output_mask: tuple[bool, ...]
+) -> tuple[Tensor, Tensor]:
+    return sampling_grids.grid_sampler_2d_backward(
+        grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
+    )
+
+
+def wrapper_CUDA__grid_sampler_3d(
+    ks: int, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    return sampling_grids.grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def wrapper_CUDA__grid_sampler_3d_backward(
+    ks: int, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
+    align_corners: bool, output_mask: tuple[bool, ...]
+) -> tuple[Tensor, Tensor]:
+    return sampling_grids.grid_sampler_3d_backward(
+        grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
+    )
+
+
 def wrapper_CUDA__max_unpool2d(ks: int, self: Tensor, indices: Tensor, output_size: Size) -> Tensor:
     return pooling.max_unpooling2d_forward(self, indices, output_size)
 
@@ -5603,6 +5750,61 @@ def wrapper_CUDA__max_unpool3d(
     ks: int, self: Tensor, indices: Tensor, output_size: Size, stride: Size, padding: Size
 ) -> Tensor:
     return pooling.max_unpooling3d_forward(self, indices, output_size, stride, padding)
+
+
+def wrapper_CUDA_out_multi_margin_loss_out(
+    ks: int, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int, out:
+    Tensor
+) -> Tensor:
+    return losses_margins.multi_margin_loss_out(self, target, p, margin, weight, reduction, out)
+
+
+def wrapper_CUDA__multi_margin_loss(
+    ks: int, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int
+) -> Tensor:
+    return losses_margins.multi_margin_loss(self, target, p, margin, weight, reduction)
+
+
+def wrapper_CUDA_grad_input_multi_margin_loss_backward_out(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None,
+    reduction: int, grad_input: Tensor
+) -> Tensor:
+    return losses_margins.multi_margin_loss_backward_out(
+        grad_output, self, target, p, margin, weight, reduction, grad_input
+    )
+
+
+def wrapper_CUDA__multi_margin_loss_backward(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None,
+    reduction: int
+) -> Tensor:
+    return losses_margins.multi_margin_loss_backward(grad_output, self, target, p, margin, weight, reduction)
+
+
+def wrapper_CUDA_output_multilabel_margin_loss_forward_out(
+    ks: int, self: Tensor, target: Tensor, reduction: int, output: Tensor, is_target: Tensor
+) -> tuple[Tensor, Tensor]:
+    return losses_margins.multilabel_margin_loss_forward_out(self, target, reduction, output, is_target)
+
+
+def wrapper_CUDA__multilabel_margin_loss_forward(
+    ks: int, self: Tensor, target: Tensor, reduction: int
+) -> tuple[Tensor, Tensor]:
+    return losses_margins.multilabel_margin_loss_forward(self, target, reduction)
+
+
+def wrapper_CUDA_grad_input_multilabel_margin_loss_backward_out(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor, grad_input: Tensor
+) -> Tensor:
+    return losses_margins.multilabel_margin_loss_backward_out(
+        grad_output, self, target, reduction, is_target, grad_input
+    )
+
+
+def wrapper_CUDA__multilabel_margin_loss_backward(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor
+) -> Tensor:
+    return losses_margins.multilabel_margin_loss_backward(grad_output, self, target, reduction, is_target)
 
 
 def wrapper_CUDA___ctc_loss(
@@ -6312,6 +6514,10 @@ KERNELS = {
     "random_": wrapper_CUDA__random_,
     "exponential_": wrapper_CUDA__exponential_,
     "geometric_": wrapper_CUDA__geometric_,
+    "_standard_gamma_grad": wrapper_CUDA___standard_gamma_grad,
+    "_standard_gamma": wrapper_CUDA___standard_gamma,
+    "poisson": wrapper_CUDA__poisson,
+    "binomial": wrapper_CUDA__binomial,
     "cauchy_": wrapper_CUDA__cauchy_,
     "log_normal_": wrapper_CUDA__log_normal_,
     "multinomial.out": wrapper_CUDA_out_multinomial_out,
@@ -6788,6 +6994,7 @@ KERNELS = {
     "as_strided": wrapper_CUDA__as_strided,
     "view": wrapper_CUDA__view,
     "_reshape_alias": wrapper_CUDA___reshape_alias,
+    "split_with_sizes_copy.out": wrapper_CUDA_out_split_with_sizes_copy_out,
     "flip": wrapper_CUDA__flip,
     "tril": wrapper_CUDA_tril,
     "tril.out": wrapper_CUDA_tril_out_out,
@@ -7013,6 +7220,8 @@ KERNELS = {
     "_foreach_div_.Scalar": wrapper_CUDA_Scalar__foreach_div_,
     "_foreach_div_.List": wrapper_CUDA_List__foreach_div_,
     "_foreach_div_.ScalarList": wrapper_CUDA_ScalarList__foreach_div_,
+    "_amp_foreach_non_finite_check_and_unscale_": wrapper_CUDA___amp_foreach_non_finite_check_and_unscale_,
+    "_amp_update_scale_": wrapper_CUDA___amp_update_scale_,
     "_foreach_clamp_max.Scalar": wrapper_CUDA_Scalar__foreach_clamp_max,
     "_foreach_clamp_max_.Scalar": wrapper_CUDA_Scalar__foreach_clamp_max_,
     "_foreach_clamp_min.Scalar": wrapper_CUDA_Scalar__foreach_clamp_min,
@@ -7095,8 +7304,28 @@ KERNELS = {
     "adaptive_max_pool3d": wrapper_CUDA_adaptive_max_pool3d,
     "adaptive_max_pool3d_backward.grad_input": wrapper_CUDA_adaptive_max_pool3d_backward_out_grad_input,
     "adaptive_max_pool3d_backward": wrapper_CUDA_adaptive_max_pool3d_backward,
+    "fractional_max_pool2d.output": wrapper_CUDA_fractional_max_pool2d_out_output,
+    "fractional_max_pool2d": wrapper_CUDA_fractional_max_pool2d,
+    "fractional_max_pool3d.output": wrapper_CUDA_fractional_max_pool3d_out_output,
+    "fractional_max_pool3d": wrapper_CUDA_fractional_max_pool3d,
+    "fractional_max_pool2d_backward.grad_input": wrapper_CUDA_fractional_max_pool2d_backward_out_grad_input,
+    "fractional_max_pool2d_backward": wrapper_CUDA_fractional_max_pool2d_backward,
+    "fractional_max_pool3d_backward.grad_input": wrapper_CUDA_grad_input_fractional_max_pool3d_backward_out,
+    "fractional_max_pool3d_backward": wrapper_CUDA__fractional_max_pool3d_backward,
+    "grid_sampler_2d": wrapper_CUDA__grid_sampler_2d,
+    "grid_sampler_2d_backward": wrapper_CUDA__grid_sampler_2d_backward,
+    "grid_sampler_3d": wrapper_CUDA__grid_sampler_3d,
+    "grid_sampler_3d_backward": wrapper_CUDA__grid_sampler_3d_backward,
     "max_unpool2d": wrapper_CUDA__max_unpool2d,
     "max_unpool3d": wrapper_CUDA__max_unpool3d,
+    "multi_margin_loss.out": wrapper_CUDA_out_multi_margin_loss_out,
+    "multi_margin_loss": wrapper_CUDA__multi_margin_loss,
+    "multi_margin_loss_backward.grad_input": wrapper_CUDA_grad_input_multi_margin_loss_backward_out,
+    "multi_margin_loss_backward": wrapper_CUDA__multi_margin_loss_backward,
+    "multilabel_margin_loss_forward.output": wrapper_CUDA_output_multilabel_margin_loss_forward_out,
+    "multilabel_margin_loss_forward": wrapper_CUDA__multilabel_margin_loss_forward,
+    "multilabel_margin_loss_backward.grad_input": wrapper_CUDA_grad_input_multilabel_margin_loss_backward_out,
+    "multilabel_margin_loss_backward": wrapper_CUDA__multilabel_margin_loss_backward,
     "_ctc_loss": wrapper_CUDA___ctc_loss,
     "_ctc_loss.Tensor": wrapper_CUDA_Tensor__ctc_loss,
     "_ctc_loss_backward": wrapper_CUDA___ctc_loss_backward,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, binary_float, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, gamma, gating, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logit, losses, losses_elementwise, losses_sequences, membership, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integers, ranges, reductions, remainders, renorm, repeating, rounding, scattering, several_operands, shifts, signs, slopes, softmax, spaced, special, unary, unary_float, upsampling_cubic, upsampling_linear, upsampling_nearest, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, binary_float, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, gamma, gating, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logit, losses, losses_elementwise, losses_sequences, membership, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integers, ranges, reductions, remainders, renorm, repeating, rounding, scattering, several_operands, shifts, signs, slopes, softmax, spaced, special, unary, unary_float, upsampling_cubic, upsampling_linear, upsampling_nearest, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -3809,6 +3809,57 @@ def wrapper_Meta_adaptive_max_pool3d_backward(ks: int, grad_output: Tensor, self
     return op.output
 
 
+def wrapper_Meta_fractional_max_pool2d_out_output(
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
+    Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("fractional_max_pool2d", output), Out("fractional_max_pool2d", indices)
+    pooling_fractional.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_fractional_max_pool2d(
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("fractional_max_pool2d"), Functional("fractional_max_pool2d")
+    pooling_fractional.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_fractional_max_pool3d_out_output(
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
+    Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("fractional_max_pool3d", output), Out("fractional_max_pool3d", indices)
+    pooling_fractional.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_fractional_max_pool3d(
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("fractional_max_pool3d"), Functional("fractional_max_pool3d")
+    pooling_fractional.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_fractional_max_pool2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
+    Tensor
+) -> Tensor:
+    op = Out("fractional_max_pool2d_backward", grad_input)
+    pooling_fractional.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
+    return op.output
+
+
+def wrapper_Meta_fractional_max_pool2d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor
+) -> Tensor:
+    op = Functional("fractional_max_pool2d_backward")
+    pooling_fractional.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
+    return op.output
+
+
 def wrapper_Meta___ctc_loss(
     ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int, zero_infinity:
     bool
@@ -4715,6 +4766,12 @@ KERNELS = {
     "adaptive_max_pool3d": wrapper_Meta_adaptive_max_pool3d,
     "adaptive_max_pool3d_backward.grad_input": wrapper_Meta_adaptive_max_pool3d_backward_out_grad_input,
     "adaptive_max_pool3d_backward": wrapper_Meta_adaptive_max_pool3d_backward,
+    "fractional_max_pool2d.output": wrapper_Meta_fractional_max_pool2d_out_output,
+    "fractional_max_pool2d": wrapper_Meta_fractional_max_pool2d,
+    "fractional_max_pool3d.output": wrapper_Meta_fractional_max_pool3d_out_output,
+    "fractional_max_pool3d": wrapper_Meta_fractional_max_pool3d,
+    "fractional_max_pool2d_backward.grad_input": wrapper_Meta_fractional_max_pool2d_backward_out_grad_input,
+    "fractional_max_pool2d_backward": wrapper_Meta_fractional_max_pool2d_backward,
     "_ctc_loss": wrapper_Meta___ctc_loss,
     "smooth_l1_loss.out": wrapper_Meta_smooth_l1_loss_out_out,
     "smooth_l1_loss": wrapper_Meta_smooth_l1_loss,

@@ -34,6 +34,7 @@ from dispatchviz.core.autograd.formulas_activation import gelu_double_backward, 
 from dispatchviz.core.autograd.formulas_special import acosh_backward, copysign_tensor_self_backward, deg2rad_backward, i1_backward, i1e_backward, logit_gradient, mvlgamma_backward, rad2deg_backward, sinc_backward
 from dispatchviz.core.autograd.formulas_norms import linalg_vector_norm_jvp, norm_jvp, renorm_jvp
 from dispatchviz.core.autograd.formulas_norms_forward import batch_norm_jvp, group_norm_invstd_jvp, group_norm_jvp, group_norm_mean_jvp, layer_norm_jvp
+from dispatchviz.core.autograd.formulas_index import zeros_like_saved
 from dispatchviz.core.autograd.formulas_nn import elu_double_backward, hardswish_double_backward, mish_gradient, mse_loss_double_backward, softplus_double_backward
 from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, log_sigmoid_double_backward, smooth_l1_loss_double_backward
 from dispatchviz.core.autograd.formulas_linalg import linalg_det_jvp, linalg_inv_jvp, linalg_solve_jvp, linalg_solve_triangular_forward_AD, slogdet_jvp, triangular_solve_jvp
@@ -1238,6 +1239,68 @@ def geometric_(ks: int, self: Tensor, p: float, generator: Generator | None) -> 
             self_new_fw_grad = ops.zero_.call(self_t)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
+
+
+def _standard_gamma_grad(ks: int, self: Tensor, output: Tensor) -> Tensor:
+    grad_fn: nodes.StandardGammaGradBackward0 | None = None
+    check_no_requires_grad(output, "output", "_standard_gamma_grad")
+    if compute_requires_grad(self):
+        grad_fn = nodes.StandardGammaGradBackward0()
+        collect_next_edges(grad_fn, self)
+    if levels:
+        forbid_fw_derivatives("_standard_gamma_grad", NOT_IMPLEMENTED, self, output)
+    result: Tensor = ops._standard_gamma_grad.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, output
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def _standard_gamma(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
+    grad_fn: nodes.StandardGammaBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.StandardGammaBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    if levels:
+        forbid_fw_derivatives("_standard_gamma", NOT_IMPLEMENTED, self)
+    result: Tensor = ops._standard_gamma.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, generator
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def poisson(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
+    grad_fn: nodes.PoissonBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined()
+    if compute_requires_grad(self):
+        grad_fn = nodes.PoissonBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_info = type_and_size(self)
+    result: Tensor = ops.poisson.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, generator
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("zeros_like_saved(self_p.info()).conj()", "auto_element_wise"):
+            self_p = primal(self)
+            result_new_fw_grad = conjugated(zeros_like_saved(type_and_size(self_p)))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def binomial(ks: int, count: Tensor, prob: Tensor, generator: Generator | None) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.binomial.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        count, prob, generator
+    )
+    return result
 
 
 def cauchy_(ks: int, self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
@@ -11983,6 +12046,15 @@ def split_copy_Tensor(ks: int, self: Tensor, split_size: int, dim: int) -> list[
     return result
 
 
+def split_copy_out_Tensor_out(ks: int, self: Tensor, split_size: int, dim: int, out: list[Tensor]) -> None:
+    result: None = ops.split_copy_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, split_size, dim, out
+    )
+    if levels:
+        forbid_fw_derivatives("split_copy_out", OUT, self, *out)
+    return result
+
+
 def split_with_sizes_copy(ks: int, self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
     grad_fn: nodes.SplitWithSizesBackward0_copy | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self)
@@ -12005,6 +12077,15 @@ def split_with_sizes_copy(ks: int, self: Tensor, split_sizes: Size, dim: int) ->
             result_new_fw_grad = ops.split_with_sizes_copy.call(self_t, split_sizes, dim)
         for each, tangent in zip(result, result_new_fw_grad, strict=True):
             set_fw_grad(each, tangent)
+    return result
+
+
+def split_with_sizes_copy_out_out(ks: int, self: Tensor, split_sizes: Size, dim: int, out: list[Tensor]) -> None:
+    result: None = ops.split_with_sizes_copy_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, split_sizes, dim, out
+    )
+    if levels:
+        forbid_fw_derivatives("split_with_sizes_copy_out", OUT, self, *out)
     return result
 
 
@@ -12135,6 +12216,15 @@ def unbind_copy_int(ks: int, self: Tensor, dim: int) -> list[Tensor]:
     result: list[Tensor] = ops.unbind_copy_int.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, dim
     )
+    return result
+
+
+def unbind_copy_out_int_out(ks: int, self: Tensor, dim: int, out: list[Tensor]) -> None:
+    result: None = ops.unbind_copy_int_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, out
+    )
+    if levels:
+        forbid_fw_derivatives("unbind_copy_out", OUT, self, *out)
     return result
 
 
@@ -17368,6 +17458,27 @@ def _foreach_div__ScalarList(ks: int, self: list[Tensor], scalars: list[Scalar])
     return result
 
 
+def _amp_foreach_non_finite_check_and_unscale_(
+    ks: int, self: list[Tensor], found_inf: Tensor, inv_scale: Tensor
+) -> None:
+    never_differentiable()
+    result: None = ops._amp_foreach_non_finite_check_and_unscale_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, found_inf, inv_scale
+    )
+    return result
+
+
+def _amp_update_scale_(
+    ks: int, self: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: float,
+    scale_backoff_factor: float, growth_interval: int
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._amp_update_scale_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval
+    )
+    return result
+
+
 def _foreach_clamp_max_Scalar(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
     never_differentiable()
     result: list[Tensor] = ops._foreach_clamp_max_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
@@ -18758,6 +18869,306 @@ def adaptive_max_pool3d_backward(ks: int, grad_output: Tensor, self: Tensor, ind
     return result
 
 
+def fractional_max_pool2d_out_output(
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
+    Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("fractional_max_pool2d", self, random_samples, output, indices)
+    result: tuple[Tensor, Tensor] = ops.fractional_max_pool2d_output.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, kernel_size, output_size, random_samples, output, indices
+    )
+    if levels:
+        forbid_fw_derivatives("fractional_max_pool2d_out", OUT, self, random_samples, output, indices)
+    return result
+
+
+def fractional_max_pool2d(
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor
+) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.FractionalMaxPool2DBackward0 | None = None
+    any_has_forward_grad_result0 = levels and is_fw_grad_defined(self)
+    check_no_requires_grad(random_samples, "random_samples", "fractional_max_pool2d")
+    if compute_requires_grad(self):
+        grad_fn = nodes.FractionalMaxPool2DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.kernel_size = keep(grad_fn, "kernel_size", kernel_size)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result0, result1 = ops.fractional_max_pool2d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, kernel_size, output_size, random_samples
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    if any_has_forward_grad_result0:
+        with forward_formula("gather(self_t.flatten(-2), -1, result1.flatten(-2)).view_as(result1)"):
+            self_t = tangent_or_zero(self)
+            term_0 = ops.flatten_using_ints.call(result1, -2)
+            result0_new_fw_grad = ops.view_as.call(
+                ops.gather.call(ops.flatten_using_ints.call(self_t, -2), -1, term_0), result1
+            )
+        set_fw_grad(result0, result0_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+    return result0, result1
+
+
+def fractional_max_pool3d_out_output(
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
+    Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("fractional_max_pool3d", self, random_samples, output, indices)
+    result: tuple[Tensor, Tensor] = ops.fractional_max_pool3d_output.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, kernel_size, output_size, random_samples, output, indices
+    )
+    if levels:
+        forbid_fw_derivatives("fractional_max_pool3d_out", OUT, self, random_samples, output, indices)
+    return result
+
+
+def fractional_max_pool3d(
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor
+) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.FractionalMaxPool3DBackward0 | None = None
+    any_has_forward_grad_result0 = levels and is_fw_grad_defined(self)
+    check_no_requires_grad(random_samples, "random_samples", "fractional_max_pool3d")
+    if compute_requires_grad(self):
+        grad_fn = nodes.FractionalMaxPool3DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.kernel_size = keep(grad_fn, "kernel_size", kernel_size)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result0, result1 = ops.fractional_max_pool3d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, kernel_size, output_size, random_samples
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    if any_has_forward_grad_result0:
+        with forward_formula("gather(self_t.flatten(-3), -1, result1.flatten(-3)).view_as(result1)"):
+            self_t = tangent_or_zero(self)
+            term_0 = ops.flatten_using_ints.call(result1, -3)
+            result0_new_fw_grad = ops.view_as.call(
+                ops.gather.call(ops.flatten_using_ints.call(self_t, -3), -1, term_0), result1
+            )
+        set_fw_grad(result0, result0_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+    return result0, result1
+
+
+def fractional_max_pool2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
+    Tensor
+) -> Tensor:
+    check_out_variant("fractional_max_pool2d_backward", grad_output, self, indices, grad_input)
+    result: Tensor = ops.fractional_max_pool2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, kernel_size, output_size, indices, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("fractional_max_pool2d_backward_out", OUT, grad_output, self, indices, grad_input)
+    return result
+
+
+def fractional_max_pool2d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor
+) -> Tensor:
+    grad_fn: nodes.FractionalMaxPool2DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output, self)
+    check_no_requires_grad(indices, "indices", "fractional_max_pool2d_backward")
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.FractionalMaxPool2DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.indices_ = save(grad_fn, "indices", indices)
+        grad_fn.self_info = type_and_size(self)
+    result: Tensor = ops.fractional_max_pool2d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, kernel_size, output_size, indices
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("fractional_max_pool2d_backward(grad_output_t, self_t, kernel_size, output_size, indices)", "auto_linear"):
+            grad_output_t = tangent_or_zero(grad_output)
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.fractional_max_pool2d_backward.call(
+                grad_output_t, self_t, kernel_size, output_size, indices
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def fractional_max_pool3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
+    Tensor
+) -> Tensor:
+    check_out_variant("fractional_max_pool3d_backward", grad_output, self, indices, grad_input)
+    result: Tensor = ops.fractional_max_pool3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, kernel_size, output_size, indices, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("fractional_max_pool3d_backward_out", OUT, grad_output, self, indices, grad_input)
+    return result
+
+
+def fractional_max_pool3d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor
+) -> Tensor:
+    grad_fn: nodes.FractionalMaxPool3DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output, self)
+    check_no_requires_grad(indices, "indices", "fractional_max_pool3d_backward")
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.FractionalMaxPool3DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.indices_ = save(grad_fn, "indices", indices)
+        grad_fn.self_info = type_and_size(self)
+    result: Tensor = ops.fractional_max_pool3d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, kernel_size, output_size, indices
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("fractional_max_pool3d_backward(grad_output_t, self_t, kernel_size, output_size, indices)", "auto_linear"):
+            grad_output_t = tangent_or_zero(grad_output)
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.fractional_max_pool3d_backward.call(
+                grad_output_t, self_t, kernel_size, output_size, indices
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def conv_tbc(ks: int, self: Tensor, weight: Tensor, bias: Tensor, pad: int) -> Tensor:
+    grad_fn: nodes.ConvTbcBackward0 | None = None
+    if compute_requires_grad(self, weight, bias):
+        grad_fn = nodes.ConvTbcBackward0()
+        collect_next_edges(grad_fn, self, weight, bias)
+        grad_fn.bias_ = save(grad_fn, "bias", bias)
+        grad_fn.pad = keep(grad_fn, "pad", pad)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    if levels:
+        forbid_fw_derivatives("conv_tbc", NOT_IMPLEMENTED, self, weight, bias)
+    result: Tensor = ops.conv_tbc.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, weight, bias, pad
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def affine_grid_generator(ks: int, theta: Tensor, size: Size, align_corners: bool) -> Tensor:
+    grad_fn: nodes.AffineGridGeneratorBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(theta)
+    if compute_requires_grad(theta):
+        grad_fn = nodes.AffineGridGeneratorBackward0()
+        collect_next_edges(grad_fn, theta)
+        grad_fn.align_corners = keep(grad_fn, "align_corners", align_corners)
+        grad_fn.size = keep(grad_fn, "size", size)
+    result: Tensor = ops.affine_grid_generator.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        theta, size, align_corners
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("affine_grid_generator(theta_t, size, align_corners)", "auto_linear"):
+            theta_t = tangent_or_zero(theta)
+            result_new_fw_grad = ops.affine_grid_generator.call(theta_t, size, align_corners)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def grid_sampler_2d(
+    ks: int, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    grad_fn: nodes.GridSampler2DBackward0 | None = None
+    if compute_requires_grad(input, grid):
+        grad_fn = nodes.GridSampler2DBackward0()
+        collect_next_edges(grad_fn, input, grid)
+        grad_fn.align_corners = keep(grad_fn, "align_corners", align_corners)
+        grad_fn.grid_ = save(grad_fn, "grid", grid)
+        grad_fn.input_ = save(grad_fn, "input", input)
+        grad_fn.interpolation_mode = keep(grad_fn, "interpolation_mode", interpolation_mode)
+        grad_fn.padding_mode = keep(grad_fn, "padding_mode", padding_mode)
+    if levels:
+        forbid_fw_derivatives("grid_sampler_2d", NOT_IMPLEMENTED, input, grid)
+    result: Tensor = ops.grid_sampler_2d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        input, grid, interpolation_mode, padding_mode, align_corners
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def grid_sampler_2d_backward(
+    ks: int, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
+    align_corners: bool, output_mask: tuple[bool, ...]
+) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.GridSampler2DBackwardBackward0 | None = None
+    if compute_requires_grad(grad_output, input, grid):
+        grad_fn = nodes.GridSampler2DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, input, grid)
+        grad_fn.align_corners = keep(grad_fn, "align_corners", align_corners)
+        grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
+        grad_fn.grid_ = save(grad_fn, "grid", grid)
+        grad_fn.input_ = save(grad_fn, "input", input)
+        grad_fn.interpolation_mode = keep(grad_fn, "interpolation_mode", interpolation_mode)
+        grad_fn.padding_mode = keep(grad_fn, "padding_mode", padding_mode)
+    if levels:
+        forbid_fw_derivatives("grid_sampler_2d_backward", NOT_IMPLEMENTED, grad_output, input, grid)
+    result0, result1 = ops.grid_sampler_2d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+        set_history(result1, grad_fn)
+    return result0, result1
+
+
+def grid_sampler_3d(
+    ks: int, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    grad_fn: nodes.GridSampler3DBackward0 | None = None
+    if compute_requires_grad(input, grid):
+        grad_fn = nodes.GridSampler3DBackward0()
+        collect_next_edges(grad_fn, input, grid)
+        grad_fn.align_corners = keep(grad_fn, "align_corners", align_corners)
+        grad_fn.grid_ = save(grad_fn, "grid", grid)
+        grad_fn.input_ = save(grad_fn, "input", input)
+        grad_fn.interpolation_mode = keep(grad_fn, "interpolation_mode", interpolation_mode)
+        grad_fn.padding_mode = keep(grad_fn, "padding_mode", padding_mode)
+    if levels:
+        forbid_fw_derivatives("grid_sampler_3d", NOT_IMPLEMENTED, input, grid)
+    result: Tensor = ops.grid_sampler_3d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        input, grid, interpolation_mode, padding_mode, align_corners
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def grid_sampler_3d_backward(
+    ks: int, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
+    align_corners: bool, output_mask: tuple[bool, ...]
+) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.GridSampler3DBackwardBackward0 | None = None
+    if compute_requires_grad(grad_output, input, grid):
+        grad_fn = nodes.GridSampler3DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, input, grid)
+        grad_fn.align_corners = keep(grad_fn, "align_corners", align_corners)
+        grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
+        grad_fn.grid_ = save(grad_fn, "grid", grid)
+        grad_fn.input_ = save(grad_fn, "input", input)
+        grad_fn.interpolation_mode = keep(grad_fn, "interpolation_mode", interpolation_mode)
+        grad_fn.padding_mode = keep(grad_fn, "padding_mode", padding_mode)
+    if levels:
+        forbid_fw_derivatives("grid_sampler_3d_backward", NOT_IMPLEMENTED, grad_output, input, grid)
+    result0, result1 = ops.grid_sampler_3d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+        set_history(result1, grad_fn)
+    return result0, result1
+
+
 def max_unpool2d(ks: int, self: Tensor, indices: Tensor, output_size: Size) -> Tensor:
     grad_fn: nodes.MaxUnpool2DBackward0 | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self)
@@ -18795,6 +19206,121 @@ def max_unpool3d(ks: int, self: Tensor, indices: Tensor, output_size: Size, stri
             self_t = tangent_or_zero(self)
             result_new_fw_grad = ops.max_unpool3d.call(self_t, indices, output_size, stride, padding)
         set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def multi_margin_loss_out_out(
+    ks: int, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int, out:
+    Tensor
+) -> Tensor:
+    check_out_variant("multi_margin_loss", self, target, weight, out)
+    result: Tensor = ops.multi_margin_loss_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, target, p, margin, weight, reduction, out
+    )
+    if levels:
+        forbid_fw_derivatives("multi_margin_loss_out", OUT, self, target, weight, out)
+    return result
+
+
+def multi_margin_loss(
+    ks: int, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int
+) -> Tensor:
+    grad_fn: nodes.MultiMarginLossBackward0 | None = None
+    check_no_requires_grad(weight, "weight", "multi_margin_loss")
+    if compute_requires_grad(self):
+        grad_fn = nodes.MultiMarginLossBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.margin = keep(grad_fn, "margin", margin)
+        grad_fn.p = keep(grad_fn, "p", p)
+        grad_fn.reduction = keep(grad_fn, "reduction", reduction)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.target_ = save(grad_fn, "target", target)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    if levels:
+        forbid_fw_derivatives("multi_margin_loss", NOT_IMPLEMENTED, self, weight)
+    result: Tensor = ops.multi_margin_loss.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, target, p, margin, weight, reduction
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def multi_margin_loss_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None,
+    reduction: int, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("multi_margin_loss_backward", grad_output, self, target, weight, grad_input)
+    result: Tensor = ops.multi_margin_loss_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, target, p, margin, weight, reduction, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("multi_margin_loss_backward_out", OUT, grad_output, self, target, weight, grad_input)
+    return result
+
+
+def multi_margin_loss_backward(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None,
+    reduction: int
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.multi_margin_loss_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, target, p, margin, weight, reduction
+    )
+    return result
+
+
+def multilabel_margin_loss_forward_out_output(
+    ks: int, self: Tensor, target: Tensor, reduction: int, output: Tensor, is_target: Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("multilabel_margin_loss_forward", self, target, output, is_target)
+    result: tuple[Tensor, Tensor] = ops.multilabel_margin_loss_forward_output.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, target, reduction, output, is_target
+    )
+    if levels:
+        forbid_fw_derivatives("multilabel_margin_loss_forward_out", OUT, self, target, output, is_target)
+    return result
+
+
+def multilabel_margin_loss_forward(ks: int, self: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.MultilabelMarginLossBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.MultilabelMarginLossBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.reduction = keep(grad_fn, "reduction", reduction)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.target_ = save(grad_fn, "target", target)
+    if levels:
+        forbid_fw_derivatives("multilabel_margin_loss_forward", NOT_IMPLEMENTED, self)
+    output, is_target = ops.multilabel_margin_loss_forward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, target, reduction
+    )
+    if grad_fn is not None:
+        set_history(output, grad_fn)
+    if grad_fn is not None:
+        grad_fn.is_target_ = save(grad_fn, "is_target", is_target, is_output=True)
+    return output, is_target
+
+
+def multilabel_margin_loss_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("multilabel_margin_loss_backward", grad_output, self, target, is_target, grad_input)
+    result: Tensor = ops.multilabel_margin_loss_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, target, reduction, is_target, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("multilabel_margin_loss_backward_out", OUT, grad_output, self, target, is_target, grad_input)
+    return result
+
+
+def multilabel_margin_loss_backward(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.multilabel_margin_loss_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, target, reduction, is_target
+    )
     return result
 
 
@@ -21586,6 +22112,10 @@ KERNELS = {
     "random_": random_,
     "exponential_": exponential_,
     "geometric_": geometric_,
+    "_standard_gamma_grad": _standard_gamma_grad,
+    "_standard_gamma": _standard_gamma,
+    "poisson": poisson,
+    "binomial": binomial,
     "cauchy_": cauchy_,
     "log_normal_": log_normal_,
     "multinomial.out": multinomial_out_out,
@@ -22216,7 +22746,9 @@ KERNELS = {
     "detach_copy": detach_copy,
     "slice_copy.Tensor": slice_copy_Tensor,
     "split_copy.Tensor": split_copy_Tensor,
+    "split_copy.Tensor_out": split_copy_out_Tensor_out,
     "split_with_sizes_copy": split_with_sizes_copy,
+    "split_with_sizes_copy.out": split_with_sizes_copy_out_out,
     "squeeze_copy": squeeze_copy,
     "squeeze_copy.dim": squeeze_copy_dim,
     "squeeze_copy.dims": squeeze_copy_dims,
@@ -22224,6 +22756,7 @@ KERNELS = {
     "transpose_copy.int": transpose_copy_int,
     "unsqueeze_copy": unsqueeze_copy,
     "unbind_copy.int": unbind_copy_int,
+    "unbind_copy.int_out": unbind_copy_out_int_out,
     "narrow_copy": narrow_copy,
     "narrow_copy.out": narrow_copy_out_out,
     "view_copy": view_copy,
@@ -22534,6 +23067,8 @@ KERNELS = {
     "_foreach_div_.Scalar": _foreach_div__Scalar,
     "_foreach_div_.List": _foreach_div__List,
     "_foreach_div_.ScalarList": _foreach_div__ScalarList,
+    "_amp_foreach_non_finite_check_and_unscale_": _amp_foreach_non_finite_check_and_unscale_,
+    "_amp_update_scale_": _amp_update_scale_,
     "_foreach_clamp_max.Scalar": _foreach_clamp_max_Scalar,
     "_foreach_clamp_max_.Scalar": _foreach_clamp_max__Scalar,
     "_foreach_clamp_min.Scalar": _foreach_clamp_min_Scalar,
@@ -22620,8 +23155,30 @@ KERNELS = {
     "adaptive_max_pool3d": adaptive_max_pool3d,
     "adaptive_max_pool3d_backward.grad_input": adaptive_max_pool3d_backward_out_grad_input,
     "adaptive_max_pool3d_backward": adaptive_max_pool3d_backward,
+    "fractional_max_pool2d.output": fractional_max_pool2d_out_output,
+    "fractional_max_pool2d": fractional_max_pool2d,
+    "fractional_max_pool3d.output": fractional_max_pool3d_out_output,
+    "fractional_max_pool3d": fractional_max_pool3d,
+    "fractional_max_pool2d_backward.grad_input": fractional_max_pool2d_backward_out_grad_input,
+    "fractional_max_pool2d_backward": fractional_max_pool2d_backward,
+    "fractional_max_pool3d_backward.grad_input": fractional_max_pool3d_backward_out_grad_input,
+    "fractional_max_pool3d_backward": fractional_max_pool3d_backward,
+    "conv_tbc": conv_tbc,
+    "affine_grid_generator": affine_grid_generator,
+    "grid_sampler_2d": grid_sampler_2d,
+    "grid_sampler_2d_backward": grid_sampler_2d_backward,
+    "grid_sampler_3d": grid_sampler_3d,
+    "grid_sampler_3d_backward": grid_sampler_3d_backward,
     "max_unpool2d": max_unpool2d,
     "max_unpool3d": max_unpool3d,
+    "multi_margin_loss.out": multi_margin_loss_out_out,
+    "multi_margin_loss": multi_margin_loss,
+    "multi_margin_loss_backward.grad_input": multi_margin_loss_backward_out_grad_input,
+    "multi_margin_loss_backward": multi_margin_loss_backward,
+    "multilabel_margin_loss_forward.output": multilabel_margin_loss_forward_out_output,
+    "multilabel_margin_loss_forward": multilabel_margin_loss_forward,
+    "multilabel_margin_loss_backward.grad_input": multilabel_margin_loss_backward_out_grad_input,
+    "multilabel_margin_loss_backward": multilabel_margin_loss_backward,
     "_ctc_loss": _ctc_loss,
     "_ctc_loss.Tensor": _ctc_loss_Tensor,
     "_ctc_loss_backward": _ctc_loss_backward,

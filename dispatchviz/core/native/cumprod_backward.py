@@ -6,6 +6,7 @@ It calls operators in the order of PyTorch's, where arguments of a C++ call are 
 from __future__ import annotations
 
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.conj import conj
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.tensor import Tensor, numel
 from dispatchviz.core.thread_state import thread
@@ -22,7 +23,7 @@ def cumprod_backward(grad: Tensor, input: Tensor, dim: int, output: Tensor) -> T
     dim = wrap_dim(dim, len(input._size))
     if input._size[dim] == 1:
         return grad
-    factors, products = _conj(input), _conj(output)
+    factors, products = conj(input), conj(output)
     weighted = ops.mul_Tensor.call(products, grad)
     is_zero = ops.eq_Scalar.call(input, 0)
     if not ops.item.call(ops.any.call(is_zero)):
@@ -31,10 +32,6 @@ def cumprod_backward(grad: Tensor, input: Tensor, dim: int, output: Tensor) -> T
         return _without_each(grad, factors, dim)
     zeros = ops.zeros.call(input._size, grad._dtype, "strided", grad._device, None)
     return _up_to_the_first_zero(grad, factors, products, weighted, ops.cumsum.call(is_zero, dim, None), zeros, dim)
-
-
-def _conj(tensor: Tensor) -> Tensor:
-    return ops._conj.call(tensor) if tensor._dtype.is_complex else tensor
 
 
 def _reversed_cumsum(tensor: Tensor, dim: int) -> Tensor:

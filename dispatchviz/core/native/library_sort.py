@@ -15,7 +15,7 @@ SHORT = 16
 """Ranges up to this length are left to the insertion sort that comes last, which keeps the order of equal elements."""
 
 
-def sort(places: Places, ranks: Ranks, end: int | None = None) -> None:
+def std_sort(places: Places, ranks: Ranks, end: int | None = None) -> None:
     """``std::sort`` of the first ``end`` places."""
     end = len(places) if end is None else end
     _introsort(places, ranks, 0, end, 2 * (end.bit_length() - 1))
@@ -25,7 +25,7 @@ def sort(places: Places, ranks: Ranks, end: int | None = None) -> None:
 def sorted_places(ranks: Ranks) -> Places:
     """All places, sorted."""
     places = list(range(len(ranks)))
-    sort(places, ranks)
+    std_sort(places, ranks)
     return places
 
 

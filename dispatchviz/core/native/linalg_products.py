@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from dispatchviz.core.dtype import int64, type_meta_name
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.conj import conj
 from dispatchviz.core.native.linalg_checks import (
     check_floating_or_complex,
     check_linalg_compatible_dtype,
@@ -272,7 +273,7 @@ def linalg_vecdot(x: Tensor, y: Tensor, dim: int) -> Tensor:
     _check_vecdot(x, y)
     if len(x._size) == len(y._size) == 1:
         return ops.vdot.call(x, y)
-    product = ops.mul_Tensor.call(_conj(x), y)
+    product = ops.mul_Tensor.call(conj(x), y)
     return ops.sum_dim_IntList.call(product, (dim,), False, None)
 
 
@@ -285,11 +286,7 @@ def linalg_vecdot_out(x: Tensor, y: Tensor, dim: int, out: Tensor) -> Tensor:
     if len(x._size) == len(y._size) == 1:
         resize_in_order(out, ())
         return ops.vdot_out.call(x, y, out)
-    return ops.sum_IntList_out.call(ops.mul_Tensor.call(_conj(x), y), (dim,), False, None, out)
-
-
-def _conj(x: Tensor) -> Tensor:
-    return ops._conj.call(x) if x._dtype.is_complex else x
+    return ops.sum_IntList_out.call(ops.mul_Tensor.call(conj(x), y), (dim,), False, None, out)
 
 
 def _check_vecdot(x: Tensor, y: Tensor) -> None:

@@ -194,5 +194,5 @@ def _first(ranks: list[int], k: int, sorted: bool) -> list[int]:
     else:
         library_sort.nth_element(places, ranks, k - 1)
         if sorted:
-            library_sort.sort(places, ranks, k - 1)
+            library_sort.std_sort(places, ranks, k - 1)
     return places[:k]
