@@ -227,12 +227,8 @@ def check_no_internal_overlap(tensor: Tensor) -> None:
         )
 
 
-def resize_output(output: Tensor, size: Size, stride: Size) -> None:
-    """``resize_output``: gives the caller's tensor a size, with PyTorch's warning if there are elements already.
-
-    PyTorch calls the CPU function directly, others through the dispatcher, and makes the elements lie in order, or as a
-    memory format has them; whoever wants other strides sets these afterwards.
-    """
+def warn_of_resizing(output: Tensor, size: Size) -> None:
+    """``resize_output_check`` of another size."""
     if numel(output._size):
         warn_python(
             f"An output with one or more elements was resized since it had shape {list(output._size)}, which does not "
@@ -241,6 +237,15 @@ def resize_output(output: Tensor, size: Size, stride: Size) -> None:
             "tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
             "/__w/pytorch/pytorch/aten/src/ATen/native/Resize.cpp:30",
         )
+
+
+def resize_output(output: Tensor, size: Size, stride: Size) -> None:
+    """``resize_output``: gives the caller's tensor a size, with PyTorch's warning if there are elements already.
+
+    PyTorch calls the CPU function directly, others through the dispatcher, and makes the elements lie in order, or as a
+    memory format has them; whoever wants other strides sets these afterwards.
+    """
+    warn_of_resizing(output, size)
     in_order = contiguous_strides(size)
     if output._device.type == "cpu" and not is_tensor_subclass_like(output):
         resize(output, size, in_order)

@@ -129,7 +129,7 @@ def test_too_many_results_of_a_python_kernel_are_an_error(library: torch.library
 
 def test_a_kernel_that_only_pytorch_has_is_named() -> None:
     with pytest.raises(NotImplementedError, match="which dispatchviz does not implement"):
-        torch.ops.aten._fft_r2c.default(torch.ones(2, 2), [0], 0, True)
+        torch.ops.aten._make_per_tensor_quantized_tensor.default(torch.ones(2), 1.0, 0)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from dispatchviz.core.dtype import can_cast
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.iterator import converted, result_type
-from dispatchviz.core.native.memory_formats import CONTIGUOUS, strides_in, suggested
+from dispatchviz.core.native.memory_formats import CONTIGUOUS, is_in_format, strides_in, suggested
 from dispatchviz.core.native.memory_overlap import check_no_overlap
 from dispatchviz.core.native.shapes import compute_stride
 from dispatchviz.core.structured import Structured, resize_output
@@ -90,13 +90,14 @@ def _narrowed(tensors: Sequence[Tensor], parts: list[Tensor], dim: int, out: Ten
     """How many parts of the result the CPU kernel cuts out before it writes: none where one loop copies everything."""
     first = parts[0]
     same_dtype = all(part._dtype is out._dtype for part in parts)
-    contiguous = len(parts) == len(tensors) and all(tensor._is_contiguous for tensor in (*parts, out))
+    memory_format = _common_format(tensors)
+    contiguous = len(parts) == len(tensors) and all(is_in_format(tensor, memory_format) for tensor in (*parts, out))
     if same_dtype and contiguous and (dim == 0 or out._dtype.is_floating_point):
         return 0
     same_geometry = len(parts) == len(tensors) and all(
         (part._size, part._stride) == (first._size, first._stride) for part in parts
     )
-    return 1 if same_dtype and same_geometry and out._is_contiguous else len(parts)
+    return 1 if same_dtype and same_geometry and is_in_format(out, memory_format) else len(parts)
 
 
 # -- stack -------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.shapes import compute_stride, infer_size
 from dispatchviz.core.native.slicing import first_of_narrow
 from dispatchviz.core.native.view_scatter import into_out
-from dispatchviz.core.structured import IMPROVABLE, resize, resize_output
+from dispatchviz.core.structured import IMPROVABLE, resize, warn_of_resizing
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel, strided
 
 # -- one tensor --------------------------------------------------------------------------------------------------------
@@ -304,7 +304,8 @@ def _check_count(name: str, out: Sequence[Tensor], parts: Sequence[Tensor]) -> N
 def _put(out: Sequence[Tensor], parts: Sequence[Tensor]) -> None:
     for target, part in zip(out, parts, strict=True):
         if target._size != part._size:
-            resize_output(target, part._size, contiguous_strides(part._size))
+            warn_of_resizing(target, part._size)
+            ops.resize_.call(target, part._size, None)
         if target._dtype is not part._dtype:
             given, wanted = type_meta_name(target._dtype), type_meta_name(part._dtype)
             raise RuntimeError(f"Expected out tensor to have dtype {wanted}, but got {given} instead")

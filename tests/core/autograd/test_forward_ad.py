@@ -267,6 +267,10 @@ NONE_IN_PYTORCH = {
     *("_cdist_backward", "_cdist_forward", "_euclidean_dist", "_pdist_backward", "_pdist_forward", "rrelu_with_noise_"),
     *("cholesky", "geqrf", "ormqr"),
     *("special_zeta", "special_zeta.self_scalar", "special_zeta.other_scalar"),
+    *("grid_sampler_2d", "grid_sampler_2d_backward", "grid_sampler_3d", "grid_sampler_3d_backward"),
+    *("_embedding_bag", "_embedding_bag_backward", "_embedding_bag_dense_backward", "embedding_renorm_"),
+    *("_ctc_loss", "_ctc_loss.Tensor", "multi_margin_loss", "multilabel_margin_loss_forward"),
+    *("_standard_gamma", "_standard_gamma_grad", "conv_tbc", "_masked_softmax"),
 }
 """Operators without a forward formula that say so in PyTorch too."""
 
