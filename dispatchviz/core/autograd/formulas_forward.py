@@ -197,6 +197,14 @@ def apply_loss_reduction(unreduced: Tensor, reduction: int) -> Tensor:
     return ops.sum.call(unreduced) if reduction == 2 else unreduced
 
 
+def prelu_weight_jvp(grad_output_p: Tensor, grad_output_t: Tensor, self_p: Tensor, self_t: Tensor) -> Tensor:
+    """Of grad * self where self is below 0; C++ evaluates the arguments of ``where`` from right to left."""
+    second = ops.mul_Tensor.call(grad_output_t, self_p)
+    product = ops.add_Tensor.call(ops.mul_Tensor.call(grad_output_p, self_t), second, 1)
+    zero = ops.zeros.call((), self_p._dtype, "strided", self_p._device, None)
+    return ops.where_self.call(ops.ge_Scalar.call(self_p, 0), zero, product)
+
+
 def native_dropout_jvp(input_t: Tensor, mask: Tensor, p: float, train: bool | None) -> Tensor:
     """The tangent of what was kept, as large as the value became."""
     if train is False:

@@ -263,8 +263,6 @@ NOT_IMPLEMENTED_IN_PLACE = (
 NOT_IMPLEMENTED = (
     f"{NOT_IMPLEMENTED_IN_PLACE.removesuffix('.')} or submit a PR adding the implementation to derivatives.yaml"
 )
-NOT_IN_THE_MODEL = "in dispatchviz's model: its forward formula is not there yet"
-"""NB: in PyTorch, the operators of ``codegen/forward.py``'s ``NOT_IN_THE_MODEL`` have a forward formula."""
 
 
 def forbid_fw_derivatives(name: str, why: str, *tensors: Tensor | None) -> None:

@@ -7,7 +7,9 @@ The operators that they call have forward formulas, so the tangent of the result
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+from dispatchviz.core.autograd.jvp_norms import native_batch_norm_backward, native_layer_norm_backward
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.losses import MEAN
@@ -64,12 +66,15 @@ def nll_loss_backward(
     return ops.mul_Tensor.call(grad_input, grad_output)
 
 
-DECOMPOSITIONS: dict[str, Callable[..., Tensor]] = {
+DECOMPOSITIONS: dict[str, Callable[..., Any]] = {
     "_softmax_backward_data": _softmax_backward_data,
     "_log_softmax_backward_data": _log_softmax_backward_data,
     "nll_loss_backward": nll_loss_backward,
+    "nll_loss2d_backward": nll_loss_backward,
+    "native_layer_norm_backward": native_layer_norm_backward,
+    "native_batch_norm_backward": native_batch_norm_backward,
 }
 """By the operator's name.
 
-NB: in PyTorch, the one of ``nll_loss_backward`` also calls ``numel``, and ``native_layer_norm_backward`` has one too.
+NB: in PyTorch, the one of ``nll_loss_backward`` also calls ``numel``.
 """

@@ -45,17 +45,8 @@ def flag(each: ForwardDerivative) -> str:
 DECOMPOSITIONS = native.assigned_keys(native.FOLDER.parent / "autograd" / "jvp_decompositions.py", "DECOMPOSITIONS")
 
 
-NOT_IN_THE_MODEL = (
-    "binary_cross_entropy", "binary_cross_entropy_backward", "native_batch_norm_backward",
-    "native_layer_norm_backward", "nll_loss2d_backward", "_prelu_kernel_backward",
-)  # fmt: skip
-"""Operators that have a forward formula, or are put together from others, in PyTorch only."""
-
-
 def _why(function: NativeFunction) -> str:
     """The constant with the reason that an operator has no forward formula."""
-    if function.name in NOT_IN_THE_MODEL:
-        return "NOT_IN_THE_MODEL"
     return "NOT_IMPLEMENTED_IN_PLACE" if function.inplace else "NOT_IMPLEMENTED"
 
 
@@ -268,7 +259,7 @@ def _calls(node: ast.expr) -> bool:
 def helpers(text: str) -> list[str]:
     """The names that generated text uses of ``autograd/forward_ad.py``."""
     known = (
-        *("NOT_IMPLEMENTED", "NOT_IMPLEMENTED_IN_PLACE", "NOT_IN_THE_MODEL", "OUT", "forbid_fw_derivatives"),
+        *("NOT_IMPLEMENTED", "NOT_IMPLEMENTED_IN_PLACE", "OUT", "forbid_fw_derivatives"),
         *("forward_formula", "fw_grad", "is_fw_grad_defined", "levels", "primal", "set_fw_grad"),
         *("tangent_or_zero", "tangent_or_zeros"),
     )
