@@ -79,6 +79,7 @@ FORMULAS = (
     "formulas_householder",
     "formulas_fft",
     "functions_manual",
+    "formulas_weight_norm",
     "formulas_forward",
 )
 """Modules of ``autograd/`` with the functions that formulas call."""

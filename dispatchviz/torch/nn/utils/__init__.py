@@ -1,6 +1,6 @@
-"""``torch.nn.utils``: gradients clipped, parameters in one vector.
+"""``torch.nn.utils``: gradients clipped, parameters in one vector, weights normalised, layers fused.
 
-NB: in PyTorch, here are also weight and spectral norm, parametrizations, packed sequences and pruning.
+NB: in PyTorch, here are also parametrizations and pruning.
 """
 
 from __future__ import annotations
@@ -16,3 +16,12 @@ from dispatchviz.torch.nn.utils.clip_grad import clip_grads_with_norm_ as clip_g
 from dispatchviz.torch.nn.utils.clip_grad import get_total_norm as get_total_norm
 from dispatchviz.torch.nn.utils.convert_parameters import parameters_to_vector as parameters_to_vector
 from dispatchviz.torch.nn.utils.convert_parameters import vector_to_parameters as vector_to_parameters
+from dispatchviz.torch.nn.utils.fusion import fuse_conv_bn_eval as fuse_conv_bn_eval
+from dispatchviz.torch.nn.utils.fusion import fuse_conv_bn_weights as fuse_conv_bn_weights
+from dispatchviz.torch.nn.utils.fusion import fuse_linear_bn_eval as fuse_linear_bn_eval
+from dispatchviz.torch.nn.utils.fusion import fuse_linear_bn_weights as fuse_linear_bn_weights
+from dispatchviz.torch.nn.utils.init import skip_init as skip_init
+from dispatchviz.torch.nn.utils.spectral_norm import remove_spectral_norm as remove_spectral_norm
+from dispatchviz.torch.nn.utils.spectral_norm import spectral_norm as spectral_norm
+from dispatchviz.torch.nn.utils.weight_norm import remove_weight_norm as remove_weight_norm
+from dispatchviz.torch.nn.utils.weight_norm import weight_norm as weight_norm
