@@ -17,9 +17,13 @@ from dispatchviz.torch.utils.data.dataset import StackDataset as StackDataset
 from dispatchviz.torch.utils.data.dataset import Subset as Subset
 from dispatchviz.torch.utils.data.dataset import TensorDataset as TensorDataset
 from dispatchviz.torch.utils.data.dataset import random_split as random_split
+from dispatchviz.torch.utils.data.distributed import DistributedSampler as DistributedSampler
 from dispatchviz.torch.utils.data.sampler import BatchSampler as BatchSampler
 from dispatchviz.torch.utils.data.sampler import RandomSampler as RandomSampler
 from dispatchviz.torch.utils.data.sampler import Sampler as Sampler
 from dispatchviz.torch.utils.data.sampler import SequentialSampler as SequentialSampler
 from dispatchviz.torch.utils.data.sampler import SubsetRandomSampler as SubsetRandomSampler
 from dispatchviz.torch.utils.data.sampler import WeightedRandomSampler as WeightedRandomSampler
+
+for _class in [value for value in globals().values() if isinstance(value, type)]:
+    _class.__module__ = _class.__module__.removeprefix("dispatchviz.")

@@ -18,6 +18,8 @@ def default_collate(batch: Any) -> Any:
     if isinstance(first, torch.Tensor):
         return torch.stack(batch, 0)
     if kind.__module__ == "numpy":
+        if kind.__name__ == "ndarray" and first.dtype.kind in "SaUO":
+            raise TypeError(f"{_REFUSED}{first.dtype}")
         return default_collate([torch.as_tensor(value) for value in batch])
     if isinstance(first, float):
         return torch.tensor(batch, dtype=torch.float64)
@@ -33,8 +35,19 @@ def default_collate(batch: Any) -> Any:
         if any(len(sample) != len(first) for sample in batch):
             raise RuntimeError("each element in list of batch should be of equal size")
         parts = [default_collate(samples) for samples in zip(*batch, strict=True)]
-        return parts if isinstance(first, (tuple, list)) else kind(parts)
-    raise TypeError(f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {kind}")
+        return parts if isinstance(first, tuple) else _again(kind, parts)
+    raise TypeError(f"{_REFUSED}{kind}")
+
+
+_REFUSED = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
+
+
+def _again(kind: Any, parts: list[Any]) -> Any:
+    """In the type that held them; in a list if it cannot be made of one."""
+    try:
+        return kind(parts)
+    except TypeError:
+        return parts
 
 
 def default_convert(data: Any) -> Any:

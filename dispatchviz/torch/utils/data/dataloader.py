@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,10 +11,11 @@ from typing import Any
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.utils.data.collate import default_collate, default_convert
 from dispatchviz.torch.utils.data.dataset import IterableDataset
-from dispatchviz.torch.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
+from dispatchviz.torch.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 _PROFILE_NAME = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
-_END = object()
+_FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+"""What cannot be changed any more."""
 
 
 class DataLoader:
@@ -21,6 +24,8 @@ class DataLoader:
     NB: in PyTorch, ``num_workers`` processes load samples, whose operators the program's own log does not show; here
     this process loads them, and says so.
     """
+
+    __initialized = False
 
     def __init__(
         self,
@@ -44,6 +49,14 @@ class DataLoader:
         in_order: bool = True,
     ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
+        if multiprocessing_context is not None and num_workers == 0:
+            raise ValueError(
+                "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
+                f"num_workers={num_workers}"
+            )
+        streamed = isinstance(dataset, IterableDataset)
+        if streamed:
+            _check_stream(shuffle, sampler, batch_sampler)
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
@@ -51,7 +64,7 @@ class DataLoader:
                 raise ValueError(
                     "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
                 )
-            batch_size = None
+            batch_size, drop_last = None, False
         elif batch_size is None and drop_last:
             raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
         self.dataset = dataset
@@ -61,56 +74,117 @@ class DataLoader:
         self.worker_init_fn = worker_init_fn
         self.timeout = timeout
         self.pin_memory = pin_memory
+        self.pin_memory_device = pin_memory_device
+        self.in_order = in_order
         self.generator = generator
-        if sampler is None and not isinstance(dataset, IterableDataset):
+        if sampler is None and streamed:
+            sampler = _InfiniteConstantSampler()
+        elif sampler is None:
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
-        if batch_size is not None and batch_sampler is None and sampler is not None:
+        if batch_size is not None and batch_sampler is None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size = batch_size
         self.drop_last = drop_last
         self.sampler = sampler
         self.batch_sampler = batch_sampler
-        batches = batch_sampler is not None or batch_size is not None
-        self.collate_fn = collate_fn or (default_collate if batches else default_convert)
+        self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
+        self._reported: int | None = None
+        """The length that the data set gave when it was asked for one."""
+        self.__initialized = True
 
-    def __iter__(self) -> Iterator[Any]:
-        """Draws a seed, which workers would be given, then the batches."""
-        torch.empty((), dtype=torch.int64).random_(generator=self.generator).item()
-        batches = self._batches()
-        while True:
-            with torch.autograd.profiler.record_function(_PROFILE_NAME):
-                batch = next(batches, _END)
-            if batch is _END:
-                return
-            yield batch
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self.__initialized and name in _FIXED:
+            raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
+        super().__setattr__(name, value)
 
-    def _batches(self) -> Iterator[Any]:
-        if isinstance(self.dataset, IterableDataset):
-            yield from self._streamed()
-        elif self.batch_sampler is not None:
-            for numbers in self.batch_sampler:
-                yield self.collate_fn(self._fetched(numbers))
-        else:
-            for number in self.sampler:
-                yield self.collate_fn(self.dataset[number])
+    @property
+    def _auto_collation(self) -> bool:
+        return self.batch_sampler is not None
 
-    def _fetched(self, numbers: list[int]) -> Any:
-        several = getattr(self.dataset, "__getitems__", None)
-        return several(numbers) if several else [self.dataset[number] for number in numbers]
+    @property
+    def _index_sampler(self) -> Any:
+        return self.batch_sampler if self._auto_collation else self.sampler
 
-    def _streamed(self) -> Iterator[Any]:
-        samples = iter(self.dataset)
-        if self.batch_size is None:
-            yield from map(self.collate_fn, samples)
-            return
-        while True:
-            batch = [sample for _, sample in zip(range(self.batch_size), samples, strict=False)]
-            if not batch or (self.drop_last and len(batch) < self.batch_size):
-                return
-            yield self.collate_fn(batch)
+    def __iter__(self) -> _SingleProcessDataLoaderIter:
+        return _SingleProcessDataLoaderIter(self)
 
     def __len__(self) -> int:
-        return len(self.batch_sampler if self.batch_sampler is not None else self.sampler)
+        if not isinstance(self.dataset, IterableDataset):
+            return len(self._index_sampler)
+        length = self._reported = len(self.dataset)  # type: ignore[arg-type]
+        if self.batch_size is None:
+            return length
+        return length // self.batch_size if self.drop_last else math.ceil(length / self.batch_size)
+
+
+class _SingleProcessDataLoaderIter:
+    """Goes through the batches once. When it begins it draws a seed, which workers would be given."""
+
+    def __init__(self, loader: DataLoader) -> None:
+        self._loader = loader
+        self._reported = loader._reported
+        self._sampler_iter = iter(loader._index_sampler)
+        self._base_seed = torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item()
+        self._samples = iter(loader.dataset) if isinstance(loader.dataset, IterableDataset) else None
+        self._ended = False
+        self._num_yielded = 0
+
+    def __iter__(self) -> _SingleProcessDataLoaderIter:
+        return self
+
+    def __len__(self) -> int:
+        return len(self._loader._index_sampler)
+
+    def __next__(self) -> Any:
+        with torch.autograd.profiler.record_function(_PROFILE_NAME):
+            numbers = next(self._sampler_iter)
+            fetched = self._fetched(numbers) if self._samples is None else self._streamed(numbers)
+            batch = self._loader.collate_fn(fetched)
+            self._num_yielded += 1
+            reported = self._reported
+            if self._samples is not None and reported is not None and self._num_yielded > reported:
+                warnings.warn(
+                    f"Length of IterableDataset {self._loader.dataset} was reported to be {reported}(when accessing "
+                    f"len(dataloader)), but {self._num_yielded} samples have been fetched. ",
+                    stacklevel=2,
+                )
+            return batch
+
+    def _fetched(self, numbers: Any) -> Any:
+        dataset = self._loader.dataset
+        if not self._loader._auto_collation:
+            return dataset[numbers]
+        several = getattr(dataset, "__getitems__", None)
+        return several(numbers) if several else [dataset[number] for number in numbers]
+
+    def _streamed(self, numbers: Any) -> Any:
+        assert self._samples is not None
+        if self._ended:
+            raise StopIteration
+        if not self._loader._auto_collation:
+            return next(self._samples)
+        batch = list(itertools.islice(self._samples, len(numbers)))
+        self._ended = len(batch) < len(numbers)
+        if not batch or (self._ended and self._loader.drop_last):
+            raise StopIteration
+        return batch
+
+
+class _InfiniteConstantSampler(Sampler[None]):
+    """Of data sets that are not asked for numbers."""
+
+    def __iter__(self) -> Iterator[None]:
+        return itertools.repeat(None)
+
+
+def _check_stream(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
+    """ValueError for what a data set without numbers cannot have."""
+    unwanted = (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler))
+    for name, value in unwanted:
+        if value is not None:
+            raise ValueError(
+                f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}"
+            )
 
 
 def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool) -> None:

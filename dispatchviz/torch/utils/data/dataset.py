@@ -30,6 +30,9 @@ class IterableDataset(Dataset[T_co]):
     def __iter__(self) -> Any:
         raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
 
+    def __add__(self, other: Any) -> Any:
+        return ChainDataset([self, other])
+
 
 class TensorDataset(Dataset[Any]):
     """Rows of several tensors. AssertionError for different numbers of rows."""
@@ -69,6 +72,8 @@ class ConcatDataset(Dataset[T_co]):
         self.datasets = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
+        if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
+            raise AssertionError("ConcatDataset does not support IterableDataset")
         self.cumulative_sizes = list(itertools.accumulate(map(len, self.datasets)))
 
     def __len__(self) -> int:
