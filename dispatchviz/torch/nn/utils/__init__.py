@@ -1,12 +1,13 @@
 """``torch.nn.utils``: gradients clipped, parameters in one vector, weights normalised, layers fused.
 
-NB: in PyTorch, here are also parametrizations and pruning.
+NB: in PyTorch, here are also parametrizations.
 """
 
 from __future__ import annotations
 
 from dispatchviz.torch.nn.utils import clip_grad as clip_grad
 from dispatchviz.torch.nn.utils import convert_parameters as convert_parameters
+from dispatchviz.torch.nn.utils import prune as prune
 from dispatchviz.torch.nn.utils import rnn as rnn
 from dispatchviz.torch.nn.utils import stateless as stateless
 from dispatchviz.torch.nn.utils.clip_grad import clip_grad_norm as clip_grad_norm
