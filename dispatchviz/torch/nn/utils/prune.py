@@ -16,9 +16,8 @@ from dispatchviz.torch.nn.utils.convert_parameters import parameters_to_vector
 def _validate_pruning_amount_init(amount: Any) -> None:
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
-    value: Any = amount
-    whole = isinstance(amount, numbers.Integral)
-    if (whole and value < 0) or (not whole and not 0.0 <= float(value) <= 1.0):
+    highest = float("inf") if isinstance(amount, numbers.Integral) else 1.0
+    if not 0.0 <= float(amount) <= highest:
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
 
 
