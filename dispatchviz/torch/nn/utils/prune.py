@@ -21,15 +21,11 @@ def _validate_pruning_amount_init(amount: Any) -> None:
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
 
 
-def _validate_pruning_amount(amount: Any, tensor_size: int) -> None:
-    if isinstance(amount, numbers.Integral) and amount > tensor_size:
-        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}")
-
-
 def _count(amount: Any, tensor_size: int) -> Any:
     """How many are pruned. ValueError for more than there are."""
-    count = amount if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
-    _validate_pruning_amount(count, tensor_size)
+    count: Any = amount if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
+    if count > tensor_size:
+        raise ValueError(f"amount={count} should be smaller than the number of parameters to prune={tensor_size}")
     return count
 
 
