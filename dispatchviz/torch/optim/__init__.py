@@ -6,6 +6,7 @@ from typing import NoReturn
 
 from dispatchviz.torch.optim import lr_scheduler as lr_scheduler
 from dispatchviz.torch.optim import swa_utils as swa_utils
+from dispatchviz.torch.optim._muon import Muon as Muon
 from dispatchviz.torch.optim.adadelta import Adadelta as Adadelta
 from dispatchviz.torch.optim.adagrad import Adagrad as Adagrad
 from dispatchviz.torch.optim.adam import Adam as Adam
@@ -30,6 +31,7 @@ __all__ = [
         "Adam",
         "AdamW",
         "Adamax",
+        "Muon",
         "NAdam",
         "Optimizer",
         "RAdam",
