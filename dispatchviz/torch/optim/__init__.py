@@ -6,6 +6,7 @@ from typing import NoReturn
 
 from dispatchviz.torch.optim import lr_scheduler as lr_scheduler
 from dispatchviz.torch.optim import swa_utils as swa_utils
+from dispatchviz.torch.optim._adafactor import Adafactor as Adafactor
 from dispatchviz.torch.optim._muon import Muon as Muon
 from dispatchviz.torch.optim.adadelta import Adadelta as Adadelta
 from dispatchviz.torch.optim.adagrad import Adagrad as Adagrad
@@ -27,6 +28,7 @@ __all__ = [
         "LBFGS",
         "SGD",
         "Adadelta",
+        "Adafactor",
         "Adagrad",
         "Adam",
         "AdamW",
