@@ -49,11 +49,7 @@ class DataLoader:
         in_order: bool = True,
     ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
-        if multiprocessing_context is not None and num_workers == 0:
-            raise ValueError(
-                "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
-                f"num_workers={num_workers}"
-            )
+        _check_context(multiprocessing_context, num_workers)
         streamed = isinstance(dataset, IterableDataset)
         if streamed:
             _check_stream(shuffle, sampler, batch_sampler)
@@ -175,6 +171,15 @@ class _InfiniteConstantSampler(Sampler[None]):
 
     def __iter__(self) -> Iterator[None]:
         return itertools.repeat(None)
+
+
+def _check_context(context: Any, num_workers: int) -> None:
+    """ValueError for how to begin workers where there are none."""
+    if context is not None and num_workers == 0:
+        raise ValueError(
+            "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
+            f"num_workers={num_workers}"
+        )
 
 
 def _check_stream(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
