@@ -15,7 +15,8 @@ from dispatchviz.core.native.iterator import (
     out_elementwise,
     result_type,
 )
-from dispatchviz.core.native.scalars import LARGEST, Scalar, convert, element
+from dispatchviz.core.native.scalars import LARGEST, Scalar, convert, element, opmath
+from dispatchviz.core.native.vectorized_loops import scalar_places
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor
 
@@ -162,11 +163,16 @@ def hardshrink_meta(op: Structured, self: Tensor, lambd: Scalar) -> None:
 
 
 def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> None:
-    """Nearer to 0 by a number; 0 within it"""
+    """Nearer to 0 by a number; 0 within it, which keeps its sign except in the CPU's vectors"""
     xp: Any = array_module(self._device.type)
-    limit = element(lambd, self._dtype)
-    function = lambda x: xp.where(x > limit, x - limit, xp.where(x < -limit, x + limit, x * 0))  # noqa: E731
-    put_floating("softshrink_cpu", out, function, self)
+    limit = opmath(lambd, self._dtype)
+    is_vector = ~scalar_places(out, self._dtype, (self,)) if self._device.type == "cpu" else False
+
+    def shrunk(x: Any) -> Any:
+        zero = xp.where(is_vector, xp.abs(x * 0), x * 0)
+        return xp.where(x > limit, x - limit, xp.where(x < -limit, x + limit, zero))
+
+    put_floating("softshrink_cpu", out, shrunk, self)
 
 
 def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import bfloat16, bool_, float16, float32, float64
+from dispatchviz.core.dtype import REDUCED, bfloat16, bool_, float16, float32, float64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
@@ -124,6 +124,9 @@ def _scaled_dot_product_attention_math(
     """The result and the weights, by operators that have derivatives."""
     if dropout_mask is not None or enable_gqa:
         raise NotImplementedError("attention with a dropout mask or grouped queries is not part of the model")
+    origin = query._dtype
+    if origin in REDUCED:
+        query, key, value = (ops.to_dtype.call(t, float32, False, False, None) for t in (query, key, value))
     factor = math.sqrt(1.0 / math.sqrt(query._size[-1]) if scale is None else abs(scale))
     sign = -1.0 if scale is not None and scale < 0 else 1.0
     scaled = ops.mul_Scalar.call(query, sign * factor)
@@ -139,9 +142,9 @@ def _scaled_dot_product_attention_math(
     weights = ops._safe_softmax.call(weights, -1, None)
     if dropout_p > 0.0:
         weights = ops.dropout.call(weights, dropout_p, True)
-    weights = ops.to_dtype.call(weights, query._dtype, False, False, None)
+    shown = ops.to_dtype.call(weights, origin, False, False, None)
     result = ops.matmul.call(weights, value)
-    return result, ops.to_dtype.call(weights, query._dtype, False, False, None)
+    return ops.to_dtype.call(result, origin, False, False, None), shown
 
 
 def _safe_softmax(self: Tensor, dim: int, dtype: Any) -> Tensor:
@@ -173,9 +176,10 @@ def _scaled_dot_product_flash_attention_cpu(
         ops.transpose_int.call(tensor, 1, 2)
     mask = None if attn_mask is None else _reshape_attn_mask_to_4d(attn_mask, query, key)
     _buffers(2 if query._dtype in (float32, float64) else 3, query)
-    weights, sums = _weights(query, key, is_causal, mask, scale, wide.numpy)
+    powers, total, sums = _powers(query, key, is_causal, mask, scale, wide.numpy)
+    kept = powers.astype(query._array.dtype).astype(wide.numpy)  # in the dtype of what they are multiplied with
     xp = array_module(query._device.type)
-    output._array[...] = xp.swapaxes(weights @ value._array.astype(wide.numpy), 1, 2)
+    output._array[...] = xp.swapaxes(kept @ value._array.astype(wide.numpy) / total, 1, 2)
     logsumexp._array[...] = xp.swapaxes(sums, 1, 2)
     return ops.transpose_int.call(output, 1, 2), ops.transpose_int.call(logsumexp, 1, 2)
 
@@ -192,10 +196,10 @@ def _reshape_attn_mask_to_4d(mask: Tensor, query: Tensor, key: Tensor) -> Tensor
     return ops.expand.call(mask, (size[0], size[1], query._size[2], key._size[2]), False)
 
 
-def _weights(
+def _powers(
     query: Tensor, key: Tensor, is_causal: bool, mask: Tensor | None, scale: float | None, dtype: Any
-) -> tuple[Any, Any]:
-    """Softmax and log sum of every row; rows that see nothing are 0."""
+) -> tuple[Any, Any, Any]:
+    """What softmax divides by the sum of every row, that sum and its logarithm; rows that see nothing are 0."""
     xp = array_module(query._device.type)
     factor = dtype.type(1.0 / math.sqrt(query._size[-1]) if scale is None else scale)
     scores = query._array.astype(dtype) @ xp.swapaxes(key._array.astype(dtype), -2, -1) * factor
@@ -209,7 +213,7 @@ def _weights(
     powers = xp.exp(scores - largest)
     total = powers.sum(axis=-1, keepdims=True)
     safe = xp.where(total == 0, dtype.type(1), total)
-    return powers / safe, xp.log(safe)[..., 0] + largest[..., 0]
+    return powers, safe, xp.log(safe)[..., 0] + largest[..., 0]
 
 
 def _scaled_dot_product_flash_attention_cpu_backward(
@@ -255,7 +259,8 @@ def _gradients(
 ) -> tuple[Any, Any, Any]:
     xp = array_module(query._device.type)
     wide = (float32 if query._dtype in (float16, bfloat16) else query._dtype).numpy
-    weights, _ = _weights(query, key, is_causal, mask, scale, wide)
+    powers, total, _ = _powers(query, key, is_causal, mask, scale, wide)
+    weights = powers / total
     grad, q, k, v = (tensor._array.astype(wide) for tensor in (grad_out, query, key, value))
     factor = wide.type(1.0 / math.sqrt(query._size[-1]) if scale is None else scale)
     grad_weights = grad @ xp.swapaxes(v, -2, -1)

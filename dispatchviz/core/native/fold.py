@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from dispatchviz.core.backend import array_module
+from dispatchviz.core.dtype import bool_
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import not_implemented
 from dispatchviz.core.native.memory_formats import in_format
@@ -27,7 +28,8 @@ def im2col(self: Tensor, kernel_size: Size, dilation: Size, padding: Size, strid
         input = ops.view.call(input, (1, *self._size))
     rows, count = input._size[1] * math.prod(kernel_size), math.prod(blocks)
     ops.resize_.call(output, (input._size[0], rows, count), None)
-    _check_dtype("im2col_out_cpu", self)
+    if not (self._dtype.can_require_grad or self._dtype is bool_):
+        raise not_implemented("im2col_out_cpu", self._dtype)
     _select_each(input, output)
     if output._array is not None:
         output._array[...] = _columns(input, kernel_size, dilation, padding, stride, blocks).reshape(output._size)

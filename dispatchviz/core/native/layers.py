@@ -174,18 +174,36 @@ def layer_norm_backward(
     buffer = empty((0,))
     if grad_weight is not None or grad_bias is not None:
         ops.zero_.call(ops.resize_.call(buffer, (2, 1, shape[1]), None))
-    grad, values = grad_out._array.reshape(shape), input._array.reshape(shape)
-    scale = rstd._array.reshape(-1, 1)
-    normal = (values - mean._array.reshape(-1, 1)) * scale
+    quiet.run(_put_gradients, grad_out, input, (mean, rstd), weight, shape, (grad_input, grad_weight, grad_bias))
+    return grad_input, grad_weight, grad_bias
+
+
+def _put_gradients(
+    grad_out: Tensor, input: Tensor, stats: tuple[Tensor, Tensor], weight: Tensor | None, shape: Size, grads: Any
+) -> None:
+    """In float32 for half and bfloat16, but that the sums over the examples are kept in the dtype itself."""
+    wide = accumulated(input._dtype).numpy
+    grad, values = (tensor._array.reshape(shape).astype(wide) for tensor in (grad_out, input))
+    mean, scale = (tensor._array.reshape(-1, 1).astype(wide) for tensor in stats)
+    grad_input, grad_weight, grad_bias = grads
+    normal = (values - mean) * scale
     if grad_input is not None:
-        scaled = grad if weight is None else grad * weight._array.reshape(-1)
+        scaled = grad if weight is None else grad * weight._array.reshape(-1).astype(wide)
         centred = scaled - scaled.mean(1, keepdims=True) - normal * (scaled * normal).mean(1, keepdims=True)
         grad_input._array[...] = (centred * scale).reshape(input._size)
     if grad_weight is not None:
-        grad_weight._array[...] = (grad * normal).sum(0).reshape(grad_weight._size)
+        grad_weight._array[...] = _added_up(input._array.dtype, grad * normal).reshape(grad_weight._size)
     if grad_bias is not None:
-        grad_bias._array[...] = grad.sum(0).reshape(grad_bias._size)
-    return grad_input, grad_weight, grad_bias
+        grad_bias._array[...] = _added_up(input._array.dtype, grad).reshape(grad_bias._size)
+
+
+def _added_up(kept: Any, rows: Any) -> Any:
+    if rows.dtype == kept:
+        return rows.sum(0)
+    total = rows[0].astype(kept) if len(rows) else rows.sum(0)
+    for row in rows[1:]:
+        total = (total.astype(rows.dtype) + row).astype(kept)
+    return total
 
 
 # -- embedding ---------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.backend import array_module
+from dispatchviz.core.dtype import bfloat16, float16
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoGradMode
 from dispatchviz.core.native.iterator import (
@@ -193,7 +194,10 @@ def smooth_l1_loss_meta(op: Structured, self: Tensor, target: Tensor, reduction:
 
 
 def smooth_l1_loss_out(self: Tensor, target: Tensor, reduction: int, beta: float, out: Tensor) -> None:
-    """0.5 * difference ** 2 / beta, or |difference| - 0.5 * beta where that is larger than beta"""
+    """0.5 * difference ** 2 / beta, or |difference| - 0.5 * beta where that is larger than beta
+
+    The CPU has a kernel for bfloat16 that rounds once; half is rounded at each step.
+    """
     xp: Any = array_module(self._device.type)
 
     def smooth(x: Any, y: Any) -> Any:
@@ -203,10 +207,10 @@ def smooth_l1_loss_out(self: Tensor, target: Tensor, reduction: int, beta: float
     dtype = result_type(self, target)
     function = no_instance("smooth_l1_cpu", dtype) if dtype.is_complex else smooth
     if reduction == NONE:
-        return compute(out, dtype, function, self, target)
+        return compute(out, dtype, function, self, target, narrow=dtype is float16)
     size = xp.broadcast_shapes(self._size, target._size)
     loss = ops.empty_memory_format.call(size, dtype, "strided", self._device, None, None)
-    compute(loss, dtype, function, self, target)
+    compute(loss, dtype, function, self, target, narrow=dtype is float16)
     if reduction == MEAN:
         ops.mean_out.call(loss, (), False, None, out)
     else:
@@ -241,7 +245,10 @@ def _norm(self: Tensor, reduction: int) -> float:
 
 
 def huber_loss(self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
-    """0.5 * difference ** 2, or delta * (|difference| - 0.5 * delta) where that is larger than delta"""
+    """0.5 * difference ** 2, or delta * (|difference| - 0.5 * delta) where that is larger than delta
+
+    The CPU has a kernel for half that rounds once; bfloat16 is rounded at each step.
+    """
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     loss = _empty_like(self)
@@ -249,9 +256,11 @@ def huber_loss(self: Tensor, target: Tensor, reduction: int, delta: float) -> Te
 
     def huber(x: Any, y: Any) -> Any:
         size = xp.abs(x - y)
-        return xp.where(size < delta, 0.5 * size * size, delta * (size - 0.5 * delta))
+        half, limit = size.dtype.type(0.5), size.dtype.type(delta)
+        return xp.where(size < limit, half * size * size, limit * (size - half * limit))
 
-    compute(loss, result_type(self, target), huber, self, target)
+    dtype = result_type(self, target)
+    compute(loss, dtype, huber, self, target, narrow=dtype is bfloat16)
     return apply_loss_reduction(loss, reduction)
 
 

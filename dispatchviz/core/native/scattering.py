@@ -12,6 +12,7 @@ from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import DType, int32, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
+from dispatchviz.core.native.iterator import accumulated, store
 from dispatchviz.core.native.memory_overlap import check_no_overlap, check_no_partial_overlap
 from dispatchviz.core.native.scalars import Scalar, convert
 from dispatchviz.core.structured import Structured
@@ -158,7 +159,18 @@ def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor)
     """self with src added at the places"""
     grid, at = _scattered(self, dim, index, out)
     if grid is not None:
-        combine_at("add", out, grid, src._array.reshape(_nonempty(src._size))[at])
+        _add_at(out, grid, src._array.reshape(_nonempty(src._size))[at])
+
+
+def _add_at(out: Tensor, key: Any, values: Any) -> None:
+    """Half and bfloat16 are added up in float32 (``create_acc_buffer``)."""
+    within = accumulated(out._dtype)
+    if within is out._dtype:
+        combine_at("add", out, key, values)
+        return
+    total = out._array.reshape(_nonempty(out._size)).astype(within.numpy)
+    array_module(out._device.type).add.at(total, key, values.astype(within.numpy))
+    store(out, total.reshape(out._size))
 
 
 def _scattered(self: Tensor, dim: int, index: Tensor, out: Tensor) -> tuple[Any, Any]:

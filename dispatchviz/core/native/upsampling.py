@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import DType, float64, int64, uint8
+from dispatchviz.core.dtype import REDUCED, DType, float64, int64, uint8
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import accumulated, converted, not_implemented, quiet, store
 from dispatchviz.core.native.memory_formats import CHANNELS_LAST, in_format, is_channels_last, strides_in, suggested
@@ -254,8 +254,8 @@ def sources(
     return found if below_zero else xp.maximum(found, 0)
 
 
-def linear_taps(align_corners: bool) -> AxisTaps:
-    """The two neighbours, by their distance."""
+def linear_taps(align_corners: bool, rounded: bool = False) -> AxisTaps:
+    """The two neighbours, by their distance; ``rounded``: one is rounded to the dtype, the other is the rest."""
 
     def taps(xp: Any, dtype: DType, old: int, new: int, given: float | None) -> Taps:
         real = real_type(xp, dtype)
@@ -264,6 +264,8 @@ def linear_taps(align_corners: bool) -> AxisTaps:
         place = sources(xp, dtype, old, new, given, align_corners, False)
         left = xp.minimum(place.astype(xp.int64), old - 1)
         share = xp.clip(place - left.astype(real), 0, 1).astype(real)
+        if rounded and dtype in REDUCED:
+            share = share.astype(dtype.numpy).astype(real)
         right = xp.where(left < old - 1, left + 1, left)
         return [(left, (1 - share).astype(real)), (right, share)]
 

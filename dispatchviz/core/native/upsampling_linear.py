@@ -31,7 +31,7 @@ def upsample_linear1d_out(self: Tensor, output_size: Size, align_corners: bool, 
     """Rows resized"""
     upsampling.prepare_generic(self, 1, 4)
     upsampling.put_upsampled(
-        "compute_indices_weights_linear", self, out, upsampling.linear_taps(align_corners), (scales,)
+        "compute_indices_weights_linear", self, out, upsampling.linear_taps(align_corners, rounded=True), (scales,)
     )
 
 
@@ -165,7 +165,7 @@ def upsample_trilinear3d_out(
         "compute_indices_weights_linear",
         self,
         out,
-        upsampling.linear_taps(align_corners),
+        upsampling.linear_taps(align_corners, rounded=True),
         (
             scales_d,
             scales_h,

@@ -63,7 +63,6 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     "log_softmax": (HALF,),
     "matmul": (SUM_ORDER,),
     "native_layer_norm": (
-        HALF,
         Known("double gradient float64", "proper Tensor but got None", "PyTorch fails without a weight"),
     ),
     "nn.functional.conv2d": (SUM_ORDER,),
@@ -75,20 +74,11 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     "nn.functional.interpolate.bicubic": (
         Known("function uint8", "numbers of torch.uint8", "ties of bytes are rounded otherwise"),
     ),
-    "nn.functional.interpolate.linear": (HALF,),
-    "nn.functional.interpolate.trilinear": (HALF,),
-    "nn.functional.layer_norm": (HALF,),
-    "nn.functional.scaled_dot_product_attention": (
-        HALF,
-        Known("gradient bfloat16", "grad_fn", "another path for bfloat16"),
-    ),
+    "nn.functional.scaled_dot_product_attention": (HALF,),
     "nn.functional.triplet_margin_with_distance_loss": (
         Known(ANY, "RecursionError", "PyTorch's helper of the test cannot be rebound"),
     ),
-    "nn.functional.unfold": (Known("function bool", "im2col_out_cpu", "im2col of bool"),),
     "pow": (Known("gradient float32", "numbers of torch.float32", "products are added up in another order"),),
-    "cummax": (HALF,),
-    "cummin": (HALF,),
     "view_as_complex": (Known("function float16", "only supported for half", "there is no complex32"),),
 }
 """By the OpInfo's full name."""
