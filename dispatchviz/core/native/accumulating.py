@@ -8,8 +8,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy
+
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import Category, DType, bool_, default_dtype, int64, promote_types
+from dispatchviz.core.dtype import REDUCED, Category, DType, bool_, default_dtype, int64, promote_types
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import reduced_mask, wrap_dim
 from dispatchviz.core.native.iterator import accumulated, cast, not_implemented, quiet, store
@@ -51,8 +53,40 @@ def _product(self: Tensor, dim: Dims, keepdim: bool, out: Tensor) -> None:
         ops.fill__Scalar.call(viewed, 1)
     if out._array is not None:
         axes = tuple(i for i, reduced in enumerate(mask) if reduced)
+        if out._dtype in REDUCED and out._device.type == "cpu":
+            return store(viewed, quiet.run(_rounded_product, self, axes).reshape(viewed._size))
         kind = accumulated(out._dtype).numpy
         store(viewed, quiet.run(array_module(out._device.type).prod, self._array, axes, kind, None, True))
+    return None
+
+
+_BLOCK = 64
+"""Four vectors of 16 elements."""
+
+
+def _rounded_product(self: Tensor, axes: tuple[int, ...]) -> Any:
+    """Half and bfloat16 are rounded after each step: four vectors at a time where the elements lie side by side, what
+    is left one by one (``vectorized_inner_reduction``)."""
+    rank = len(self._size)
+    count = math.prod(self._size[axis] for axis in axes)
+    moved = numpy.moveaxis(self._array, axes, tuple(range(rank - len(axes), rank)))
+    rows = moved.reshape(math.prod(moved.shape[: rank - len(axes)]), count)
+    total = numpy.ones(len(rows), rows.dtype)
+    is_inner = len(rows) > 0 and moved[(0,) * (rank - len(axes))].flags.c_contiguous
+    blocks = count // _BLOCK if is_inner else 0
+    if blocks:
+        a, b, c, d = numpy.moveaxis(_chain(rows[:, : blocks * _BLOCK].reshape(len(rows), blocks, 4, 16), 1), 1, 0)
+        total = total * _chain((a * b) * (c * d), 1)
+    for column in range(blocks * _BLOCK, count):
+        total = total * rows[:, column]
+    return total
+
+
+def _chain(numbers: Any, axis: int) -> Any:
+    first, *others = numpy.moveaxis(numbers, axis, 0)
+    for other in others:
+        first = first * other
+    return first
 
 
 # -- running sums and products -----------------------------------------------------------------------------------------
