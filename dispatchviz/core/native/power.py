@@ -82,6 +82,11 @@ def result_type_Scalar_Tensor(scalar: Scalar, tensor: Tensor) -> DType:
     return _common_type(tensor, scalar)
 
 
+def result_type_Scalar_Scalar(scalar1: Scalar, scalar2: Scalar) -> DType:
+    """The dtype of an operation on two numbers."""
+    return result_type_of(((of_scalar(scalar1), 0), (of_scalar(scalar2), 0)))
+
+
 def _common_type(tensor: Tensor, number: Scalar) -> DType:
     rank = 2 if tensor._size else 0 if tensor._wrapped_number else 1
     return result_type_of(((tensor._dtype, rank), (of_scalar(number), 0)))
