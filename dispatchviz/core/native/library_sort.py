@@ -15,7 +15,7 @@ SHORT = 16
 """Ranges up to this length are left to the insertion sort that comes last, which keeps the order of equal elements."""
 
 
-def std_sort(places: Places, ranks: Ranks, end: int | None = None) -> None:
+def standard_sort(places: Places, ranks: Ranks, end: int | None = None) -> None:
     """``std::sort`` of the first ``end`` places."""
     end = len(places) if end is None else end
     _introsort(places, ranks, 0, end, 2 * (end.bit_length() - 1))
@@ -25,11 +25,11 @@ def std_sort(places: Places, ranks: Ranks, end: int | None = None) -> None:
 def sorted_places(ranks: Ranks) -> Places:
     """All places, sorted."""
     places = list(range(len(ranks)))
-    std_sort(places, ranks)
+    standard_sort(places, ranks)
     return places
 
 
-def nth_element(places: Places, ranks: Ranks, nth: int) -> None:
+def standard_nth_element(places: Places, ranks: Ranks, nth: int) -> None:
     """What belongs at ``nth`` is put there, nothing larger before it."""
     first, last = 0, len(places)
     depth = 2 * (last.bit_length() - 1)
@@ -44,7 +44,7 @@ def nth_element(places: Places, ranks: Ranks, nth: int) -> None:
     places[first:last] = sorted(places[first:last], key=ranks.__getitem__)
 
 
-def partial_sort(places: Places, ranks: Ranks, middle: int) -> None:
+def standard_partial_sort(places: Places, ranks: Ranks, middle: int) -> None:
     """The smallest ones in order, then the others."""
     _partial_sort(places, ranks, 0, middle, len(places))
 

@@ -190,9 +190,9 @@ def _first(ranks: list[int], k: int, sorted: bool) -> list[int]:
         return [int(place) for place in numpy.argsort(ranks)[:k]]
     places = list(range(len(ranks)))
     if k * 64 <= len(ranks):
-        library_sort.partial_sort(places, ranks, k)
+        library_sort.standard_partial_sort(places, ranks, k)
     else:
-        library_sort.nth_element(places, ranks, k - 1)
+        library_sort.standard_nth_element(places, ranks, k - 1)
         if sorted:
-            library_sort.std_sort(places, ranks, k - 1)
+            library_sort.standard_sort(places, ranks, k - 1)
     return places[:k]
