@@ -44,6 +44,18 @@ class _GreaterThan(Constraint):
         return f"{type(self).__name__[1:]}(lower_bound={self.lower_bound})"
 
 
+class _GreaterThanEq(_GreaterThan):
+    def check(self, value: Any) -> Any:
+        return self.lower_bound <= value
+
+
+class _IntegerGreaterThan(_GreaterThan):
+    is_discrete = True
+
+    def check(self, value: Any) -> Any:
+        return (value % 1 == 0) & (value >= self.lower_bound)
+
+
 class _LessThan(Constraint):
     def __init__(self, upper_bound: Any) -> None:
         self.upper_bound = upper_bound
@@ -81,6 +93,40 @@ class _Simplex(Constraint):
         return torch.all(value >= 0, dim=-1) & ((value.sum(-1) - 1).abs() < 1e-6)
 
 
+class _OneHot(Constraint):
+    is_discrete = True
+    event_dim = 1
+
+    def check(self, value: Any) -> Any:
+        boolean = (value == 0) | (value == 1)
+        one = value.sum(-1).eq(1)
+        return boolean.all(-1) & one
+
+
+class _LowerCholesky(Constraint):
+    event_dim = 2
+
+    def check(self, value: Any) -> Any:
+        below = value.tril()
+        triangular = (below == value).view((*value.shape[:-2], -1)).min(-1)[0]
+        positive = (value.diagonal(dim1=-2, dim2=-1) > 0).min(-1)[0]
+        return triangular & positive
+
+
+class _PositiveDefinite(Constraint):
+    event_dim = 2
+
+    def check(self, value: Any) -> Any:
+        rows, columns = value.shape[-2:]
+        square = torch.full(value.shape[:-2], rows == columns, dtype=torch.bool, device=value.device)
+        if not square.all():
+            return square
+        symmetric = torch.isclose(value, value.mT, atol=1e-6).all(-2).all(-1)
+        if not symmetric.all():
+            return symmetric
+        return torch.linalg.cholesky_ex(value).info.eq(0)
+
+
 class _IndependentConstraint(Constraint):
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         self.base_constraint = base_constraint
@@ -97,7 +143,11 @@ class _IndependentConstraint(Constraint):
         return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
 
 
+independent = _IndependentConstraint
+nonnegative, nonnegative_integer = _GreaterThanEq(0.0), _IntegerGreaterThan(0)
+one_hot, lower_cholesky, positive_definite = _OneHot(), _LowerCholesky(), _PositiveDefinite()
 boolean, real, simplex = _Boolean(), _Real(), _Simplex()
 positive, unit_interval = _GreaterThan(0.0), _Interval(0.0, 1.0)
 real_vector = _IndependentConstraint(real, 1)
-greater_than, less_than, interval, integer_interval = _GreaterThan, _LessThan, _Interval, _IntegerInterval
+greater_than, greater_than_eq, less_than = _GreaterThan, _GreaterThanEq, _LessThan
+interval, integer_interval = _Interval, _IntegerInterval

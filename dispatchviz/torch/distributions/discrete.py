@@ -21,7 +21,9 @@ from dispatchviz.torch.distributions.distribution import (
 __all__ = ["Bernoulli", "Categorical"]
 
 
-class _OfProbsOrLogits(Distribution):
+class OfProbsOrLogits(Distribution):
+    """One of two parameters is given, the other follows from it."""
+
     has_enumerate_support = True
     probs: Any
     logits: Any
@@ -42,7 +44,7 @@ class _OfProbsOrLogits(Distribution):
         return values.expand((-1, *self._batch_shape)) if expand else values
 
 
-class Bernoulli(_OfProbsOrLogits):
+class Bernoulli(OfProbsOrLogits):
     """1 with probability ``probs``, else 0."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -113,7 +115,7 @@ class Bernoulli(_OfProbsOrLogits):
         return self._values(2, self._param.dtype, expand)
 
 
-class Categorical(_OfProbsOrLogits):
+class Categorical(OfProbsOrLogits):
     """Numbers from 0, with probabilities along the last dimension."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.simplex, "logits": constraints.real_vector}

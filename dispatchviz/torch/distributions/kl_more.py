@@ -1,0 +1,95 @@
+"""More Kullback-Leibler divergences (``torch/distributions/kl.py``)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dispatchviz.torch._face import torch
+from dispatchviz.torch.distributions.counts import Binomial, Geometric, Poisson
+from dispatchviz.torch.distributions.events import Independent, OneHotCategorical, sum_rightmost
+from dispatchviz.torch.distributions.exponential_family import Exponential, Gamma
+from dispatchviz.torch.distributions.kl import kl_divergence, register_kl
+from dispatchviz.torch.distributions.multivariate_normal import (
+    MultivariateNormal,
+    half_log_determinant,
+    mahalanobis,
+)
+from dispatchviz.torch.distributions.symmetric import Cauchy, Laplace
+
+
+@register_kl(Binomial, Binomial)
+def _kl_binomial_binomial(p: Any, q: Any) -> Any:
+    if (p.total_count < q.total_count).any():
+        raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
+    kl = p.total_count * (p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p())
+    more = p.total_count > q.total_count
+    kl[more] = torch.full_like(kl[more], math.inf)
+    return kl
+
+
+@register_kl(Cauchy, Cauchy)
+def _kl_cauchy_cauchy(p: Any, q: Any) -> Any:
+    apart = ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log()
+    return apart - (4 * p.scale * q.scale).log()
+
+
+@register_kl(Exponential, Exponential)
+def _kl_exponential_exponential(p: Any, q: Any) -> Any:
+    ratio = q.rate / p.rate
+    return -ratio.log() + ratio - 1
+
+
+@register_kl(Gamma, Gamma)
+def _kl_gamma_gamma(p: Any, q: Any) -> Any:
+    rates = q.concentration * (p.rate / q.rate).log()
+    norms = torch.lgamma(q.concentration) - torch.lgamma(p.concentration)
+    shapes = (p.concentration - q.concentration) * torch.digamma(p.concentration)
+    means = (q.rate - p.rate) * (p.concentration / p.rate)
+    return rates + norms + shapes + means
+
+
+@register_kl(Geometric, Geometric)
+def _kl_geometric_geometric(p: Any, q: Any) -> Any:
+    return -p.entropy() - torch.log1p(-q.probs) / p.probs - q.logits
+
+
+@register_kl(Independent, Independent)
+def _kl_independent_independent(p: Any, q: Any) -> Any:
+    if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
+        raise NotImplementedError
+    return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
+
+
+@register_kl(Laplace, Laplace)
+def _kl_laplace_laplace(p: Any, q: Any) -> Any:
+    ratio, distance = p.scale / q.scale, (p.loc - q.loc).abs()
+    narrower, apart = -ratio.log(), distance / q.scale
+    between = ratio * torch.exp(-distance / p.scale)
+    return narrower + apart + between - 1
+
+
+@register_kl(MultivariateNormal, MultivariateNormal)
+def _kl_multivariatenormal_multivariatenormal(p: Any, q: Any) -> Any:
+    if p.event_shape != q.event_shape:
+        spaces = " " * 26
+        raise ValueError(
+            f"KL-divergence between two Multivariate Normals with{spaces}different event shapes cannot be computed"
+        )
+    half_term = half_log_determinant(q) - half_log_determinant(p)
+    theirs, ours = q._unbroadcasted_scale_tril, p._unbroadcasted_scale_tril
+    n, shape = p.event_shape[0], torch.broadcast_shapes(theirs.shape[:-2], ours.shape[:-2])
+    solved = torch.linalg.solve_triangular(theirs.expand((*shape, n, n)), ours.expand((*shape, n, n)), upper=False)
+    trace = solved.reshape(-1, n * n).pow(2).sum(-1).reshape(solved.shape[:-2])
+    distance = mahalanobis(theirs, (q.loc - p.loc))
+    return half_term + 0.5 * (trace + distance - n)
+
+
+@register_kl(OneHotCategorical, OneHotCategorical)
+def _kl_onehotcategorical_onehotcategorical(p: Any, q: Any) -> Any:
+    return kl_divergence(p._categorical, q._categorical)
+
+
+@register_kl(Poisson, Poisson)
+def _kl_poisson_poisson(p: Any, q: Any) -> Any:
+    return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
