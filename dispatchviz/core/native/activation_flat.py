@@ -11,6 +11,7 @@ from dispatchviz.core.native.activation_units import put_floating
 from dispatchviz.core.native.iterator import (
     elementwise,
     elementwise_same,
+    new_output,
     not_implemented,
     out_elementwise,
     result_type,
@@ -46,7 +47,7 @@ def hardtanh_out(self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) ->
 
 def hardtanh_backward(grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
     """grad between the two, else 0"""
-    grad_input = _empty(grad_output)
+    grad_input = new_output(grad_output, self)
     _put_hardtanh_backward(grad_output, self, min_val, max_val, grad_input)
     return grad_input
 

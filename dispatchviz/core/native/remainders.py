@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy
 
+from dispatchviz.core.backend import array_module
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator import elementwise, loop, no_instance, result_type
+from dispatchviz.core.native.iterator import compute, elementwise, loop, no_instance, result_type
 from dispatchviz.core.native.pointwise import wrapped_scalar_tensor
 from dispatchviz.core.native.scalars import Scalar
 from dispatchviz.core.structured import Structured
@@ -24,7 +28,16 @@ def remainder_out(self: Tensor, other: Tensor, out: Tensor) -> None:
         loop(no_instance("remainder_cpu", dtype), out, dtype, self, other)
     if not dtype.can_require_grad and other._array is not None and not other._array.all():
         raise RuntimeError("ZeroDivisionError")
-    loop(numpy.remainder, out, dtype, self, other)
+    if dtype.is_floating_point:
+        compute(out, dtype, partial(_signed_as_divisor, array_module(out._device.type)), self, other)
+    else:
+        loop(numpy.remainder, out, dtype, self, other)
+
+
+def _signed_as_divisor(xp: Any, dividend: Any, divisor: Any) -> Any:
+    """But for a zero, which keeps the dividend's sign."""
+    left = xp.fmod(dividend, divisor)
+    return xp.where((left != 0) & ((divisor < 0) != (left < 0)), left + divisor, left)
 
 
 def remainder_Scalar(self: Tensor, other: Scalar) -> Tensor:
