@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import string
+from collections.abc import Sequence
 from typing import Any
 
+from dispatchviz.core.dtype import Category, int64
 from dispatchviz.core.generated import linalg_functions, nn_functions, python_bindings
 from dispatchviz.core.tensor import Tensor
-from dispatchviz.torch.creation import Size
+from dispatchviz.torch.creation import Size, tensor
 from dispatchviz.torch.overrides import handle_torch_function, has_torch_function
 
 __all__ = [
@@ -16,12 +19,16 @@ __all__ = [
     "cdist",
     "chain_matmul",
     "einsum",
+    "get_device",
     "is_complex",
     "is_floating_point",
+    "is_inference",
+    "is_signed",
     "lu",
     "norm",
     "stft",
     "tensordot",
+    "unravel_index",
 ]
 
 
@@ -115,6 +122,21 @@ def is_complex(input: Any) -> bool:
     return bool(input._dtype.is_complex)
 
 
+def is_signed(input: Any) -> bool:
+    """Whether the dtype has numbers below 0."""
+    return bool(input.is_signed())
+
+
+def is_inference(input: Any) -> bool:
+    """Whether it was made in inference mode."""
+    return bool(input.is_inference())
+
+
+def get_device(input: Any) -> int:
+    """The device's number, -1 for the CPU."""
+    return int(input.get_device())
+
+
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
     """The p-norm along dimensions, by default of all elements; ``p="nuc"`` is the nuclear norm of a matrix."""
     dims = [dim] if isinstance(dim, int) else dim
@@ -188,6 +210,31 @@ def _last_and_first(dims: int) -> tuple[list[int], list[int]]:
     if dims < 0:
         raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
     return list(range(-dims, 0)), list(range(dims))
+
+
+def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+    """The places along each dimension of elements that are counted through. TypeError, ValueError for a wrong shape."""
+    if has_torch_function((indices,)):
+        return tuple(handle_torch_function(unravel_index, (indices,), indices, shape=shape))
+    sizes = _checked_shape(indices, shape)
+    steps = [math.prod(sizes[at + 1 :]) for at in range(len(sizes))]
+    options = {"device": indices.device, "dtype": int64}
+    places = indices.unsqueeze(-1).floor_divide(tensor(steps, **options)) % tensor(list(sizes), **options)
+    return tuple(places.unbind(-1))
+
+
+def _checked_shape(indices: Any, shape: Any) -> Size:
+    if indices._dtype.category is not Category.INTEGRAL:
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if not isinstance(shape, (int, Sequence)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    for size in sizes:
+        if not isinstance(size, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(size)}")
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
+    return Size(sizes)
 
 
 def stft(

@@ -18,6 +18,7 @@ from dispatchviz.core.backend import array_module
 from dispatchviz.core.binding import Alias, bind
 from dispatchviz.core.device import CPU, Device
 from dispatchviz.core.formats import contiguous_format
+from dispatchviz.core.dtype import bool_, uint8
 from dispatchviz.core.functionalization.wrapper import is_functional_tensor
 from dispatchviz.core.functorch.tensor_wrapper import maybe_get_tensor_wrapper
 from dispatchviz.core.generated import operators as ops
@@ -404,6 +405,7 @@ _METHODS: dict[str, Any] = {
     "is_contiguous": _is_contiguous,
     "is_floating_point": lambda self: self._dtype.is_floating_point,
     "is_complex": lambda self: self._dtype.is_complex,
+    "is_signed": _no_arguments("is_signed", lambda self: self._dtype not in (bool_, uint8)),
     "is_inference": variable.is_inference,
     "element_size": lambda self: self._dtype.itemsize,
     "type": _type,

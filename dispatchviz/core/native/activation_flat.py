@@ -68,10 +68,6 @@ def _put_hardtanh_backward(grad: Tensor, self: Tensor, min_val: Scalar, max_val:
     put_floating("hardshrink_backward_cpu", out, lambda g, x: xp.where((x <= low) | (x >= high), 0, g), grad, self)
 
 
-def _empty(like: Tensor) -> Tensor:
-    return ops.empty_memory_format.call(like._size, like._dtype, "strided", like._device, None, None)
-
-
 def relu6(self: Tensor) -> Tensor:
     """Between 0 and 6."""
     return ops.hardtanh.call(self, 0, 6)
@@ -87,7 +83,7 @@ def relu6_(self: Tensor) -> Tensor:
 
 def hardswish(self: Tensor) -> Tensor:
     """self * hardsigmoid(self)"""
-    result = _empty(self)
+    result = new_output(self)
     _put_hardswish(self, result)
     return result
 
@@ -105,7 +101,7 @@ def _put_hardswish(self: Tensor, out: Tensor) -> None:
 
 def hardswish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     """0 below -3, grad above 3, between them grad * (self / 3 + 0.5)"""
-    grad_input = _empty(grad_output)
+    grad_input = new_output(grad_output, self)
     xp: Any = array_module(self._device.type)
 
     def gradient(grad: Any, x: Any) -> Any:

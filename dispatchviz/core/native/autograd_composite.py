@@ -45,6 +45,11 @@ def _has_same_storage_numel(self: Tensor, other: Tensor) -> bool:
     return _storage_numel(self) == _storage_numel(other)
 
 
+def is_distributed(self: Tensor) -> bool:
+    """No tensor is."""
+    return False
+
+
 def is_same_size(self: Tensor, other: Tensor) -> bool:
     """Their sizes are equal."""
     return self._size == other._size

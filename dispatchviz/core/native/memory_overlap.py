@@ -94,3 +94,8 @@ def _places(output: Any) -> Iterator[tuple[int, ...]]:
     for steps in product(*(range(output.shape[dim]) for dim in dims)):
         place = dict(zip(dims, steps, strict=True))
         yield tuple(place[dim] for dim in range(output.ndim))
+
+
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether both show the same memory in the same way."""
+    return self._storage is tensor._storage and _geometry(self) == _geometry(tensor)
