@@ -54,12 +54,17 @@ def _zeros_like(self: Tensor) -> Tensor:
 
 
 def _drawn(kernel: str, result: Tensor, draw: Callable[..., float], *parameters: Tensor) -> Tensor:
-    """NotImplementedError for other dtypes than float32 and float64."""
+    """NotImplementedError for other dtypes than float32 and float64, RuntimeError for different ones."""
     for parameter in parameters:
         if parameter._dtype is not result._dtype:
             raise RuntimeError(f"Found dtype {parameter._dtype.legacy} but expected {result._dtype.legacy}")
     if result._dtype not in (float32, float64):
         raise not_implemented(kernel, result._dtype)
+    return drawn(result, draw, *parameters)
+
+
+def drawn(result: Tensor, draw: Callable[..., float], *parameters: Tensor) -> Tensor:
+    """Fills ``result``, which takes the common size, with a draw for each element of the parameters."""
     if result._array is None:
         return result
     size = result._size

@@ -1,6 +1,6 @@
 """``torch.distributions``: the usual ones, and their divergences.
 
-NB: in PyTorch, there are some twenty-five more, transformed ones among them.
+NB: in PyTorch, there are some twenty more, transformed ones among them.
 """
 
 from __future__ import annotations
@@ -27,16 +27,20 @@ from dispatchviz.torch.distributions.exponential_family import Gamma as Gamma
 from dispatchviz.torch.distributions.kl import kl_divergence as kl_divergence
 from dispatchviz.torch.distributions.kl import register_kl as register_kl
 from dispatchviz.torch.distributions.multivariate_normal import MultivariateNormal as MultivariateNormal
+from dispatchviz.torch.distributions.shares import Beta as Beta
+from dispatchviz.torch.distributions.shares import Dirichlet as Dirichlet
 from dispatchviz.torch.distributions.symmetric import Cauchy as Cauchy
 from dispatchviz.torch.distributions.symmetric import Laplace as Laplace
 from dispatchviz.torch.distributions.symmetric import StudentT as StudentT
 
 _MODULES: dict[type, str] = {
     Bernoulli: "bernoulli",
+    Beta: "beta",
     Binomial: "binomial",
     Categorical: "categorical",
     Cauchy: "cauchy",
     Chi2: "chi2",
+    Dirichlet: "dirichlet",
     Exponential: "exponential",
     ExponentialFamily: "exp_family",
     Gamma: "gamma",

@@ -15,7 +15,29 @@ from dispatchviz.torch.distributions.multivariate_normal import (
     half_log_determinant,
     mahalanobis,
 )
+from dispatchviz.torch.distributions.shares import Beta, Dirichlet
 from dispatchviz.torch.distributions.symmetric import Cauchy, Laplace
+
+
+@register_kl(Beta, Beta)
+def _kl_beta_beta(p: Any, q: Any) -> Any:
+    total_p, total_q = p.concentration1 + p.concentration0, q.concentration1 + q.concentration0
+    above = q.concentration1.lgamma() + q.concentration0.lgamma() + total_p.lgamma()
+    below = p.concentration1.lgamma() + p.concentration0.lgamma() + total_q.lgamma()
+    first = (p.concentration1 - q.concentration1) * torch.digamma(p.concentration1)
+    second = (p.concentration0 - q.concentration0) * torch.digamma(p.concentration0)
+    totals = (total_q - total_p) * torch.digamma(total_p)
+    return above - below + first + second + totals
+
+
+@register_kl(Dirichlet, Dirichlet)
+def _kl_dirichlet_dirichlet(p: Any, q: Any) -> Any:
+    total_p, total_q = p.concentration.sum(-1), q.concentration.sum(-1)
+    totals = total_p.lgamma() - total_q.lgamma()
+    norms = (p.concentration.lgamma() - q.concentration.lgamma()).sum(-1)
+    apart = p.concentration - q.concentration
+    slopes = p.concentration.digamma() - total_p.digamma().unsqueeze(-1)
+    return totals - norms + (apart * slopes).sum(-1)
 
 
 @register_kl(Binomial, Binomial)
