@@ -43,6 +43,7 @@ _SUBJECTS = (
     "sampling_grids",
     "margins",
     "fractional",
+    "rare_modules",
     "normalisation",
     "activations",
     "padding",

@@ -96,8 +96,11 @@ from dispatchviz.torch.nn.functional.pooling import (
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
     adaptive_max_pool1d,
+    adaptive_max_pool1d_with_indices,
     adaptive_max_pool2d,
+    adaptive_max_pool2d_with_indices,
     adaptive_max_pool3d,
+    adaptive_max_pool3d_with_indices,
     lp_pool1d,
     lp_pool2d,
     lp_pool3d,
@@ -120,8 +123,11 @@ __all__ = [
     "adaptive_avg_pool2d",
     "adaptive_avg_pool3d",
     "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices",
     "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices",
     "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices",
     "affine_grid",
     "alpha_dropout",
     "batch_norm",
@@ -214,7 +220,7 @@ _IN_TORCH = {
         *("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc"),
         *("avg_pool1d", "adaptive_avg_pool1d", "relu_", "selu_", "celu_", "rrelu_", "threshold_", "prelu"),
         *("hardshrink", "bilinear", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "pairwise_distance"),
-        *("pdist", "cosine_similarity"),
+        *("pdist", "cosine_similarity", "native_channel_shuffle"),
     )
 }
 _IN_NN = {

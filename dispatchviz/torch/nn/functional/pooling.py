@@ -103,6 +103,21 @@ def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = Fal
     return found if return_indices else found[0]
 
 
+def adaptive_max_pool1d_with_indices(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+    """``adaptive_max_pool1d`` with ``return_indices``."""
+    return adaptive_max_pool1d(input, output_size, True)
+
+
+def adaptive_max_pool2d_with_indices(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+    """``adaptive_max_pool2d`` with ``return_indices``."""
+    return adaptive_max_pool2d(input, output_size, True)
+
+
+def adaptive_max_pool3d_with_indices(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+    """``adaptive_max_pool3d`` with ``return_indices``."""
+    return adaptive_max_pool3d(input, output_size, True)
+
+
 # -- p-norms ----------------------------------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ from types import ModuleType
 from dispatchviz.torch.nn.modules import _functions as _functions
 from dispatchviz.torch.nn.modules import (
     activation,
+    adaptive,
     attention,
     batchnorm,
     container,
@@ -38,6 +39,7 @@ from dispatchviz.torch.nn.modules.module import Module
 
 _SUBJECTS = (
     activation,
+    adaptive,
     attention,
     batchnorm,
     container,
@@ -90,8 +92,9 @@ def _classes(subject: ModuleType) -> dict[str, type]:
         if isinstance(value, type) and value.__module__ == subject.__name__
     }
     here = subject.__name__.rpartition(".")[2]
-    for value in found.values():
-        value.__module__ = f"torch.nn.modules.{_MODULES.get(here, here)}"
+    for name, value in found.items():
+        home = "instancenorm" if "InstanceNorm" in name else _MODULES.get(here, here)
+        value.__module__ = f"torch.nn.modules.{home}"
     return {name: value for name, value in found.items() if not name.startswith("_") and name not in _INTERNAL}
 
 

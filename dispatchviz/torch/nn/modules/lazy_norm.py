@@ -1,4 +1,5 @@
-"""Lazy batch normalisation (``torch/nn/modules/batchnorm.py``): num_features comes from the first input."""
+"""Lazy batch and instance normalisation (``torch/nn/modules/batchnorm.py``, ``instancenorm.py``): num_features comes
+from the first input."""
 
 from __future__ import annotations
 
@@ -71,3 +72,24 @@ class LazyBatchNorm3d(_LazyNormBase, batchnorm._BatchNorm):
 
     cls_to_become = batchnorm.BatchNorm3d
     _check_input_dim = batchnorm.BatchNorm3d._check_input_dim
+
+
+class LazyInstanceNorm1d(_LazyNormBase, batchnorm._InstanceNorm):
+    """An InstanceNorm1d that learns its num_features."""
+
+    cls_to_become = batchnorm.InstanceNorm1d
+    _dimensions = batchnorm.InstanceNorm1d._dimensions
+
+
+class LazyInstanceNorm2d(_LazyNormBase, batchnorm._InstanceNorm):
+    """An InstanceNorm2d that learns its num_features."""
+
+    cls_to_become = batchnorm.InstanceNorm2d
+    _dimensions = batchnorm.InstanceNorm2d._dimensions
+
+
+class LazyInstanceNorm3d(_LazyNormBase, batchnorm._InstanceNorm):
+    """An InstanceNorm3d that learns its num_features."""
+
+    cls_to_become = batchnorm.InstanceNorm3d
+    _dimensions = batchnorm.InstanceNorm3d._dimensions

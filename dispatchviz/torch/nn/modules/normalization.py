@@ -1,4 +1,5 @@
-"""``LayerNorm``, ``GroupNorm``, ``RMSNorm``, ``LocalResponseNorm`` (``torch/nn/modules/normalization.py``)."""
+"""``LayerNorm``, ``GroupNorm``, ``RMSNorm``, ``LocalResponseNorm``, ``CrossMapLRN2d``
+(``torch/nn/modules/normalization.py``)."""
 
 from __future__ import annotations
 
@@ -7,27 +8,44 @@ from typing import Any
 
 from dispatchviz.torch.nn import functional as F
 from dispatchviz.torch.nn import init
+from dispatchviz.torch.nn.modules import _functions
 from dispatchviz.torch.nn.modules.module import Module
 from dispatchviz.torch.nn.modules.parameters import new_parameter
 
 
-class LocalResponseNorm(Module):
-    """Divides by the neighbouring channels' squares."""
-
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+class _NeighbouringChannelsNorm(Module):
+    def __init__(self, size: int, alpha: float, beta: float, k: float) -> None:
         super().__init__()
         self.size = size
         self.alpha = alpha
         self.beta = beta
         self.k = k
 
+    def extra_repr(self) -> str:
+        """The constants."""
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class LocalResponseNorm(_NeighbouringChannelsNorm):
+    """Divides by the neighbouring channels' squares."""
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__(size, alpha, beta, k)
+
     def forward(self, input: Any) -> Any:
         """Input with batch and channel dimensions and at least one more."""
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
-    def extra_repr(self) -> str:
-        """The constants."""
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+class CrossMapLRN2d(_NeighbouringChannelsNorm):
+    """The same of images, by a Function of its own."""
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__(size, alpha, beta, k)
+
+    def forward(self, input: Any) -> Any:
+        """Input (N, C, H, W)."""
+        return _functions.CrossMapLRN2d.apply(input, self.size, self.alpha, self.beta, self.k)
 
 
 def _reset(module: Any) -> None:
