@@ -48,6 +48,7 @@ _SUBJECTS = (
     "activations",
     "padding",
     "distances",
+    "einsum",
     "upsampling",
     "torch_ops",
     "errors",

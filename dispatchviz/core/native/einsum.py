@@ -262,7 +262,11 @@ def _contracted_pair(plan: Plan, left: Tensor, right: Tensor, counts: Counter[Na
 
 
 def sumproduct_pair(left: Tensor, right: Tensor, sum_dims: tuple[int, ...]) -> Tensor:
-    """left * right, summed over some dimensions, which stay with size 1; both have as many dimensions."""
+    """left * right, summed over some dimensions, which stay with size 1; both have as many dimensions.
+
+    Where the right one's own dimensions come before the left one's, the two change places: the product then lies in
+    the order of its dimensions.
+    """
     if not sum_dims:
         return ops.mul_Tensor.call(left, right)
     for dim in sum_dims:  # what only one has is summed before
@@ -274,6 +278,8 @@ def sumproduct_pair(left: Tensor, right: Tensor, sum_dims: tuple[int, ...]) -> T
     batch = [dim for dim in kept if left._size[dim] != 1 and right._size[dim] != 1]
     rows = [dim for dim in kept if left._size[dim] != 1 and right._size[dim] == 1]
     columns = [dim for dim in kept if left._size[dim] == 1]
+    if rows and columns and columns[-1] < rows[0]:
+        left, right, rows, columns = right, left, columns, rows
     return _batched_product(left, right, (batch, rows, list(sum_dims), columns))
 
 
