@@ -189,7 +189,7 @@ def variable_type(spec: Specification) -> str:
         "from dispatchviz.core.keyset import after_autograd_keyset",
         "from dispatchviz.core.native.random import Generator",
         "from dispatchviz.core.streams import Stream",
-        "from dispatchviz.core.tensor import Size, Tensor, numel, options_of, type_and_size",
+        "from dispatchviz.core.tensor import Size, Storage, Tensor, numel, options_of, type_and_size",
         "from dispatchviz.core.thread_state import thread",
         "",
         "Scalar = bool | int | float | complex",
@@ -397,7 +397,7 @@ def inplace_or_view(spec: Specification) -> str:
         "from dispatchviz.core.keyset import after_ADInplaceOrView_keyset",
         "from dispatchviz.core.native.random import Generator",
         "from dispatchviz.core.streams import Stream",
-        "from dispatchviz.core.tensor import Size, Tensor",
+        "from dispatchviz.core.tensor import Size, Storage, Tensor",
         "",
         "Scalar = bool | int | float | complex",
     ]

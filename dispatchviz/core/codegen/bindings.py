@@ -40,8 +40,9 @@ HIDDEN = (
     *("_to_copy", "_local_scalar_dense", "_reshape_alias", "slice", "index", "_unsafe_view", "nonzero_numpy"),
     *("_fw_primal", "_has_same_storage_numel", "_new_zeros_with_same_feature_meta"),
     *("softmax_backward_data", "norm"),
+    "set_",
 )
-"""Operators that Python does not see."""
+"""Operators that Python does not see. NB: PyTorch's does see ``set_``; storages are not worked with here."""
 
 _HIDDEN = re.compile(r".*_backward|.*_backward_(out|input|weight|bias)|.*_forward|.*_jvp")
 """Names of others (``_SKIP_PYTHON_BINDINGS`` in ``gen_python_functions.py``)."""

@@ -36,6 +36,7 @@ TYPES = {
     "MemoryFormat": "str",
     "Generator": "Generator",
     "Stream": "Stream",
+    "Storage": "Storage",
     "SymInt": "int",
     "int": "int",
     "float": "float",

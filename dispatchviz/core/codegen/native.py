@@ -73,6 +73,7 @@ FORMULAS = (
     "formulas_recurrent",
     "formulas_distances",
     "formulas_linalg",
+    "formulas_least_squares",
     "formulas_factors",
     "formulas_lu",
     "formulas_spectral",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from dispatchviz.core.aten import find, keys_of
 from dispatchviz.core.dispatcher import call, redispatch
 from dispatchviz.core.dtype import int64
-from dispatchviz.core.tensor import Size, Tensor
+from dispatchviz.core.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
     from dispatchviz.core.device import Device

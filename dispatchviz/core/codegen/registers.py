@@ -45,7 +45,7 @@ def _page(key: str, kernels: list[Kernel]) -> str:
         "from typing import TYPE_CHECKING",
         "",
         *_imports_used(key, [text for *_, text in kernels]),
-        "from dispatchviz.core.tensor import Size, Tensor",
+        "from dispatchviz.core.tensor import Size, Storage, Tensor",
         "",
         "if TYPE_CHECKING:",
         "    from dispatchviz.core.device import Device",

@@ -493,6 +493,20 @@ linalg_pinv = Binding(
 )
 
 
+def _linalg_linalg_lstsq(self: Any, b: Any, rcond: Any, driver: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.linalg_lstsq_out(ops.linalg_lstsq_out.call(self, b, rcond, driver, *out))
+    return return_types.linalg_lstsq(ops.linalg_lstsq.call(self, b, rcond, driver))
+
+
+linalg_lstsq = Binding(
+    "torch._C._linalg.linalg_lstsq",
+    (
+        ("linalg_lstsq(Tensor input, Tensor b, float rcond = None, *, str driver = None, tuple of Tensors out = None)", _linalg_linalg_lstsq, "aten::linalg_lstsq"),
+    ),
+)
+
+
 def _linalg_linalg_solve_ex(A: Any, B: Any, left: Any, check_errors: Any, out: Any) -> Any:
     if out is not None:
         return return_types.linalg_solve_ex_out(ops.linalg_solve_ex_out.call(A, B, left, check_errors, *out))
