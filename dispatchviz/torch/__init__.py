@@ -28,6 +28,7 @@ from dispatchviz.core.tensor import numel as _numel
 from dispatchviz.core.warning import is_warn_always_enabled as is_warn_always_enabled
 from dispatchviz.core.warning import set_warn_always as set_warn_always
 from dispatchviz.torch import _C as _C
+from dispatchviz.torch import _lowrank as _lowrank
 from dispatchviz.torch import _tensor_str as _tensor_str
 from dispatchviz.torch import accelerator as accelerator
 from dispatchviz.torch import amp as amp
@@ -131,6 +132,7 @@ globals().update(_switches.FUNCTIONS)
 globals().update(storage.LEGACY_CLASSES)
 globals().update(_unique_elements.FUNCTIONS)
 globals().update({name: getattr(functional, name) for name in functional.__all__})
+pca_lowrank, svd_lowrank = _lowrank.pca_lowrank, _lowrank.svd_lowrank
 
 _install(Tensor)
 

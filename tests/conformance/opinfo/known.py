@@ -8,7 +8,7 @@ from typing import NamedTuple
 UNINITIALISED = ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided")
 """Operators whose numbers are not compared."""
 
-UP_TO_SIGNS = ("linalg.eig", "linalg.eigh", "linalg.svd", "svd")
+UP_TO_SIGNS = ("linalg.eig", "linalg.eigh", "linalg.svd", "pca_lowrank", "svd", "svd_lowrank")
 """Operators whose vectors have signs, or complex factors, that differ between builds of LAPACK."""
 
 
