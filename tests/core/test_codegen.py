@@ -131,8 +131,8 @@ MISTAKES = {
         r"functions\.yaml:7: func 'f\(Tensor self ->' is not a schema: .* \(at '->'\)",
     ),
     "unknown type": (
-        ADD + "- func: f(Storage x) -> Tensor\n", DERIVATIVE,
-        r"yaml:7: f: the type Storage of x is none of Tensor, Scalar",
+        ADD + "- func: f(QScheme x) -> Tensor\n", DERIVATIVE,
+        r"yaml:7: f: the type QScheme of x is none of Tensor, Scalar",
     ),
     "no schema": (ADD + "- variants: method\n", DERIVATIVE, r"yaml:7: an entry begins with func: and a schema"),
     "no mapping": (ADD + "- func\n", DERIVATIVE, r"yaml:7: an entry must be lines of field: value, not 'func'"),
