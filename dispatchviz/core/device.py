@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from dispatchviz.core.declared_in_c import DeclaredInC
+
 NAMES = (
     "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
     "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone",
@@ -16,7 +18,7 @@ NAMES = (
 """Device types that PyTorch knows by name, in the order of its error message."""
 
 
-class Device:
+class Device(metaclass=DeclaredInC, name="torch.device"):
     """A device; ``index`` is None for "the current one". Built from ``"cuda:0"`` or ``("cuda", 0)``.
 
     There is one object of each, so equal ones are the same one.

@@ -14,6 +14,8 @@ from typing import Any
 import ml_dtypes
 import numpy
 
+from dispatchviz.core.declared_in_c import DeclaredInC
+
 
 class Category(enum.IntEnum):
     """Kinds of numbers, lowest first; a higher one wins over any dimension."""
@@ -25,7 +27,7 @@ class Category(enum.IntEnum):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class DType:
+class DType(metaclass=DeclaredInC, name="torch.dtype"):
     """One dtype: ``str()`` is PyTorch's name (``torch.float32``)."""
 
     name: str
@@ -53,6 +55,11 @@ class DType:
     def is_complex(self) -> bool:
         """Of a complex dtype."""
         return self.category is Category.COMPLEX
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether its numbers can be below 0."""
+        return self.name not in ("bool", "uint8")
 
     def to_real(self) -> DType:
         """``real_type``."""

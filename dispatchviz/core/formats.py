@@ -5,6 +5,8 @@ On stacks and in kernels they are plain texts (``"strided"``, ``"channels_last"`
 
 from __future__ import annotations
 
+from dispatchviz.core.declared_in_c import DeclaredInC
+
 
 class _Named:
     """An object that is only a name."""
@@ -16,11 +18,11 @@ class _Named:
         return f"torch.{self.name}"
 
 
-class layout(_Named):
+class layout(_Named, metaclass=DeclaredInC, name="torch.layout"):
     """How a tensor is stored. NB: in PyTorch there are sparse layouts too; here every tensor is strided."""
 
 
-class memory_format(_Named):
+class memory_format(_Named, metaclass=DeclaredInC, name="torch.memory_format"):
     """In which order the dimensions of a new tensor lie in memory."""
 
 

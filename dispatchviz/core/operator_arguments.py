@@ -108,7 +108,8 @@ def _converted(schema: FunctionSchema, position: int, value: Any, numbers_as_ten
 
 
 def _type_name(value: Any) -> str:
-    return {DType: "dtype", Device: "device"}.get(type(value), type(value).__name__)
+    known: dict[type, str] = {DType: "dtype", Device: "device"}
+    return known.get(type(value), type(value).__name__)
 
 
 # -- defaults ---------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import DType, int64
+from dispatchviz.core.dtype import DType, bool_, complex128, float64, int64
 from dispatchviz.core.invalid_arguments import format_invalid_args, type_name
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.torch_function import overrides
@@ -211,6 +211,8 @@ def _converted(function: str, parameter: Parameter, value: Any, position: int) -
         return _unpacked_tensors(value, position)
     if kind == "torch.device":
         return _device(value)
+    if kind == "torch.dtype":
+        return _DTYPES_OF_TYPES.get(value, value)
     if kind in ("torch.layout", "torch.memory_format"):
         return None if value is None else value.name
     return value
@@ -299,6 +301,9 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, _NUMBERS)
 
 
+_DTYPES_OF_TYPES: dict[Any, DType] = {float: float64, int: int64, bool: bool_, complex: complex128}
+"""Python's types may stand for dtypes."""
+
 _CHECKS: dict[str, Callable[[Any], bool]] = {
     "Tensor": lambda value: isinstance(value, Tensor) or overrides(type(value)),
     "Number": _is_number,
@@ -310,7 +315,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "float": lambda value: isinstance(value, (int, float)),
     "bool": lambda value: isinstance(value, bool),
     "str": lambda value: isinstance(value, str),
-    "torch.dtype": lambda value: isinstance(value, DType),
+    "torch.dtype": lambda value: isinstance(value, DType) or (isinstance(value, type) and value in _DTYPES_OF_TYPES),
     "torch.device": lambda value: isinstance(value, (Device, str)) or _is_int(value),
     "torch.layout": lambda value: type(value).__name__ == "layout",
     "torch.memory_format": lambda value: type(value).__name__ == "memory_format",

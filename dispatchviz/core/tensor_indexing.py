@@ -54,7 +54,7 @@ def apply_select(self: Tensor, dim: int, index: int, place: int) -> Tensor:
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
             "0-dim tensor to a number"
         )
-    length = self._size[dim] if self._size else 0
+    length = self._size[dim] if dim < len(self._size) else 0
     if not -length <= index < length:
         raise IndexError(f"index {index} is out of bounds for dimension {place} with size {length}")
     return ops.select_int.call(self, dim, index)

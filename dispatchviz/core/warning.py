@@ -1,7 +1,7 @@
 """Warnings of PyTorch's C++ code (``c10/util/Exception.h``, ``torch/csrc/Exceptions.h``).
 
 A warning goes to whoever handles warnings on this thread: to Python's ``warnings`` inside of functions that hand errors
-over to Python (``as_python``), to stderr everywhere else.
+over to Python (bindings, attributes, ``as_python``), to stderr everywhere else (``torch.ops``).
 """
 
 from __future__ import annotations
@@ -92,13 +92,21 @@ def first_time(kind: str) -> bool:
 
 def warn(text: str, place: str) -> None:
     """``TORCH_WARN``"""
-    if _thread.to_python:
+    if _thread.to_python or _within_a_binding():
         warn_python(text, place)
         return
     nanoseconds = time.time_ns()
     now = time.strftime("%m%d %H:%M:%S", time.localtime(nanoseconds // 10**9))
     stamp = f"W{now}.{nanoseconds % 10**9:09} {os.path.basename(place)}"
     print(f"[{stamp}] Warning: {text} (function operator())", file=sys.stderr)
+
+
+def _within_a_binding() -> bool:
+    """Whether a function that handles warnings is being called, further out than any other."""
+    frame = sys._getframe(1).f_back
+    while frame is not None and not frame.f_globals.get("__name__", "").startswith(_HANDLING):
+        frame = frame.f_back
+    return frame is not None
 
 
 def warn_python(text: str, place: str) -> None:
@@ -132,4 +140,11 @@ def delay_within(function: Callable[..., object]) -> None:
     _delaying = function.__code__
 
 
-_COMPILED_IN_PYTORCH = ("dispatchviz.core", "dispatchviz.torch._C", "dispatchviz.torch.indexing", "contextlib")
+_COMPILED_IN_PYTORCH = (
+    *("dispatchviz.core", "dispatchviz.torch._C", "dispatchviz.torch.indexing", "dispatchviz.torch.tensor_kinds"),
+    "contextlib",
+)
+_HANDLING = (
+    *("dispatchviz.core.binding", "dispatchviz.torch.indexing"),
+    *("dispatchviz.torch.tensor_kinds", "dispatchviz.torch.tensor_methods"),
+)

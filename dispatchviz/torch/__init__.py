@@ -69,12 +69,12 @@ from dispatchviz.torch._tensor_str import set_printoptions as set_printoptions
 from dispatchviz.torch.amp import autocast as autocast
 from dispatchviz.torch.as_tensor import as_tensor as as_tensor
 from dispatchviz.torch.as_tensor import asarray as asarray
-from dispatchviz.torch.creation import Size as Size
 from dispatchviz.torch.creation import tensor as tensor
 from dispatchviz.torch.formats import channels_last as channels_last
 from dispatchviz.torch.formats import channels_last_3d as channels_last_3d
 from dispatchviz.torch.formats import contiguous_format as contiguous_format
 from dispatchviz.torch.formats import layout as layout
+from dispatchviz.torch.formats import legacy_contiguous_format as legacy_contiguous_format
 from dispatchviz.torch.formats import memory_format as memory_format
 from dispatchviz.torch.formats import preserve_format as preserve_format
 from dispatchviz.torch.formats import strided as strided
@@ -86,6 +86,7 @@ from dispatchviz.torch.grad_modes import is_inference_mode_enabled as is_inferen
 from dispatchviz.torch.grad_modes import no_grad as no_grad
 from dispatchviz.torch.grad_modes import set_grad_enabled as set_grad_enabled
 from dispatchviz.torch.numpy_memory import from_numpy as from_numpy
+from dispatchviz.torch.numpy_memory import frombuffer as frombuffer
 from dispatchviz.torch.random import default_generator as default_generator
 from dispatchviz.torch.random import get_rng_state as get_rng_state
 from dispatchviz.torch.random import initial_seed as initial_seed
@@ -94,6 +95,8 @@ from dispatchviz.torch.random import seed as seed
 from dispatchviz.torch.random import set_rng_state as set_rng_state
 from dispatchviz.torch.serialization import load as load
 from dispatchviz.torch.serialization import save as save
+from dispatchviz.torch.shown_names import install as _install_shown_names
+from dispatchviz.torch.size import Size as Size
 from dispatchviz.torch.storage import TypedStorage as TypedStorage
 from dispatchviz.torch.storage import UntypedStorage as UntypedStorage
 from dispatchviz.torch.tags import Tag as Tag
@@ -135,6 +138,7 @@ globals().update({name: getattr(functional, name) for name in functional.__all__
 pca_lowrank, svd_lowrank = _lowrank.pca_lowrank, _lowrank.svd_lowrank
 
 _install(Tensor)
+_install_shown_names()
 
 
 def numel(input: Tensor) -> builtins.int:
@@ -145,6 +149,21 @@ def numel(input: Tensor) -> builtins.int:
 def can_cast(from_: _dtype.DType, to: _dtype.DType) -> builtins.bool:
     """Whether a result of one dtype may be written into a tensor of the other."""
     return _dtype.can_cast(from_, to)
+
+
+def get_device(input: Tensor) -> builtins.int:
+    """The number of a tensor's CUDA device; -1 on the CPU."""
+    return input.get_device()  # type: ignore[attr-defined,no-any-return]
+
+
+def is_inference(input: Tensor) -> bool:
+    """Whether a tensor was made in inference mode."""
+    return input.is_inference()  # type: ignore[attr-defined,no-any-return]
+
+
+def is_storage(obj: Any) -> bool:
+    """Whether a value is a storage."""
+    return isinstance(obj, (TypedStorage, UntypedStorage))
 
 
 def is_tensor(value: Any) -> bool:
@@ -173,9 +192,20 @@ def get_default_device() -> _device.Device:
 inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
 
 
+_HELPERS = (
+    *("autocast_functions", "creation", "default_device", "formats", "function_schema"),
+    *("functionalization", "grad_modes", "indexing", "legacy_constructors", "list_functions", "numpy_memory"),
+    *("op_overload", "operator_base", "pickling", "printing", "python_dispatch_table", "python_functions"),
+    *("python_keys", "shown_names", "size", "switches", "tags", "tensor_copies", "tensor_kinds", "tensor_methods"),
+    *("type_info", "unique_elements", "builtins", "difflib", "math", "annotations"),
+)
+"""Names in this module that PyTorch's does not have."""
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module 'torch' has no attribute '{name}'")
-    close = difflib.get_close_matches(name, [key for key in globals() if not key.startswith("_")], 3)
+    known = [key for key in globals() if not (key.startswith("_") or key in _HELPERS)]
+    close = difflib.get_close_matches(name, known, 3)
     hint = f"; close names that it has: {', '.join(close)}" if close else ""
     raise AttributeError(f"torch.{name} is not in dispatchviz's model of PyTorch {__version__}{hint}")

@@ -1,4 +1,4 @@
-"""``torch.tensor`` and ``torch.Size`` (``torch/csrc/utils/tensor_new.cpp``).
+"""``torch.tensor`` (``torch/csrc/utils/tensor_new.cpp``).
 
 The literal is written into a new CPU tensor below autograd and below every mode, then brought to its device with
 ``to``, then lifted: the calls that PyTorch makes, under the guards that it holds.
@@ -38,17 +38,6 @@ _MODES = keyset.raw(
 )
 """Kept out while the literal becomes a tensor, so that no mode sees a half-made one."""
 _TRACER = keyset.raw(DispatchKey.Tracer)
-
-
-class Size(tuple[int, ...]):
-    """A shape: a tuple that prints as ``torch.Size([2, 2])``."""
-
-    def __repr__(self) -> str:
-        return f"torch.Size({list(self)})"
-
-    def numel(self) -> int:
-        """How many elements a tensor of this shape has."""
-        return int(numpy.prod(self, dtype=numpy.int64))
 
 
 def new_tensor(data: Any, dtype: DType | None, device: Device | None, pin_memory: bool, requires_grad: bool) -> Tensor:
@@ -115,12 +104,9 @@ def _values(data: Any) -> tuple[Any, DType]:
         array = numpy.asarray(data)
         return array, BY_NUMPY[array.dtype]
     if not isinstance(data, (list, tuple, bool, int, float, complex)):
-        raise (
-            TypeError(f"new(): invalid data type '{type(data).__name__}'")
-            if isinstance(data, (str, bytes))
-            else RuntimeError(f"Could not infer dtype of {type(data).__name__}")
-        )
+        raise _no_dtype(data)
     array = numpy.asarray(_plain(data, 1))
+    _check_numbers(data)
     found = default_dtype() if array.size == 0 else of_scalar(array.reshape(-1)[0].item())
     return array, default_of_number(found)
 
@@ -130,7 +116,7 @@ def _plain(data: Any, dim: int) -> Any:
     if not isinstance(data, (list, tuple)):
         return resolved(data).item() if isinstance(data, Tensor) else data
     nested = [isinstance(part, (list, tuple)) for part in data]
-    if any(isinstance(part, str) for part in data):
+    if data and isinstance(data[0], str):
         raise ValueError("too many dimensions 'str'")
     if any(nested) and not nested[0]:
         raise TypeError(f"'{type(data[nested.index(True)]).__name__}' object cannot be interpreted as an integer")
@@ -140,6 +126,21 @@ def _plain(data: Any, dim: int) -> Any:
         if len(part) != len(data[0]):
             raise ValueError(f"expected sequence of length {len(data[0])} at dim {dim} (got {len(part)})")
     return [_plain(part, dim + 1) for part in data]
+
+
+def _check_numbers(data: Any) -> None:
+    """What is in nested lists must have a dtype. TypeError for a text, RuntimeError for anything else."""
+    if isinstance(data, (list, tuple)):
+        for part in data:
+            _check_numbers(part)
+    elif not isinstance(data, (bool, int, float, complex, Tensor, numpy.generic, numpy.ndarray)):
+        raise _no_dtype(data)
+
+
+def _no_dtype(data: Any) -> Exception:
+    if isinstance(data, (str, bytes)):
+        return TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    return RuntimeError(f"Could not infer dtype of {type(data).__name__}")
 
 
 def _tensors_in(data: Any) -> list[Tensor]:

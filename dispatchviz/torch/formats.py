@@ -17,7 +17,10 @@ __all__ = [
     "channels_last_3d",
     "contiguous_format",
     "layout",
+    "legacy_contiguous_format",
     "memory_format",
     "preserve_format",
     "strided",
 ]
+
+legacy_contiguous_format = contiguous_format

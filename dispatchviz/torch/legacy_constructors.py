@@ -14,7 +14,8 @@ from dispatchviz.core.device import CPU, CUDA, Device
 from dispatchviz.core.dtype import DType, type_meta_name
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor import NOT_GIVEN, Tensor, legacy_constructor
-from dispatchviz.torch.creation import Size, new_from_data
+from dispatchviz.torch.creation import new_from_data
+from dispatchviz.torch.size import Size
 
 _FIELDS = ("_ks", "_array", "_storage", "_size", "_stride", "_offset", "_dtype", "_device")
 

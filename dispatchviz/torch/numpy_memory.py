@@ -1,4 +1,4 @@
-"""Tensors on the memory of NumPy arrays (``torch/csrc/utils/tensor_numpy.cpp``)."""
+"""Tensors on the memory of NumPy arrays and of Python buffers (``torch/csrc/utils/tensor_numpy.cpp``)."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ from typing import Any
 
 import numpy
 
-from dispatchviz.core.dtype import BY_NUMPY
+from dispatchviz.core.autograd.requires_grad_flag import make_variable
+from dispatchviz.core.dtype import BY_NUMPY, DType
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor import Tensor, extent, on_memory
-from dispatchviz.core.warning import warn_once
+from dispatchviz.core.warning import warn_python_once
 
 
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor on the memory of a NumPy array (``tensor_from_numpy``).
 
-    TypeError for what is no array and for dtypes that the model does not have, ValueError for strides that a tensor
-    cannot have.
+    TypeError for what is no array and for dtypes that no tensor has, ValueError for strides that a tensor cannot have.
+    NB: in PyTorch, there are uint16, uint32 and uint64 too.
     """
     if not isinstance(ndarray, numpy.ndarray):
         raise TypeError(f"expected np.ndarray (got {_full_name(type(ndarray))})")
+    if ndarray.dtype in _NOT_IN_THE_MODEL:
+        raise NotImplementedError(f"dispatchviz's model of PyTorch has no dtype torch.{ndarray.dtype}")
     if ndarray.dtype not in BY_NUMPY:
         raise TypeError(
             f"can't convert np.ndarray of type {_full_name(ndarray.dtype.type)}. The only supported types are: "
@@ -39,11 +42,57 @@ def from_numpy(ndarray: Any) -> Tensor:
             "memory."
         )
     if not ndarray.flags.writeable:
-        warn_once("from_numpy", _NOT_WRITABLE, "torch/csrc/utils/tensor_numpy.cpp:211")
+        warn_python_once("from_numpy", _NOT_WRITABLE, "torch/csrc/utils/tensor_numpy.cpp:211")
     stride = tuple(step // width for step in ndarray.strides)
     return ops.lift_fresh.call(on_memory(_flat(ndarray, stride), ndarray.shape, stride, BY_NUMPY[ndarray.dtype]))
 
 
+def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """A one-dimensional tensor on the memory of a Python buffer (``tensor_frombuffer``).
+
+    ValueError for what is no buffer, and for a part that does not fit into it.
+    """
+    try:
+        view = memoryview(buffer).cast("B")
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
+    count = _elements(view.nbytes, dtype.itemsize, count, offset)
+    if view.readonly:
+        warn_python_once("frombuffer", _BUFFER_NOT_WRITABLE, "torch/csrc/utils/tensor_new.cpp:1711")
+    memory = numpy.frombuffer(view, dtype.numpy, count, offset)
+    memory = memory if memory.flags.writeable else numpy.array(memory)
+    return make_variable(on_memory(memory, (count,), (1,), dtype), requires_grad)
+
+
+def _elements(length: int, width: int, count: int, offset: int) -> int:
+    """How many elements are asked for, all that there are if ``count`` is below 0."""
+    if length <= 0 or count == 0:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1"
+        )
+    if count < 0 and (length - offset) % width:
+        raise ValueError(
+            f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of element size "
+            f"({width})"
+        )
+    count = (length - offset) // width if count < 0 else count
+    if offset + count * width > length:
+        raise ValueError(
+            f"requested buffer length ({count} * {width} bytes) after offset ({offset} bytes) must not be greater than "
+            f"actual buffer length ({length} bytes)"
+        )
+    return count
+
+
+_BUFFER_NOT_WRITABLE = (
+    "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write to "
+    "the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its "
+    "data or make it writable before converting it to a tensor. This type of warning will be suppressed for the rest "
+    "of this program."
+)
+_NOT_IN_THE_MODEL = tuple(map(numpy.dtype, ("uint16", "uint32", "uint64")))
 _NOT_WRITABLE = (
     "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to "
     "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "

@@ -18,7 +18,7 @@ from dispatchviz.core.dtype import DType
 from dispatchviz.core.tensor import Storage, Tensor
 from dispatchviz.torch import _utils
 from dispatchviz.torch._face import torch
-from dispatchviz.torch.creation import Size
+from dispatchviz.torch.size import Size
 from dispatchviz.torch.storage import LEGACY_CLASSES, TypedStorage, UntypedStorage, legacy_class
 
 _FACE = "dispatchviz."

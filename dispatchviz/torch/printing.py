@@ -76,8 +76,9 @@ def _float_words(counted: Any) -> Callable[[float], str]:
 # -- the whole ---------------------------------------------------------------------------------------------------------
 
 
-def text(tensor: Tensor) -> str:
-    """The tensor in words. Reading the grad_fn of a stale view builds a Node, as in PyTorch."""
+def text(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
+    """The tensor in words, its numbers in others' words if they are given. Reading the grad_fn of a stale view builds a
+    Node, as in PyTorch."""
     if is_functional_tensor(tensor):
         return _joined(_FUNCTIONAL, text(functional_wrapper(tensor).value), [*_device(tensor), *_history(tensor)])
     if isinstance(tensor._impl, (BatchedTensorImpl, TensorWrapperImpl)):
@@ -87,7 +88,9 @@ def text(tensor: Tensor) -> str:
     prefix = "tensor(" if plain else f"{type(tensor).__name__}("
     # NB: in PyTorch, a wrapper subclass that does not say how it prints is read through its operators
     empty = tensor._device.type == "meta" or (tensor._array is None and tensor._ks & python_ks)
-    return _joined(prefix, "..." if empty else _numbers(tensor, len(prefix)), suffixes)
+    if tensor_contents is None:
+        tensor_contents = "..." if empty else _numbers(tensor, len(prefix))
+    return _joined(prefix, tensor_contents, suffixes)
 
 
 def _joined(prefix: str, body: str, suffixes: list[str]) -> str:

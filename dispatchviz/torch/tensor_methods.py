@@ -17,25 +17,31 @@ from dispatchviz.core.autograd.legacy_type import type_string
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.binding import Alias, bind
 from dispatchviz.core.device import CPU, Device
-from dispatchviz.core.formats import contiguous_format
-from dispatchviz.core.dtype import bool_, uint8
 from dispatchviz.core.functionalization.wrapper import is_functional_tensor
 from dispatchviz.core.functorch.tensor_wrapper import maybe_get_tensor_wrapper
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.generated import python_bindings as bindings
 from dispatchviz.core.keyset import python_ks
-from dispatchviz.core.native.memory_formats import is_in_format
 from dispatchviz.core.tensor import Tensor, empty_strided, numel
 from dispatchviz.core.tensor_meta import root_of
 from dispatchviz.core.thread_state import thread
 from dispatchviz.core.torch_function import ENABLED, handled, multiple_dispatch_failed, overrides
-from dispatchviz.torch import indexing, legacy_constructors, python_functions, storage, tensor_copies, unique_elements
+from dispatchviz.torch import (
+    indexing,
+    legacy_constructors,
+    python_functions,
+    storage,
+    tensor_copies,
+    tensor_kinds,
+    unique_elements,
+)
 from dispatchviz.torch.as_tensor import new_tensor_like
-from dispatchviz.torch.creation import Size, lifted
+from dispatchviz.torch.creation import lifted
 from dispatchviz.torch.formats import strided
 from dispatchviz.torch.functional import norm, stft
 from dispatchviz.torch.list_functions import split_method
 from dispatchviz.torch.printing import text
+from dispatchviz.torch.size import Size
 
 _SHORTHANDS = {
     "bool": dtypes.bool_,
@@ -170,6 +176,7 @@ _PROPERTIES: dict[str, Any] = {
     "ndim": property(lambda self: len(self._size)),
     "is_cuda": property(lambda self: self._device.type == "cuda"),
     "is_meta": property(lambda self: self._device.type == "meta"),
+    **tensor_kinds.PROPERTIES,
     "nbytes": property(lambda self: numel(self._size) * self._dtype.itemsize),
     "itemsize": property(lambda self: self._dtype.itemsize),
     "requires_grad": property(variable.requires_grad, _set_requires_grad),
@@ -181,12 +188,8 @@ _PROPERTIES: dict[str, Any] = {
     "output_nr": property(lambda self: self._output_nr),
     "retains_grad": property(lambda self: self._retains_grad),
     "data": property(grad_attribute.get_data, grad_attribute.set_data),
-    "T": property(lambda self: ops.numpy_T.call(self)),
     "real": property(lambda self: ops.real.call(self), lambda self, value: _set_part(ops.real, self, value)),
     "imag": property(lambda self: ops.imag.call(self), lambda self, value: _set_part(ops.imag, self, value)),
-    "H": property(lambda self: ops.matrix_H.call(self)),
-    "mT": property(lambda self: ops.mT.call(self)),
-    "mH": property(lambda self: ops.mH.call(self)),
     "_base": property(lambda self: None if self._view is None else self._view.base),
     "_backward_hooks": property(lambda self: None if self._hooks is None else self._hooks.backward),
     "_post_accumulate_grad_hooks": property(lambda self: None if self._hooks is None else self._hooks.post_accumulate),
@@ -206,12 +209,6 @@ def _no_arguments(name: str, function: Callable[[Tensor], Any]) -> Callable[...,
         return function(self)
 
     return method
-
-
-def _is_contiguous(self: Tensor, *args: Any, memory_format: Any = contiguous_format) -> bool:
-    if args:
-        raise TypeError(f"is_contiguous() takes 0 positional arguments but {len(args)} was given")
-    return is_in_format(self, memory_format.name)
 
 
 def _size(self: Tensor, dim: int | None = None) -> Any:
@@ -310,7 +307,7 @@ def _norm(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     return norm(self, p, dim, keepdim, dtype=dtype)
 
 
-def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
+def _array(self: Tensor, dtype: Any = None) -> Any:
     """For ``numpy.asarray``."""
     array = _numpy(self)
     return array if dtype is None else array.astype(dtype, copy=False)
@@ -369,6 +366,12 @@ def _dimension(self: Tensor, values: tuple[int, ...], dim: int) -> int:
     return values[dim]
 
 
+def _invert(self: Any) -> Any:
+    if self._dtype.can_require_grad:
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return self.bitwise_not()
+
+
 def _rsub(self: Tensor, other: Any) -> Any:
     return bindings.rsub(self, other)
 
@@ -402,10 +405,10 @@ _METHODS: dict[str, Any] = {
     "storage_offset": lambda self: self._offset,
     "storage": storage.storage,
     "untyped_storage": storage.untyped_storage,
-    "is_contiguous": _is_contiguous,
+    **tensor_kinds.METHODS,
     "is_floating_point": lambda self: self._dtype.is_floating_point,
     "is_complex": lambda self: self._dtype.is_complex,
-    "is_signed": _no_arguments("is_signed", lambda self: self._dtype not in (bool_, uint8)),
+    "is_signed": _no_arguments("is_signed", lambda self: self._dtype.is_signed),
     "is_inference": variable.is_inference,
     "element_size": lambda self: self._dtype.itemsize,
     "type": _type,
@@ -442,7 +445,7 @@ _METHODS: dict[str, Any] = {
     "__abs__": lambda self: self.abs(),
     "__neg__": lambda self: self.neg(),
     "__pos__": lambda self: self.positive(),
-    "__invert__": lambda self: self.bitwise_not(),
+    "__invert__": _invert,
     "__pow__": _without_type_error(lambda self, other: self.pow(other)),
     "__rmod__": _without_type_error(lambda self, other: bindings.remainder(other, self)),
     "__floordiv__": _without_type_error(lambda self, other: bindings.floor_divide(self, other)),

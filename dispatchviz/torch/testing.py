@@ -14,7 +14,8 @@ from dispatchviz.core.device import CPU
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.native.iterator import quiet
 from dispatchviz.core.tensor import Tensor
-from dispatchviz.torch.creation import Size, new_from_data
+from dispatchviz.torch.creation import new_from_data
+from dispatchviz.torch.size import Size
 from dispatchviz.torch.tensor_methods import values_on_host
 
 _TOLERANCES = {

@@ -72,6 +72,7 @@ _SUBJECTS = (
     "inference",
     "recurrent",
     "lessons",
+    "lessons_of_learners",
     "derivatives",
     "complex",
     "torch_function",

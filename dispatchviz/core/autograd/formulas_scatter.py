@@ -69,6 +69,8 @@ def _reduce_backward(
         grad_self, grad_src = _of_product(places, grad, self, src, result)
     elif reduce == "mean":
         grad_self, grad_src = _of_mean(places, grad, src, include_self)
+    elif reduce in ("max", "min"):
+        raise RuntimeError(f"Expected 'reduce' to be one of 'sum', 'prod', 'mean', 'amax', 'amin' but got {reduce}.")
     else:
         grad_self, grad_src = _of_extreme(places, grad, self, src, result)
     return (grad_self if include_self else places.clear(grad_self)), grad_src

@@ -106,6 +106,8 @@ class Node:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        if cls.__module__ == "dispatchviz.core.generated.nodes":
+            cls.__module__ = "builtins"  # as it prints: <class 'AddBackward0'>
         install_properties(cls, vars(cls))
         if "will_release_variables" in vars(cls):
             cls.apply = _forewarned(cls.apply)  # type: ignore[method-assign,assignment]  # who wants to be told pays for it

@@ -206,7 +206,9 @@ def ones_like(
 def zeros(
     size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    """Zeros, by ``zero_``."""
+    """Zeros, by ``zero_``. RuntimeError for a length below 0."""
+    if any(length < 0 for length in size):
+        raise RuntimeError("zeros: Dimension size must be non-negative.")
     return ops.zero_.call(ops.empty_memory_format.call(size, dtype, layout, device, pin_memory, None))
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dispatchviz.core.autograd.legacy_type import legacy_type
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import DType
+from dispatchviz.core.dtype import DType, int32, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import accumulated, quiet
 from dispatchviz.core.native.mixed_data_type import check_accessible, param_scalar_type
@@ -215,6 +216,11 @@ def embedding_symint(
     """The rows of the weight that the indices name."""
     if len(weight._size) != 2:
         raise RuntimeError("'weight' must be 2-D")
+    if indices._dtype not in (int32, int64):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"{legacy_type(indices)} instead (while checking arguments for embedding)"
+        )
     if len(indices._size) == 1:
         return ops.index_select.call(weight, 0, indices)
     size = (*indices._size, *weight._size[1:])

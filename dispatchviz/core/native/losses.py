@@ -6,12 +6,16 @@ Losses of images are in ``losses_images.py``, cross entropy in ``cross_entropy.p
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from dispatchviz.core.backend import array_module
+from dispatchviz.core.dtype import int64, uint8
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator import compute, elementwise, new_output, no_instance, result_type
+from dispatchviz.core.native.conv_numbers import check_scalar_type
+from dispatchviz.core.native.iterator import compute, elementwise, new_output, no_instance, quiet, result_type
 from dispatchviz.core.native.memory_formats import in_format
+from dispatchviz.core.native.nll_checks import check_numbers, check_weights
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor, contiguous_strides, numel
 
@@ -115,6 +119,7 @@ def nll_loss_forward_meta(
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if len(self._size) == 2 and self._size[0] != (target._size or (1,))[0]:
         raise RuntimeError(f"size mismatch (got input: {list(self._size)}, target: {list(target._size)})")
+    check_weights(self, weight)
     size = (self._size[0],) if reduction == NONE and len(self._size) == 2 else ()
     op[0].set_output_raw_strided(size, contiguous_strides(size), self._dtype, self._device)
     op[1].set_output_raw_strided((), (), self._dtype, self._device)
@@ -130,6 +135,7 @@ def nll_loss_forward_out(
     total_weight: Tensor,
 ) -> None:
     """-weight * the number at the target, reduced"""
+    check_numbers(self, target, weight, "nll_loss_out_frame")
     rows, classes, weights = _weighted(self, target, weight, ignore_index)
     picked = -self._array.reshape(-1, self._size[-1])[rows, classes] * weights
     if reduction == NONE and len(self._size) == 2:
@@ -138,7 +144,7 @@ def nll_loss_forward_out(
         return
     total_weight._array[...] = weights.sum()
     total = picked.sum()
-    output._array[...] = total / weights.sum() if reduction == MEAN else total
+    output._array[...] = quiet.run(operator.truediv, total, weights.sum()) if reduction == MEAN else total
 
 
 def _weighted(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> tuple[Any, Any, Any]:
@@ -166,6 +172,8 @@ def nll_loss_backward_meta(
     total_weight: Tensor,
 ) -> None:
     """The shape of self."""
+    if weight is not None and numel(weight._size) != self._size[-1]:
+        raise RuntimeError("weight tensor should be defined either for all or no classes")
     op.set_output_raw_strided(self._size, contiguous_strides(self._size), self._dtype, self._device)
 
 
@@ -183,6 +191,8 @@ def nll_loss_backward_out(
     ops.zero_.call(grad_input)
     if not target._size:
         target = ops.unsqueeze.call(target, 0)
+    if target._dtype is not uint8:
+        check_scalar_type(target, int64)
     rows, classes, weights = _weighted(self, target, weight, ignore_index)
     grad = -weights * grad_output._array
     if reduction == MEAN:

@@ -9,6 +9,7 @@ from dispatchviz.core.dtype import bfloat16, float16
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoGradMode
 from dispatchviz.core.native.iterator import (
+    check_same_dtype,
     compute,
     elementwise,
     no_instance,
@@ -46,6 +47,9 @@ def binary_cross_entropy_out(
     """Into ``out``."""
     loss = out
     squeezed = [ops.squeeze.call(tensor) for tensor in (loss, self, target)]
+    check_same_dtype(target, self._dtype)
+    if not self._dtype.is_floating_point:
+        raise not_implemented("binary_cross_entropy", self._dtype)
     if bool(((self._array < 0) | (self._array > 1)).any()):
         raise RuntimeError("all elements of input should be between 0 and 1")
     xp: Any = array_module(self._device.type)
@@ -75,6 +79,7 @@ def binary_cross_entropy_backward_out(
 ) -> Tensor:
     """Into ``grad_input``."""
     squeezed = [ops.squeeze.call(tensor) for tensor in (grad_input, grad_output, self, target)]
+    check_same_dtype(target, self._dtype)
     xp: Any = array_module(self._device.type)
 
     def gradient(grad: Any, x: Any, y: Any) -> Any:

@@ -5,11 +5,14 @@ self is (N, classes, height, width), the target (N, height, width).
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator import quiet
 from dispatchviz.core.native.losses import MEAN, NONE
+from dispatchviz.core.native.nll_checks import check_classes, check_numbers
 from dispatchviz.core.tensor import Tensor
 
 
@@ -25,7 +28,9 @@ def nll_loss2d_forward(
     output = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
     total_weight = ops.empty_memory_format.call((), self._dtype, "strided", self._device, None, None)
     _check(self, target, weight)
+    check_classes(target)
     ops.resize_.call(output, target._size if reduction == NONE else (), None)
+    check_numbers(self, target, weight, "nll_loss2d_forward_out_frame")
     places, weights = _weighted(self, target, weight, ignore_index)
     picked = -self._array[places] * weights
     if reduction == NONE:
@@ -33,7 +38,7 @@ def nll_loss2d_forward(
         total_weight._array[...] = 0
         return output, total_weight
     total_weight._array[...] = weights.sum()
-    output._array[...] = picked.sum() / weights.sum() if reduction == MEAN else picked.sum()
+    output._array[...] = quiet.run(operator.truediv, picked.sum(), weights.sum()) if reduction == MEAN else picked.sum()
     return output, total_weight
 
 
@@ -49,10 +54,7 @@ def _check(self: Tensor, target: Tensor, weight: Tensor | None) -> None:
     if weight is not None and weight._size != (self._size[1],):
         raise RuntimeError("weight tensor should be defined either for all or no classes")
     if target._size != (self._size[0], *self._size[2:]):
-        raise RuntimeError(
-            f"input and target batch or spatial sizes don't match: target {list(target._size)}, input "
-            f"{list(self._size)}"
-        )
+        raise RuntimeError(f"size mismatch (got input: {list(self._size)} , target: {list(target._size)}")
 
 
 def _weighted(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> tuple[Any, Any]:
@@ -82,6 +84,8 @@ def nll_loss2d_backward(
 ) -> Tensor:
     """-weight * grad at the target, else 0"""
     grad_input = ops.zeros_like.call(self, None, None, None, None, None)
+    _check(self, target, weight)
+    check_numbers(self, target, weight, "nll_loss2d_backward_out_frame")
     ops.zero_.call(ops.resize_as_.call(grad_input, self, None))
     places, weights = _weighted(self, target, weight, ignore_index)
     grad = -weights * grad_output._array

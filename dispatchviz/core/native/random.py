@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy
 
+from dispatchviz.core.declared_in_c import DeclaredInC
 from dispatchviz.core.device import CPU, CUDA, Device, concrete
 from dispatchviz.core.dtype import uint8
 from dispatchviz.core.keys import DispatchKey
@@ -32,7 +33,7 @@ _TAIL = struct.Struct("<ddd i4x f ?3x")
 _BYTES = _HEAD.size + 8 * WORDS + _TAIL.size
 
 
-class Generator:
+class Generator(metaclass=DeclaredInC, name="torch._C.Generator"):
     """A source of random numbers for one device (``torch.Generator``)."""
 
     __slots__ = ("_engine", "_seed", "device", "key_set", "next_double_normal_sample")

@@ -191,9 +191,11 @@ def _grid(out: Tensor, dim: int, index: Tensor) -> tuple[Any, Any]:
 
 _UFUNCS = {"sum": "add", "add": "add", "prod": "multiply", "multiply": "multiply", "mean": "add"} | {
     "amax": "maximum",
+    "max": "maximum",
     "amin": "minimum",
+    "min": "minimum",
 }
-"""How elements are put together, and NumPy's name for it."""
+"""How elements are put together, and NumPy's name for it. ``max`` and ``min`` are known to kernels, not to backward."""
 
 
 def combine_at(reduce: str, out: Tensor, key: Any, values: Any) -> None:
@@ -219,7 +221,7 @@ def _check_old_reduce(reduce: str) -> None:
 
 def check_reduce(reduce: str) -> None:
     """RuntimeError for a word that ``scatter_reduce`` does not know."""
-    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
+    if reduce not in ("sum", "prod", "mean", "amax", "amin", "max", "min"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
 
 
@@ -290,13 +292,14 @@ def first_value(reduce: str, dtype: DType) -> Scalar:
         return 0
     if reduce == "prod":
         return 1
-    sign = -1 if reduce == "amax" else 1
+    largest = reduce in ("amax", "max")
+    sign = -1 if largest else 1
     if dtype.is_floating_point:
         return sign * float("inf")
     if dtype.name == "bool":
-        return reduce == "amin"
+        return not largest
     limits = numpy.iinfo(dtype.numpy)
-    return int(limits.min if reduce == "amax" else limits.max)
+    return int(limits.min if largest else limits.max)
 
 
 def counting_from(out: Tensor, include_self: bool) -> Tensor:

@@ -6,7 +6,6 @@ import math
 from typing import Any, ClassVar
 
 from dispatchviz.torch._face import torch
-from dispatchviz.torch.creation import Size
 from dispatchviz.torch.distributions import constraints
 from dispatchviz.torch.distributions.distribution import (
     NONE,
@@ -17,6 +16,7 @@ from dispatchviz.torch.distributions.distribution import (
     logits_to_probs,
     probs_to_logits,
 )
+from dispatchviz.torch.size import Size
 
 __all__ = ["Bernoulli", "Categorical"]
 

@@ -7,7 +7,7 @@ from numbers import Number
 from typing import Any, ClassVar
 
 from dispatchviz.torch._face import torch
-from dispatchviz.torch.creation import Size
+from dispatchviz.torch.size import Size
 
 NONE = Size()
 """The shape of one sample, one distribution, one number."""

@@ -164,6 +164,30 @@ def kaiming_normal_(
         return tensor.normal_(0, std, generator=generator)
 
 
+@overridable
+def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
+    """A (semi-)orthogonal matrix, times ``gain``: Q of a normal matrix, its columns turned so that R's diagonal is
+    positive. ValueError for less than two dimensions."""
+    if tensor.ndimension() < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if tensor.numel() == 0 or tensor.is_meta:
+        return tensor
+    rows = tensor.size(0)
+    columns = tensor.numel() // rows
+    drawn = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
+    if rows < columns:
+        drawn.t_()
+    q, r = torch.linalg.qr(drawn)
+    signs = torch.diag(r, 0).sign()
+    q *= signs
+    if rows < columns:
+        q.t_()
+    with torch.no_grad():
+        tensor.view_as(q).copy_(q)
+        tensor.mul_(gain)
+    return tensor
+
+
 def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Any:
     """Normally distributed, with a share of zeros in every column. ValueError for what is no matrix."""
     if tensor.ndimension() != 2:
@@ -259,4 +283,4 @@ uniform, normal, constant = _deprecated(uniform_), _deprecated(normal_), _deprec
 eye, dirac = _deprecated(eye_), _deprecated(dirac_)
 xavier_uniform, xavier_normal = _deprecated(xavier_uniform_), _deprecated(xavier_normal_)
 kaiming_uniform, kaiming_normal = _deprecated(kaiming_uniform_), _deprecated(kaiming_normal_)
-sparse = _deprecated(sparse_)
+orthogonal, sparse = _deprecated(orthogonal_), _deprecated(sparse_)

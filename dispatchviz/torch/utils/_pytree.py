@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dispatchviz.core.generated import return_types
-from dispatchviz.torch.creation import Size
+from dispatchviz.torch.size import Size
 
 PyTree = Any
 

@@ -1,0 +1,53 @@
+"""``torch.Size`` (``torch/csrc/Size.cpp``)."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+from dispatchviz.core.declared_in_c import DeclaredInC
+
+
+class Size(tuple[int, ...], metaclass=DeclaredInC, name="torch.Size"):
+    """A shape: a tuple of whole numbers that prints as ``torch.Size([2, 2])``; its parts and sums are shapes too."""
+
+    def __new__(cls, values: Iterable[Any] = ()) -> Size:
+        """TypeError for what is no whole number."""
+        found = tuple.__new__(cls, values)
+        if all(type(value) is int for value in found):
+            return found
+        return tuple.__new__(cls, map(_whole, range(len(found)), found))
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+    def numel(self) -> int:
+        """How many elements a tensor of this shape has."""
+        return math.prod(self)
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, tuple):
+            raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
+        return Size(tuple.__add__(self, other))
+
+    def __radd__(self, other: Any) -> Any:
+        return Size(other + tuple(self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, count: Any) -> Size:
+        return Size(tuple(self) * count)
+
+    __rmul__ = __mul__
+
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return Size(found) if isinstance(index, slice) else found
+
+
+def _whole(place: int, value: Any) -> int:
+    try:
+        return int(operator.index(value))
+    except TypeError:
+        told = f"torch.Size() takes an iterable of 'int' (item {place} is '{type(value).__name__}')"
+        raise TypeError(told) from None
