@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+import numpy
+
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType, bool_, complex128, float64, int64
 from dispatchviz.core.invalid_arguments import format_invalid_args, type_name
@@ -23,7 +25,8 @@ _ARITHMETIC = ("add", "sub", "mul", "div", "subtract", "multiply", "divide", "tr
 NUMBERS_AS_TENSORS = frozenset((*_ARITHMETIC, *(f"{name}_" for name in _ARITHMETIC), "copy_"))
 """Functions whose Tensor parameters take Python numbers (``should_allow_numbers_as_tensors``)."""
 
-_NUMBERS = (int, float, complex)
+_NUMBERS = (int, float, complex, numpy.number, numpy.bool_)
+"""Python's, and NumPy's single ones."""
 
 
 NUMPY_NAMES = {
@@ -198,11 +201,13 @@ class PythonArgParser:
 def _converted(function: str, parameter: Parameter, value: Any, position: int) -> Any:
     kind = parameter.type
     if kind == "Tensor" and isinstance(value, _NUMBERS):
-        return number_as_tensor(value)
-    if kind == "Number" and isinstance(value, Tensor):
-        return _number_in(value)
+        return number_as_tensor(_python_number(value))
+    if kind == "Number":
+        return _number_in(value) if isinstance(value, Tensor) else _python_number(value)
     if kind == "float":
-        return float(value) if isinstance(value, int) else value
+        return None if value is None else float(value)
+    if kind == "int" and isinstance(value, numpy.integer):
+        return int(value)
     if kind == "tuple of ints":
         return None if value is None else _unpacked(function, parameter, value)
     if kind == "tuple of floats":
@@ -216,6 +221,15 @@ def _converted(function: str, parameter: Parameter, value: Any, position: int) -
     if kind in ("torch.layout", "torch.memory_format"):
         return None if value is None else value.name
     return value
+
+
+def _python_number(value: Any) -> Any:
+    """NumPy's single numbers as Python's; of a complex64 only the real part, as ``float`` sees it."""
+    if not isinstance(value, numpy.generic):
+        return value
+    if isinstance(value, numpy.integer):
+        return int(value)
+    return complex(value) if isinstance(value, complex) else float(value)
 
 
 def _device(value: Any) -> Device | None:
@@ -235,7 +249,7 @@ def _unpacked(function: str, parameter: Parameter, value: Any) -> tuple[int, ...
                 f"{function}(): argument '{parameter.name}' failed to unpack the object at pos {position + 1} with "
                 f'error "type must be tuple of ints,but got {type_name(part)}"'
             )
-    return tuple(_number_in(part) if isinstance(part, Tensor) else part for part in value)
+    return tuple(_number_in(part) if isinstance(part, Tensor) else int(part) for part in value)
 
 
 def _number_in(tensor: Tensor) -> Any:
@@ -273,7 +287,7 @@ def number_as_tensor(value: complex) -> Tensor:
 
 
 def _is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return (isinstance(value, int) and not isinstance(value, bool)) or isinstance(value, numpy.integer)
 
 
 def _is_real(value: Any) -> bool:
@@ -312,7 +326,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "tuple of Tensors": lambda value: isinstance(value, (list, tuple)),
     "tuple of Scalars": lambda value: isinstance(value, (list, tuple)) and all(map(_is_number, value)),
     "int": _is_int,
-    "float": lambda value: isinstance(value, (int, float)),
+    "float": lambda value: isinstance(value, (int, float, numpy.number)),
     "bool": lambda value: isinstance(value, bool),
     "str": lambda value: isinstance(value, str),
     "torch.dtype": lambda value: isinstance(value, DType) or (isinstance(value, type) and value in _DTYPES_OF_TYPES),

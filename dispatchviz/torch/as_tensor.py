@@ -16,7 +16,8 @@ from dispatchviz.core.device import Device, concrete
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor import Tensor
-from dispatchviz.torch.creation import DataBinding, new_from_data, new_tensor
+from dispatchviz.core.warning import give
+from dispatchviz.torch.creation import COPY, DataBinding, copied_data, new_from_data
 from dispatchviz.torch.numpy_memory import from_numpy
 
 
@@ -66,7 +67,9 @@ def new_tensor_like(
     requires_grad: bool = False,
 ) -> Tensor:
     """``Tensor.new_tensor``: dtype and device are those of self unless given."""
-    return new_tensor(data, dtype or self._dtype, Device(device or self._device), False, requires_grad)
+    if isinstance(data, Tensor):
+        give(COPY.format("tensor.new_tensor"))
+    return copied_data(data, dtype or self._dtype, Device(device or self._device), requires_grad)
 
 
 class _ObjBinding(DataBinding):

@@ -21,9 +21,7 @@ def from_numpy(ndarray: Any) -> Tensor:
     """
     if not isinstance(ndarray, numpy.ndarray):
         raise TypeError(f"expected np.ndarray (got {_full_name(type(ndarray))})")
-    if ndarray.dtype in _NOT_IN_THE_MODEL:
-        raise NotImplementedError(f"dispatchviz's model of PyTorch has no dtype torch.{ndarray.dtype}")
-    if ndarray.dtype not in BY_NUMPY:
+    if ndarray.dtype not in (*BY_NUMPY, *_NOT_IN_THE_MODEL):
         raise TypeError(
             f"can't convert np.ndarray of type {_full_name(ndarray.dtype.type)}. The only supported types are: "
             "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, "
@@ -44,7 +42,14 @@ def from_numpy(ndarray: Any) -> Tensor:
     if not ndarray.flags.writeable:
         warn_python_once("from_numpy", _NOT_WRITABLE, "torch/csrc/utils/tensor_numpy.cpp:211")
     stride = tuple(step // width for step in ndarray.strides)
-    return ops.lift_fresh.call(on_memory(_flat(ndarray, stride), ndarray.shape, stride, BY_NUMPY[ndarray.dtype]))
+    return ops.lift_fresh.call(on_memory(_flat(ndarray, stride), ndarray.shape, stride, known_dtype(ndarray.dtype)))
+
+
+def known_dtype(dtype: Any) -> DType:
+    """NumPy's dtype as PyTorch's. NotImplementedError for one that the model does not have."""
+    if dtype in _NOT_IN_THE_MODEL:
+        raise NotImplementedError(f"dispatchviz's model of PyTorch has no dtype torch.{dtype}")
+    return BY_NUMPY[dtype]
 
 
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:

@@ -95,6 +95,7 @@ def install(cls: type[Tensor]) -> None:
         setattr(cls, name, Alias(f"Tensor.{name}", getattr(cls, method)))
     for name, value in {**_METHODS, **indexing.METHODS, **_PROPERTIES}.items():
         setattr(cls, name, value)
+    _array.__name__, _array.__qualname__ = "__array__", "Tensor.__array__"  # NumPy reads the TypeError
     for function in (_backward, _register_hook, _register_post_accumulate_grad_hook):  # TypeErrors name them
         name = function.__name__.removeprefix("_")
         function.__name__, function.__qualname__ = name, f"Tensor.{name}"
