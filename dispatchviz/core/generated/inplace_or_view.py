@@ -14,7 +14,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.keyset import after_ADInplaceOrView_keyset
 from dispatchviz.core.native.random import Generator
 from dispatchviz.core.streams import Stream
-from dispatchviz.core.tensor import Size, Tensor
+from dispatchviz.core.tensor import Size, Storage, Tensor
 
 Scalar = bool | int | float | complex
 
@@ -2712,6 +2712,30 @@ def linalg_pinv_out_atol_rtol_tensor_out(
     )
     increment_version(out)
     return out
+
+
+def set__source_Storage_storage_offset(
+    ks: int, self: Tensor, source: Storage, storage_offset: int, size: Size, stride: Size
+) -> Tensor:
+    ops.set__source_Storage_storage_offset.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, source, storage_offset, size, stride
+    )
+    increment_version(self)
+    return self
+
+
+def linalg_lstsq_out_out(
+    ks: int, self: Tensor, b: Tensor, rcond: float | None, driver: str | None, solution: Tensor, residuals: Tensor,
+    rank: Tensor, singular_values: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    ops.linalg_lstsq_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, b, rcond, driver, solution, residuals, rank, singular_values
+    )
+    increment_version(solution)
+    increment_version(residuals)
+    increment_version(rank)
+    increment_version(singular_values)
+    return solution, residuals, rank, singular_values
 
 
 def _linalg_solve_ex_out_result(
@@ -5505,6 +5529,8 @@ KERNELS = {
     "linalg_inv_ex.inverse": linalg_inv_ex_out_inverse,
     "_linalg_svd.U": _linalg_svd_out_U,
     "linalg_pinv.atol_rtol_tensor_out": linalg_pinv_out_atol_rtol_tensor_out,
+    "set_.source_Storage_storage_offset": set__source_Storage_storage_offset,
+    "linalg_lstsq.out": linalg_lstsq_out_out,
     "_linalg_solve_ex.result": _linalg_solve_ex_out_result,
     "linalg_qr.out": linalg_qr_out_out,
     "cumsum_": cumsum_,

@@ -27,12 +27,14 @@ from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_doubl
 from dispatchviz.core.autograd.formulas_recurrent import _thnn_fused_gru_cell_gradient, _thnn_fused_lstm_cell_gradient, mkldnn_rnn_layer_gradient
 from dispatchviz.core.autograd.formulas_distances import channel_shuffle_backward, euclidean_dist_backward, trilinear_backward
 from dispatchviz.core.autograd.formulas_linalg import linalg_det_backward, linalg_inv_backward, linalg_solve_backward, linalg_solve_triangular_backward, slogdet_backward, triangular_solve_backward
+from dispatchviz.core.autograd.formulas_least_squares import linalg_lstsq_backward
 from dispatchviz.core.autograd.formulas_factors import cholesky_backward, cholesky_inverse_backward, cholesky_solve_backward, linalg_qr_backward
 from dispatchviz.core.autograd.formulas_lu import linalg_lu_backward, linalg_lu_solve_LU, lu_factor_ex_backward, lu_solve_of, lu_unpack_backward
 from dispatchviz.core.autograd.formulas_spectral import linalg_eig_backward, linalg_eig_r_to_c, linalg_svd_backward, pinv_backward
 from dispatchviz.core.autograd.formulas_householder import householder_product_backward, ormqr_backward
 from dispatchviz.core.autograd.formulas_fft import fft_c2r_backward, fft_r2c_backward
 from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, conjugated_number, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, in_format, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, not_implemented, number_div, number_sub, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, slice_backward_wrapper, sum_backward, sum_to, undefined, unsqueeze_to, zeros_info, zeros_like_options
+from dispatchviz.core.autograd.formulas_weight_norm import weight_norm_interface_backward
 from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
 from dispatchviz.core.autograd.saved_variable import SavedVariable
 from dispatchviz.core.dtype import DType
@@ -6500,6 +6502,38 @@ class LinalgEigBackward0(TraceableFunction):
         self.eigenvectors_.reset_data()
 
 
+class LinalgLstsqBackward0(TraceableFunction):
+    """linalg_lstsq(self, b, rcond, driver)    self, b: linalg_lstsq_backward(grads[0], grads[1], self, b, solution, grad_input_mask)"""
+
+    __slots__ = ('b_', 'self_', 'solution_')
+    edge_names = ('self', 'b')
+    saved_variables = ('b', 'self', 'solution')
+    saved_attributes = ()
+
+    b_: SavedVariable
+    self_: SavedVariable
+    solution_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        b: Any = self.b_.unpack()
+        self_: Any = self.self_.unpack()
+        solution: Any = self.solution_.unpack(self)
+        grad_inputs: Gradients = [None, None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1):
+            grad_inputs[0], grad_inputs[1] = linalg_lstsq_backward(
+                grads[0], grads[1], self_, b, solution, (self.task_should_compute_output(0),
+                self.task_should_compute_output(1))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.b_.reset_data()
+        self.self_.reset_data()
+        self.solution_.reset_data()
+
+
 class LinalgSvdBackward0(TraceableFunction):
     """_linalg_svd(A, full_matrices, compute_uv, driver)    A: linalg_svd_backward(grads[0], grads[1], grads[2], U, S, Vh, full_matrices, S.sym_size(-1))"""
 
@@ -11660,6 +11694,38 @@ class UpsampleNearestExact3DBackwardBackward0(TraceableFunction):
                 grad, self.output_size, self.scales_d, self.scales_h, self.scales_w
             )
         return grad_inputs
+
+
+class WeightNormInterfaceBackward0(TraceableFunction):
+    """_weight_norm_interface(v, g, dim)    v, g: weight_norm_interface_backward(grad, v, g, result1, dim)"""
+
+    __slots__ = ('dim', 'g_', 'result1_', 'v_')
+    edge_names = ('v', 'g')
+    saved_variables = ('g', 'result1', 'v')
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    g_: SavedVariable
+    result1_: SavedVariable
+    v_: SavedVariable
+    dim: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        g: Any = self.g_.unpack()
+        v: Any = self.v_.unpack()
+        result1: Any = self.result1_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1):
+            grad_inputs[0], grad_inputs[1] = weight_norm_interface_backward(grad, v, g, result1, self.dim)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.g_.reset_data()
+        self.result1_.reset_data()
+        self.v_.reset_data()
 
 
 class MaskedSoftmaxBackward0(TraceableFunction):

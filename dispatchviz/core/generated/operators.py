@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dispatchviz.core.aten import find, keys_of
 from dispatchviz.core.dispatcher import call, redispatch
 from dispatchviz.core.dtype import int64
-from dispatchviz.core.tensor import Size, Tensor
+from dispatchviz.core.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
     from dispatchviz.core.device import Device
@@ -2047,6 +2047,36 @@ class _standard_gamma_grad:
     @staticmethod
     def redispatch(ks: int, self: Tensor, output: Tensor) -> Tensor:
         return redispatch(_standard_gamma_grad.entry, ks)(ks, self, output)
+
+
+class _dirichlet_grad:
+    """aten::_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor"""
+
+    entry = find("aten::_dirichlet_grad")
+
+    @staticmethod
+    def call(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
+        kernel, ks = call(_dirichlet_grad.entry, x._ks | alpha._ks | total._ks)
+        return kernel(ks, x, alpha, total)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
+        return redispatch(_dirichlet_grad.entry, ks)(ks, x, alpha, total)
+
+
+class _sample_dirichlet:
+    """aten::_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor"""
+
+    entry = find("aten::_sample_dirichlet")
+
+    @staticmethod
+    def call(self: Tensor, generator: Generator | None = None) -> Tensor:
+        kernel, ks = call(_sample_dirichlet.entry, self._ks | (0 if generator is None else generator.key_set))
+        return kernel(ks, self, generator)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, generator: Generator | None = None) -> Tensor:
+        return redispatch(_sample_dirichlet.entry, ks)(ks, self, generator)
 
 
 class _standard_gamma:
@@ -5471,6 +5501,21 @@ class result_type_Scalar_Tensor:
     @staticmethod
     def redispatch(ks: int, scalar: Scalar, tensor: Tensor) -> DType:
         return redispatch(result_type_Scalar_Tensor.entry, ks)(ks, scalar, tensor)
+
+
+class result_type_Scalar_Scalar:
+    """aten::result_type.Scalar_Scalar(Scalar scalar1, Scalar scalar2) -> ScalarType"""
+
+    entry = find("aten::result_type.Scalar_Scalar")
+
+    @staticmethod
+    def call(scalar1: Scalar, scalar2: Scalar) -> DType:
+        kernel, ks = call(result_type_Scalar_Scalar.entry, 0)
+        return kernel(ks, scalar1, scalar2)
+
+    @staticmethod
+    def redispatch(ks: int, scalar1: Scalar, scalar2: Scalar) -> DType:
+        return redispatch(result_type_Scalar_Scalar.entry, ks)(ks, scalar1, scalar2)
 
 
 class eq_Scalar_out:
@@ -14084,6 +14129,69 @@ class linalg_pinv_out_rcond_tensor:
         return redispatch(linalg_pinv_out_rcond_tensor.entry, ks)(ks, self, rcond, hermitian, out)
 
 
+class set__source_Storage_storage_offset:
+    """aten::set_.source_Storage_storage_offset(Tensor(a!) self, Storage source, SymInt storage_offset, SymInt[] size, SymInt[] stride=[]) -> Tensor(a!)"""
+
+    entry = find("aten::set_.source_Storage_storage_offset")
+
+    @staticmethod
+    def call(self: Tensor, source: Storage, storage_offset: int, size: Size, stride: Size = ()) -> Tensor:
+        kernel, ks = call(set__source_Storage_storage_offset.entry, self._ks)
+        return kernel(ks, self, source, storage_offset, size, stride)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, source: Storage, storage_offset: int, size: Size, stride: Size = ()
+    ) -> Tensor:
+        return redispatch(set__source_Storage_storage_offset.entry, ks)(
+            ks, self, source, storage_offset, size, stride
+        )
+
+
+class linalg_lstsq:
+    """aten::linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)"""
+
+    entry = find("aten::linalg_lstsq")
+
+    @staticmethod
+    def call(
+        self: Tensor, b: Tensor, rcond: float | None = None, driver: str | None = None
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        kernel, ks = call(linalg_lstsq.entry, self._ks | b._ks)
+        return kernel(ks, self, b, rcond, driver)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, b: Tensor, rcond: float | None = None, driver: str | None = None
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return redispatch(linalg_lstsq.entry, ks)(ks, self, b, rcond, driver)
+
+
+class linalg_lstsq_out:
+    """aten::linalg_lstsq.out(Tensor self, Tensor b, float? rcond=None, *, str? driver=None, Tensor(a!) solution, Tensor(b!) residuals, Tensor(c!) rank, Tensor(d!) singular_values) -> (Tensor(a!) solution, Tensor(b!) residuals, Tensor(c!) rank, Tensor(d!) singular_values)"""
+
+    entry = find("aten::linalg_lstsq.out")
+
+    @staticmethod
+    def call(
+        self: Tensor, b: Tensor, rcond: float | None, driver: str | None, solution: Tensor, residuals: Tensor, rank:
+        Tensor, singular_values: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            linalg_lstsq_out.entry, self._ks | b._ks | solution._ks | residuals._ks | rank._ks | singular_values._ks
+        )
+        return kernel(ks, self, b, rcond, driver, solution, residuals, rank, singular_values)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, b: Tensor, rcond: float | None, driver: str | None, solution: Tensor, residuals:
+        Tensor, rank: Tensor, singular_values: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return redispatch(linalg_lstsq_out.entry, ks)(
+            ks, self, b, rcond, driver, solution, residuals, rank, singular_values
+        )
+
+
 class _linalg_solve_ex:
     """aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)"""
 
@@ -19130,6 +19238,36 @@ class is_same_size:
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor) -> bool:
         return redispatch(is_same_size.entry, ks)(ks, self, other)
+
+
+class is_distributed:
+    """aten::is_distributed(Tensor self) -> bool"""
+
+    entry = find("aten::is_distributed")
+
+    @staticmethod
+    def call(self: Tensor) -> bool:
+        kernel, ks = call(is_distributed.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> bool:
+        return redispatch(is_distributed.entry, ks)(ks, self)
+
+
+class is_set_to:
+    """aten::is_set_to(Tensor self, Tensor tensor) -> bool"""
+
+    entry = find("aten::is_set_to")
+
+    @staticmethod
+    def call(self: Tensor, tensor: Tensor) -> bool:
+        kernel, ks = call(is_set_to.entry, self._ks | tensor._ks)
+        return kernel(ks, self, tensor)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, tensor: Tensor) -> bool:
+        return redispatch(is_set_to.entry, ks)(ks, self, tensor)
 
 
 class broadcast_tensors:
@@ -30175,6 +30313,95 @@ class special_softmax:
     @staticmethod
     def redispatch(ks: int, self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
         return redispatch(special_softmax.entry, ks)(ks, self, dim, dtype)
+
+
+class norm_except_dim:
+    """aten::norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor"""
+
+    entry = find("aten::norm_except_dim")
+
+    @staticmethod
+    def call(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+        kernel, ks = call(norm_except_dim.entry, v._ks)
+        return kernel(ks, v, pow, dim)
+
+    @staticmethod
+    def redispatch(ks: int, v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+        return redispatch(norm_except_dim.entry, ks)(ks, v, pow, dim)
+
+
+class _weight_norm:
+    """aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor"""
+
+    entry = find("aten::_weight_norm")
+
+    @staticmethod
+    def call(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+        kernel, ks = call(_weight_norm.entry, v._ks | g._ks)
+        return kernel(ks, v, g, dim)
+
+    @staticmethod
+    def redispatch(ks: int, v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+        return redispatch(_weight_norm.entry, ks)(ks, v, g, dim)
+
+
+class _weight_norm_interface:
+    """aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)"""
+
+    entry = find("aten::_weight_norm_interface")
+
+    @staticmethod
+    def call(v: Tensor, g: Tensor, dim: int = 0) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(_weight_norm_interface.entry, v._ks | g._ks)
+        return kernel(ks, v, g, dim)
+
+    @staticmethod
+    def redispatch(ks: int, v: Tensor, g: Tensor, dim: int = 0) -> tuple[Tensor, Tensor]:
+        return redispatch(_weight_norm_interface.entry, ks)(ks, v, g, dim)
+
+
+class _weight_norm_interface_backward:
+    """aten::_weight_norm_interface_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)"""
+
+    entry = find("aten::_weight_norm_interface_backward")
+
+    @staticmethod
+    def call(
+        grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(
+            _weight_norm_interface_backward.entry, grad_w._ks | saved_v._ks | saved_g._ks | saved_norms._ks
+        )
+        return kernel(ks, grad_w, saved_v, saved_g, saved_norms, dim)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(_weight_norm_interface_backward.entry, ks)(ks, grad_w, saved_v, saved_g, saved_norms, dim)
+
+
+class _weight_norm_differentiable_backward:
+    """aten::_weight_norm_differentiable_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)"""
+
+    entry = find("aten::_weight_norm_differentiable_backward")
+
+    @staticmethod
+    def call(
+        grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(
+            _weight_norm_differentiable_backward.entry, grad_w._ks | saved_v._ks | saved_g._ks | saved_norms._ks
+        )
+        return kernel(ks, grad_w, saved_v, saved_g, saved_norms, dim)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(
+            _weight_norm_differentiable_backward.entry, ks
+        )(ks, grad_w, saved_v, saved_g, saved_norms, dim)
 
 
 class norm_Scalar:

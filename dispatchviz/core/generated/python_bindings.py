@@ -856,6 +856,22 @@ _standard_gamma_grad = Binding(
 )
 
 
+_dirichlet_grad = Binding(
+    "torch._dirichlet_grad",
+    (
+        ("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total)", ops._dirichlet_grad.call, "aten::_dirichlet_grad"),
+    ),
+)
+
+
+_sample_dirichlet = Binding(
+    "torch._sample_dirichlet",
+    (
+        ("_sample_dirichlet(Tensor input, torch.Generator generator = None)", ops._sample_dirichlet.call, "aten::_sample_dirichlet"),
+    ),
+)
+
+
 _standard_gamma = Binding(
     "torch._standard_gamma",
     (
@@ -2118,6 +2134,7 @@ result_type = Binding(
         ("result_type(Tensor tensor, Tensor other)", ops.result_type_Tensor.call, "aten::result_type.Tensor"),
         ("result_type(Number scalar, Tensor tensor)", ops.result_type_Scalar_Tensor.call, "aten::result_type.Scalar_Tensor"),
         ("result_type(Tensor tensor, Number other)", ops.result_type_Scalar.call, "aten::result_type.Scalar"),
+        ("result_type(Number scalar1, Number scalar2)", ops.result_type_Scalar_Scalar.call, "aten::result_type.Scalar_Scalar"),
     ),
 )
 
@@ -6320,6 +6337,14 @@ is_same_size = Binding(
 )
 
 
+is_distributed = Binding(
+    "torch.is_distributed",
+    (
+        ("is_distributed(Tensor input)", ops.is_distributed.call, "aten::is_distributed"),
+    ),
+)
+
+
 def _torch_broadcast_tensors(tensors: Any) -> Any:
     return tuple(ops.broadcast_tensors.call(tensors))
 
@@ -8047,6 +8072,30 @@ istft = Binding(
     "torch.istft",
     (
         ("istft(Tensor input, int n_fft, int hop_length = None, int win_length = None, Tensor window = None, bool center = True, bool normalized = False, bool onesided = None, int length = None, bool return_complex = False)", ops.istft.call, "aten::istft"),
+    ),
+)
+
+
+norm_except_dim = Binding(
+    "torch.norm_except_dim",
+    (
+        ("norm_except_dim(Tensor v, int pow = 2, int dim = 0)", ops.norm_except_dim.call, "aten::norm_except_dim"),
+    ),
+)
+
+
+_weight_norm = Binding(
+    "torch._weight_norm",
+    (
+        ("_weight_norm(Tensor v, Tensor g, int dim = 0)", ops._weight_norm.call, "aten::_weight_norm"),
+    ),
+)
+
+
+_weight_norm_interface = Binding(
+    "torch._weight_norm_interface",
+    (
+        ("_weight_norm_interface(Tensor v, Tensor g, int dim = 0)", ops._weight_norm_interface.call, "aten::_weight_norm_interface"),
     ),
 )
 
@@ -11952,6 +12001,22 @@ Tensor_is_same_size = Binding(
     "Tensor.is_same_size",
     (
         ("is_same_size(Tensor other)", ops.is_same_size.call, "aten::is_same_size"),
+    ),
+)
+
+
+Tensor_is_distributed = Binding(
+    "Tensor.is_distributed",
+    (
+        ("is_distributed()", ops.is_distributed.call, "aten::is_distributed"),
+    ),
+)
+
+
+Tensor_is_set_to = Binding(
+    "Tensor.is_set_to",
+    (
+        ("is_set_to(Tensor tensor)", ops.is_set_to.call, "aten::is_set_to"),
     ),
 )
 

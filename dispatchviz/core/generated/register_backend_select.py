@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dispatchviz.core.aten import backend_select_keys
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.tensor import Size, Tensor
+from dispatchviz.core.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
     from dispatchviz.core.device import Device

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation_units, added_products, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bitwise, blas, chunk_cat, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_tbc, conversions, convolution, copies, cutting, diagonals, discrete_distributions, distances, factories, fft_frequencies, fill, foreach, foreach_clamp, foreach_more, gamma, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_ranks, logcumsumexp, losses_elementwise, masked_index, masks, normal_overloads, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, sampling_grids, scaled, selecting, shifts, signs, slicing, softmax, spaced, spaced_tensors, special, splitting, turning, view_copies, view_scatter, views, windows
-from dispatchviz.core.tensor import Size, Tensor
+from dispatchviz.core.native import accumulating, activation_units, added_products, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bitwise, blas, chunk_cat, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_tbc, conversions, convolution, copies, cutting, diagonals, discrete_distributions, distances, factories, fft_frequencies, fill, foreach, foreach_clamp, foreach_more, gamma, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_lstsq, linalg_ranks, logcumsumexp, losses_elementwise, masked_index, masks, normal_overloads, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, sampling_grids, scaled, selecting, shifts, signs, slicing, softmax, spaced, spaced_tensors, special, splitting, turning, view_copies, view_scatter, views, windows
+from dispatchviz.core.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
     from dispatchviz.core.device import Device
@@ -1007,6 +1007,12 @@ def wrapper_CompositeExplicitAutograd_atol_rtol_tensor_out_linalg_pinv_out(
     ks: int, self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool, out: Tensor
 ) -> Tensor:
     return linalg_ranks.linalg_pinv_out_atol_rtol_tensor_out(self, atol, rtol, hermitian, out)
+
+
+def wrapper_CompositeExplicitAutograd__linalg_lstsq(
+    ks: int, self: Tensor, b: Tensor, rcond: float | None, driver: str | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    return linalg_lstsq.linalg_lstsq(self, b, rcond, driver)
 
 
 def wrapper_CompositeExplicitAutograd__sort(
@@ -2108,6 +2114,7 @@ KERNELS = {
     "cholesky_solve.out": wrapper_CompositeExplicitAutograd_out_cholesky_solve_out,
     "cholesky_solve": wrapper_CompositeExplicitAutograd__cholesky_solve,
     "linalg_pinv.atol_rtol_tensor_out": wrapper_CompositeExplicitAutograd_atol_rtol_tensor_out_linalg_pinv_out,
+    "linalg_lstsq": wrapper_CompositeExplicitAutograd__linalg_lstsq,
     "sort": wrapper_CompositeExplicitAutograd__sort,
     "sort.values": wrapper_CompositeExplicitAutograd_values_sort_out,
     "kthvalue": wrapper_CompositeExplicitAutograd__kthvalue,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, binary_float, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, gamma, gating, grids, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, linalg_triangular, logit, losses, losses_elementwise, membership, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, reductions, remainders, renorm, rounding, scattering, several_operands, shifts, shuffling, signs, slicing, slopes, softmax, special, trilinear, unary, unary_float, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, view_scatter, views
 from dispatchviz.core.structured import DefaultBackend, InPlace
-from dispatchviz.core.tensor import Size, Tensor
+from dispatchviz.core.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
     from dispatchviz.core.device import Device

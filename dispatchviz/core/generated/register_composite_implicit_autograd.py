@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conv_tbc, conversions, convolution, copies, covariance, cross_entropy, cumprod_backward, cutting, diagonals, differences, distances, dropout, einsum, embedding_bags, extremes, factories, fft, fft_frequencies, fft_several, gating, grids, group_norm, histograms, indexing, item, layers, linalg_cholesky, linalg_cond, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_norms, linalg_products, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masks, matmul, one_hot, ordering, packed_sequence, padding, permutation, placing, pooling, pooling_adaptive, pooling_average, power, quantiles, random_factories, reductions, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, sampling_grids, scaled, scattering, shuffling, signs, slicing, softmax, special, splitting, spreads, stacking, stft, trapezoids, trilinear, turning, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, views
-from dispatchviz.core.tensor import Size, Tensor
+from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conv_tbc, conversions, convolution, copies, covariance, cross_entropy, cumprod_backward, cutting, diagonals, differences, distances, dropout, einsum, embedding_bags, extremes, factories, fft, fft_frequencies, fft_several, gating, grids, group_norm, histograms, indexing, item, layers, linalg_cholesky, linalg_cond, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_norms, linalg_products, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masks, matmul, one_hot, ordering, packed_sequence, padding, permutation, placing, pooling, pooling_adaptive, pooling_average, power, quantiles, random_factories, reductions, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, sampling_grids, scaled, scattering, shuffling, signs, slicing, softmax, special, splitting, spreads, stacking, stft, trapezoids, trilinear, turning, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, views, weight_norm
+from dispatchviz.core.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
     from dispatchviz.core.device import Device
@@ -397,6 +397,10 @@ def wrapper_CompositeImplicitAutograd_Scalar_result_type(ks: int, tensor: Tensor
 
 def wrapper_CompositeImplicitAutograd_Scalar_Tensor_result_type(ks: int, scalar: Scalar, tensor: Tensor) -> DType:
     return power.result_type_Scalar_Tensor(scalar, tensor)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_Scalar_result_type(ks: int, scalar1: Scalar, scalar2: Scalar) -> DType:
+    return power.result_type_Scalar_Scalar(scalar1, scalar2)
 
 
 def wrapper_CompositeImplicitAutograd__absolute(ks: int, self: Tensor) -> Tensor:
@@ -1791,6 +1795,10 @@ def wrapper_CompositeImplicitAutograd___unpack_dual(ks: int, dual: Tensor, level
     return autograd_composite._unpack_dual(dual, level)
 
 
+def wrapper_CompositeImplicitAutograd__is_distributed(ks: int, self: Tensor) -> bool:
+    return autograd_composite.is_distributed(self)
+
+
 def wrapper_CompositeImplicitAutograd__broadcast_tensors(ks: int, tensors: list[Tensor]) -> list[Tensor]:
     return views.broadcast_tensors(tensors)
 
@@ -2934,6 +2942,20 @@ def wrapper_CompositeImplicitAutograd__special_softmax(
     return special.special_softmax(self, dim, dtype)
 
 
+def wrapper_CompositeImplicitAutograd__norm_except_dim(ks: int, v: Tensor, pow: int, dim: int) -> Tensor:
+    return weight_norm.norm_except_dim(v, pow, dim)
+
+
+def wrapper_CompositeImplicitAutograd___weight_norm(ks: int, v: Tensor, g: Tensor, dim: int) -> Tensor:
+    return weight_norm._weight_norm(v, g, dim)
+
+
+def wrapper_CompositeImplicitAutograd___weight_norm_differentiable_backward(
+    ks: int, grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
+) -> tuple[Tensor, Tensor]:
+    return weight_norm._weight_norm_differentiable_backward(grad_w, saved_v, saved_g, saved_norms, dim)
+
+
 def wrapper_CompositeImplicitAutograd__batch_norm(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
     Tensor | None, training: bool, momentum: float, eps: float, cudnn_enabled: bool
@@ -3083,6 +3105,7 @@ KERNELS = {
     "result_type.Tensor": wrapper_CompositeImplicitAutograd_Tensor_result_type,
     "result_type.Scalar": wrapper_CompositeImplicitAutograd_Scalar_result_type,
     "result_type.Scalar_Tensor": wrapper_CompositeImplicitAutograd_Scalar_Tensor_result_type,
+    "result_type.Scalar_Scalar": wrapper_CompositeImplicitAutograd_Scalar_Scalar_result_type,
     "absolute": wrapper_CompositeImplicitAutograd__absolute,
     "absolute_": wrapper_CompositeImplicitAutograd__absolute_,
     "absolute.out": wrapper_CompositeImplicitAutograd_out_absolute_out,
@@ -3377,6 +3400,7 @@ KERNELS = {
     "is_neg": wrapper_CompositeImplicitAutograd__is_neg,
     "_is_zerotensor": wrapper_CompositeImplicitAutograd___is_zerotensor,
     "_unpack_dual": wrapper_CompositeImplicitAutograd___unpack_dual,
+    "is_distributed": wrapper_CompositeImplicitAutograd__is_distributed,
     "broadcast_tensors": wrapper_CompositeImplicitAutograd__broadcast_tensors,
     "broadcast_to": wrapper_CompositeImplicitAutograd__broadcast_to,
     "index_select_backward": wrapper_CompositeImplicitAutograd__index_select_backward,
@@ -3578,6 +3602,9 @@ KERNELS = {
     "special_multigammaln": wrapper_CompositeImplicitAutograd__special_multigammaln,
     "special_multigammaln.out": wrapper_CompositeImplicitAutograd_out_special_multigammaln_out,
     "special_softmax": wrapper_CompositeImplicitAutograd__special_softmax,
+    "norm_except_dim": wrapper_CompositeImplicitAutograd__norm_except_dim,
+    "_weight_norm": wrapper_CompositeImplicitAutograd___weight_norm,
+    "_weight_norm_differentiable_backward": wrapper_CompositeImplicitAutograd___weight_norm_differentiable_backward,
     "batch_norm": wrapper_CompositeImplicitAutograd__batch_norm,
     "_batch_norm_impl_index": wrapper_CompositeImplicitAutograd___batch_norm_impl_index,
     "instance_norm": wrapper_CompositeImplicitAutograd__instance_norm,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, attention, batch_norm_backward, batch_norm_cpu, binary_float, bitwise, blas, choice, clamping, closeness, comparison, complex_numbers, conj, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distances, distributions, dropout, embedding_bags, embedding_bags_backward, extremes, factories, fft_kernels, fill, fold, fused_attention, gamma, gamma_gradient, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, loss_scaling, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masked_softmax, masks, membership, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integer_factories, random_integers, ranges, reductions, rejection_tensors, remainders, renorm, repeating, rnn_mkldnn, rounding, running_extremes, sampling_grids, scaled, scattering, searching, selecting, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, attention, batch_norm_backward, batch_norm_cpu, binary_float, bitwise, blas, choice, clamping, closeness, comparison, complex_numbers, conj, conv_slow, conv_slow_backward, copies, cutting, dirichlet, discrete_distributions, distances, distributions, dropout, embedding_bags, embedding_bags_backward, extremes, factories, fft_kernels, fill, fold, fused_attention, gamma, gamma_gradient, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lstsq, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, loss_scaling, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masked_softmax, masks, membership, memory_overlap, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integer_factories, random_integers, ranges, reductions, rejection_tensors, remainders, renorm, repeating, rnn_mkldnn, rounding, running_extremes, sampling_grids, scaled, scattering, searching, selecting, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, views, weight_norm, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
-from dispatchviz.core.tensor import Size, Tensor
+from dispatchviz.core.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
     from dispatchviz.core.device import Device
@@ -124,6 +124,14 @@ def wrapper_CPU__geometric_(ks: int, self: Tensor, p: float, generator: Generato
 
 def wrapper_CPU___standard_gamma_grad(ks: int, self: Tensor, output: Tensor) -> Tensor:
     return gamma_gradient._standard_gamma_grad(self, output)
+
+
+def wrapper_CPU___dirichlet_grad(ks: int, x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
+    return dirichlet._dirichlet_grad(x, alpha, total)
+
+
+def wrapper_CPU___sample_dirichlet(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
+    return dirichlet._s_dirichlet(self, generator)
 
 
 def wrapper_CPU___standard_gamma(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
@@ -3024,6 +3032,19 @@ def wrapper_CPU__linalg_svd_out_U(
     return op0.finish("_linalg_svd_out", linalg_spectral._linalg_svd_out), op1.finish("_linalg_svd_out", linalg_spectral._linalg_svd_out), op2.finish("_linalg_svd_out", linalg_spectral._linalg_svd_out)
 
 
+def wrapper_CPU_source_Storage_storage_offset_set_(
+    ks: int, self: Tensor, source: Storage, storage_offset: int, size: Size, stride: Size
+) -> Tensor:
+    return views.set_storage_cpu_(self, source, storage_offset, size, stride)
+
+
+def wrapper_CPU_out_linalg_lstsq_out(
+    ks: int, self: Tensor, b: Tensor, rcond: float | None, driver: str | None, solution: Tensor, residuals: Tensor,
+    rank: Tensor, singular_values: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    return linalg_lstsq.linalg_lstsq_out(self, b, rcond, driver, solution, residuals, rank, singular_values)
+
+
 def wrapper_CPU__linalg_solve_ex(
     ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -3533,6 +3554,10 @@ def wrapper_CPU___efficientzerotensor(
 
 def wrapper_CPU__vdot(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return blas.vdot(self, other)
+
+
+def wrapper_CPU__is_set_to(ks: int, self: Tensor, tensor: Tensor) -> bool:
+    return memory_overlap.is_set_to(self, tensor)
 
 
 def wrapper_CPU_index_add(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
@@ -6049,6 +6074,16 @@ def wrapper_CPU_special_i1e_out_out(ks: int, self: Tensor, out: Tensor) -> Tenso
     return op.finish("special_i1e_out", special.special_i1e_out)
 
 
+def wrapper_CPU___weight_norm_interface(ks: int, v: Tensor, g: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    return weight_norm.weight_norm(v, g, dim)
+
+
+def wrapper_CPU___weight_norm_interface_backward(
+    ks: int, grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
+) -> tuple[Tensor, Tensor]:
+    return weight_norm.weight_norm_backward(grad_w, saved_v, saved_g, saved_norms, dim)
+
+
 def wrapper_CPU_renorm_out_out(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar, out: Tensor) -> Tensor:
     op = Out("renorm", out)
     renorm.renorm_meta(op, self, p, dim, maxnorm)
@@ -6360,6 +6395,8 @@ KERNELS = {
     "exponential_": wrapper_CPU__exponential_,
     "geometric_": wrapper_CPU__geometric_,
     "_standard_gamma_grad": wrapper_CPU___standard_gamma_grad,
+    "_dirichlet_grad": wrapper_CPU___dirichlet_grad,
+    "_sample_dirichlet": wrapper_CPU___sample_dirichlet,
     "_standard_gamma": wrapper_CPU___standard_gamma,
     "poisson": wrapper_CPU__poisson,
     "binomial": wrapper_CPU__binomial,
@@ -6796,6 +6833,8 @@ KERNELS = {
     "linalg_inv_ex.inverse": wrapper_CPU_linalg_inv_ex_out_inverse,
     "_linalg_svd": wrapper_CPU__linalg_svd,
     "_linalg_svd.U": wrapper_CPU__linalg_svd_out_U,
+    "set_.source_Storage_storage_offset": wrapper_CPU_source_Storage_storage_offset_set_,
+    "linalg_lstsq.out": wrapper_CPU_out_linalg_lstsq_out,
     "_linalg_solve_ex": wrapper_CPU__linalg_solve_ex,
     "_linalg_solve_ex.result": wrapper_CPU__linalg_solve_ex_out_result,
     "linalg_qr": wrapper_CPU_linalg_qr,
@@ -6876,6 +6915,7 @@ KERNELS = {
     "conj_physical.out": wrapper_CPU_out_conj_physical_out,
     "_efficientzerotensor": wrapper_CPU___efficientzerotensor,
     "vdot": wrapper_CPU__vdot,
+    "is_set_to": wrapper_CPU__is_set_to,
     "index_add": wrapper_CPU_index_add,
     "index_add.out": wrapper_CPU_index_add_out_out,
     "index_select": wrapper_CPU__index_select,
@@ -7196,6 +7236,8 @@ KERNELS = {
     "special_i1.out": wrapper_CPU_special_i1_out_out,
     "special_i1e": wrapper_CPU_special_i1e,
     "special_i1e.out": wrapper_CPU_special_i1e_out_out,
+    "_weight_norm_interface": wrapper_CPU___weight_norm_interface,
+    "_weight_norm_interface_backward": wrapper_CPU___weight_norm_interface_backward,
     "renorm.out": wrapper_CPU_renorm_out_out,
     "renorm": wrapper_CPU_renorm,
     "renorm_": wrapper_CPU_renorm_,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, batch_norm_backward, batch_norm_cpu, binary_float, bitwise, blas, choice, chunk_cat, clamping, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distances, distributions, dropout, embedding_bags, embedding_bags_backward, extremes, factories, fft_kernels, fill, fold, foreach_clamp, foreach_cuda, foreach_more, fused_attention, gamma, gamma_gradient, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, loss_scaling, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masked_softmax, masks, membership, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integer_factories, random_integers, ranges, record_stream, reductions, rejection_tensors, remainders, renorm, repeating, rnn_fused, rounding, running_extremes, sampling_grids, scaled, scattering, searching, selecting, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, batch_norm_backward, batch_norm_cpu, binary_float, bitwise, blas, choice, chunk_cat, clamping, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, dirichlet, discrete_distributions, distances, distributions, dropout, embedding_bags, embedding_bags_backward, extremes, factories, fft_kernels, fill, fold, foreach_clamp, foreach_cuda, foreach_more, fused_attention, gamma, gamma_gradient, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lstsq, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, loss_scaling, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masked_softmax, masks, membership, memory_overlap, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integer_factories, random_integers, ranges, record_stream, reductions, rejection_tensors, remainders, renorm, repeating, rnn_fused, rounding, running_extremes, sampling_grids, scaled, scattering, searching, selecting, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, views, weight_norm, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
-from dispatchviz.core.tensor import Size, Tensor
+from dispatchviz.core.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
     from dispatchviz.core.device import Device
@@ -130,6 +130,14 @@ def wrapper_CUDA__geometric_(ks: int, self: Tensor, p: float, generator: Generat
 
 def wrapper_CUDA___standard_gamma_grad(ks: int, self: Tensor, output: Tensor) -> Tensor:
     return gamma_gradient._standard_gamma_grad(self, output)
+
+
+def wrapper_CUDA___dirichlet_grad(ks: int, x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
+    return dirichlet._dirichlet_grad(x, alpha, total)
+
+
+def wrapper_CUDA___sample_dirichlet(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
+    return dirichlet._s_dirichlet(self, generator)
 
 
 def wrapper_CUDA___standard_gamma(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
@@ -3030,6 +3038,19 @@ def wrapper_CUDA__linalg_svd_out_U(
     return op0.finish("_linalg_svd_out", linalg_spectral._linalg_svd_out), op1.finish("_linalg_svd_out", linalg_spectral._linalg_svd_out), op2.finish("_linalg_svd_out", linalg_spectral._linalg_svd_out)
 
 
+def wrapper_CUDA_source_Storage_storage_offset_set_(
+    ks: int, self: Tensor, source: Storage, storage_offset: int, size: Size, stride: Size
+) -> Tensor:
+    return views.set_storage_cuda_(self, source, storage_offset, size, stride)
+
+
+def wrapper_CUDA_out_linalg_lstsq_out(
+    ks: int, self: Tensor, b: Tensor, rcond: float | None, driver: str | None, solution: Tensor, residuals: Tensor,
+    rank: Tensor, singular_values: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    return linalg_lstsq.linalg_lstsq_out(self, b, rcond, driver, solution, residuals, rank, singular_values)
+
+
 def wrapper_CUDA__linalg_solve_ex(
     ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -3547,6 +3568,10 @@ def wrapper_CUDA___efficientzerotensor(
 
 def wrapper_CUDA__vdot(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return blas.vdot(self, other)
+
+
+def wrapper_CUDA__is_set_to(ks: int, self: Tensor, tensor: Tensor) -> bool:
+    return memory_overlap.is_set_to(self, tensor)
 
 
 def wrapper_CUDA_index_add(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
@@ -6203,6 +6228,16 @@ def wrapper_CUDA_special_i1e_out_out(ks: int, self: Tensor, out: Tensor) -> Tens
     return op.finish("special_i1e_out", special.special_i1e_out)
 
 
+def wrapper_CUDA___weight_norm_interface(ks: int, v: Tensor, g: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    return weight_norm.weight_norm(v, g, dim)
+
+
+def wrapper_CUDA___weight_norm_interface_backward(
+    ks: int, grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
+) -> tuple[Tensor, Tensor]:
+    return weight_norm.weight_norm_backward(grad_w, saved_v, saved_g, saved_norms, dim)
+
+
 def wrapper_CUDA_renorm_out_out(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar, out: Tensor) -> Tensor:
     op = Out("renorm", out)
     renorm.renorm_meta(op, self, p, dim, maxnorm)
@@ -6515,6 +6550,8 @@ KERNELS = {
     "exponential_": wrapper_CUDA__exponential_,
     "geometric_": wrapper_CUDA__geometric_,
     "_standard_gamma_grad": wrapper_CUDA___standard_gamma_grad,
+    "_dirichlet_grad": wrapper_CUDA___dirichlet_grad,
+    "_sample_dirichlet": wrapper_CUDA___sample_dirichlet,
     "_standard_gamma": wrapper_CUDA___standard_gamma,
     "poisson": wrapper_CUDA__poisson,
     "binomial": wrapper_CUDA__binomial,
@@ -6951,6 +6988,8 @@ KERNELS = {
     "linalg_inv_ex.inverse": wrapper_CUDA_linalg_inv_ex_out_inverse,
     "_linalg_svd": wrapper_CUDA__linalg_svd,
     "_linalg_svd.U": wrapper_CUDA__linalg_svd_out_U,
+    "set_.source_Storage_storage_offset": wrapper_CUDA_source_Storage_storage_offset_set_,
+    "linalg_lstsq.out": wrapper_CUDA_out_linalg_lstsq_out,
     "_linalg_solve_ex": wrapper_CUDA__linalg_solve_ex,
     "_linalg_solve_ex.result": wrapper_CUDA__linalg_solve_ex_out_result,
     "linalg_qr": wrapper_CUDA_linalg_qr,
@@ -7032,6 +7071,7 @@ KERNELS = {
     "conj_physical.out": wrapper_CUDA_out_conj_physical_out,
     "_efficientzerotensor": wrapper_CUDA___efficientzerotensor,
     "vdot": wrapper_CUDA__vdot,
+    "is_set_to": wrapper_CUDA__is_set_to,
     "index_add": wrapper_CUDA_index_add,
     "index_add.out": wrapper_CUDA_index_add_out_out,
     "index_select": wrapper_CUDA__index_select,
@@ -7387,6 +7427,8 @@ KERNELS = {
     "special_i1.out": wrapper_CUDA_special_i1_out_out,
     "special_i1e": wrapper_CUDA_special_i1e,
     "special_i1e.out": wrapper_CUDA_special_i1e_out_out,
+    "_weight_norm_interface": wrapper_CUDA___weight_norm_interface,
+    "_weight_norm_interface_backward": wrapper_CUDA___weight_norm_interface_backward,
     "renorm.out": wrapper_CUDA_renorm_out_out,
     "renorm": wrapper_CUDA_renorm,
     "renorm_": wrapper_CUDA_renorm_,

@@ -17,7 +17,6 @@ from dispatchviz.core.autograd.copy_nodes import geometry_of
 from dispatchviz.core.autograd.forward_ad import (
     NOT_IMPLEMENTED,
     NOT_IMPLEMENTED_IN_PLACE,
-    NOT_IN_THE_MODEL,
     OUT,
     forbid_fw_derivatives,
     forward_formula,
@@ -36,14 +35,15 @@ from dispatchviz.core.autograd.formulas_norms import linalg_vector_norm_jvp, nor
 from dispatchviz.core.autograd.formulas_norms_forward import batch_norm_jvp, group_norm_invstd_jvp, group_norm_jvp, group_norm_mean_jvp, layer_norm_jvp
 from dispatchviz.core.autograd.formulas_index import zeros_like_saved
 from dispatchviz.core.autograd.formulas_nn import elu_double_backward, hardswish_double_backward, mish_gradient, mse_loss_double_backward, softplus_double_backward
-from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, log_sigmoid_double_backward, smooth_l1_loss_double_backward
+from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_double_backward, binary_cross_entropy_double_backward_grad_output, binary_cross_entropy_double_backward_target, binary_cross_entropy_target_backward, binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, log_sigmoid_double_backward, smooth_l1_loss_double_backward
 from dispatchviz.core.autograd.formulas_linalg import linalg_det_jvp, linalg_inv_jvp, linalg_solve_jvp, linalg_solve_triangular_forward_AD, slogdet_jvp, triangular_solve_jvp
+from dispatchviz.core.autograd.formulas_least_squares import linalg_lstsq_residuals_jvp, linalg_lstsq_solution_jvp
 from dispatchviz.core.autograd.formulas_factors import cholesky_inverse_jvp, cholesky_jvp, cholesky_solve_jvp, linalg_qr_jvp
 from dispatchviz.core.autograd.formulas_lu import linalg_lu_jvp, linalg_lu_solve_jvp, lower_of_lu, lu_factor_ex_jvp, upper_of_lu
 from dispatchviz.core.autograd.formulas_spectral import linalg_eig_jvp, linalg_svd_jvp, pinv_jvp
 from dispatchviz.core.autograd.formulas_householder import householder_product_jvp
 from dispatchviz.core.autograd.functions_manual import clamp_min_backward, conjugated, conjugated_number, handle_r_to_c, maybe_multiply, number_sub, pow_backward, pow_backward_exponent, pow_backward_self, undefined, zeros_like_options
-from dispatchviz.core.autograd.formulas_forward import amaxamin_jvp, aminmax_jvp, apply_loss_reduction, clamp_jvp, convolution_backward_jvp_grad_bias, convolution_jvp, cumprod_jvp, evenly_read_jvp, gather_with_keepdimed_indices, hardtanh_backward_jvp, logcumsumexp_jvp, logsumexp_jvp, maximum_slope, mean_jvp, minimum_slope, nansum_jvp, native_dropout_jvp, prod_dim_jvp, prod_jvp, safe_logsumexp_jvp, scatter_reduce_jvp, shrink_backward_jvp, std_jvp, var_jvp
+from dispatchviz.core.autograd.formulas_forward import amaxamin_jvp, aminmax_jvp, apply_loss_reduction, clamp_jvp, convolution_backward_jvp_grad_bias, convolution_jvp, cumprod_jvp, evenly_read_jvp, gather_with_keepdimed_indices, hardtanh_backward_jvp, logcumsumexp_jvp, logsumexp_jvp, maximum_slope, mean_jvp, minimum_slope, nansum_jvp, native_dropout_jvp, prelu_weight_jvp, prod_dim_jvp, prod_jvp, safe_logsumexp_jvp, scatter_reduce_jvp, shrink_backward_jvp, std_jvp, var_jvp
 from dispatchviz.core.autograd.jvp_decompositions import DECOMPOSITIONS
 from dispatchviz.core.autograd.saved_variable import NOT_SAVED, keep, save
 from dispatchviz.core.autograd.variable import (
@@ -60,7 +60,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.keyset import after_autograd_keyset
 from dispatchviz.core.native.random import Generator
 from dispatchviz.core.streams import Stream
-from dispatchviz.core.tensor import Size, Tensor, numel, options_of, type_and_size
+from dispatchviz.core.tensor import Size, Storage, Tensor, numel, options_of, type_and_size
 from dispatchviz.core.thread_state import thread
 
 Scalar = bool | int | float | complex
@@ -1254,6 +1254,22 @@ def _standard_gamma_grad(ks: int, self: Tensor, output: Tensor) -> Tensor:
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    return result
+
+
+def _dirichlet_grad(ks: int, x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._dirichlet_grad.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, alpha, total
+    )
+    return result
+
+
+def _sample_dirichlet(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._sample_dirichlet.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, generator
+    )
     return result
 
 
@@ -10275,6 +10291,69 @@ def linalg_pinv_out_atol_rtol_tensor_out(
     return result
 
 
+def set__source_Storage_storage_offset(
+    ks: int, self: Tensor, source: Storage, storage_offset: int, size: Size, stride: Size
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.set__source_Storage_storage_offset.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, source, storage_offset, size, stride
+    )
+    return result
+
+
+def linalg_lstsq(
+    ks: int, self: Tensor, b: Tensor, rcond: float | None, driver: str | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    grad_fn: nodes.LinalgLstsqBackward0 | None = None
+    any_has_forward_grad_solution = levels and is_fw_grad_defined(self, b)
+    any_has_forward_grad_residuals = levels and is_fw_grad_defined(self, b)
+    if compute_requires_grad(self, b):
+        grad_fn = nodes.LinalgLstsqBackward0()
+        collect_next_edges(grad_fn, self, b)
+        grad_fn.b_ = save(grad_fn, "b", b)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    solution, residuals, rank, singular_values = ops.linalg_lstsq.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, b, rcond, driver
+    )
+    if grad_fn is not None:
+        set_history(solution, grad_fn)
+        set_history(residuals, grad_fn)
+    if any_has_forward_grad_solution:
+        with forward_formula("linalg_lstsq_solution_jvp(self_p, b_p, self_t, b_t)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            b_t = tangent_or_zero(b)
+            b_p = primal(b)
+            solution_new_fw_grad = linalg_lstsq_solution_jvp(self_p, b_p, self_t, b_t)
+    if any_has_forward_grad_residuals:
+        with forward_formula("linalg_lstsq_residuals_jvp(self_p, b_p, self_t, b_t, solution, residuals)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            b_t = tangent_or_zero(b)
+            b_p = primal(b)
+            residuals_new_fw_grad = linalg_lstsq_residuals_jvp(self_p, b_p, self_t, b_t, solution, residuals)
+    if any_has_forward_grad_solution:
+        set_fw_grad(solution, solution_new_fw_grad)
+    if any_has_forward_grad_residuals:
+        set_fw_grad(residuals, residuals_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.solution_ = save(grad_fn, "solution", solution, is_output=True)
+    return solution, residuals, rank, singular_values
+
+
+def linalg_lstsq_out_out(
+    ks: int, self: Tensor, b: Tensor, rcond: float | None, driver: str | None, solution: Tensor, residuals: Tensor,
+    rank: Tensor, singular_values: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    check_out_variant("linalg_lstsq", self, b, solution, residuals, rank, singular_values)
+    result: tuple[Tensor, Tensor, Tensor, Tensor] = ops.linalg_lstsq_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, b, rcond, driver, solution, residuals, rank, singular_values
+    )
+    if levels:
+        forbid_fw_derivatives("linalg_lstsq_out", OUT, self, b, solution, residuals, rank, singular_values)
+    return result
+
+
 def _linalg_solve_ex(
     ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -13544,6 +13623,14 @@ def is_same_size(ks: int, self: Tensor, other: Tensor) -> bool:
     return result
 
 
+def is_set_to(ks: int, self: Tensor, tensor: Tensor) -> bool:
+    never_differentiable()
+    result: bool = ops.is_set_to.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, tensor
+    )
+    return result
+
+
 def index_add(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
     grad_fn: nodes.IndexAddBackward0 | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self, source)
@@ -15188,11 +15275,12 @@ def native_layer_norm_backward(
         grad_fn.normalized_shape = keep(grad_fn, "normalized_shape", normalized_shape)
         grad_fn.rstd_ = save(grad_fn, "rstd", rstd)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
-    if levels:
-        forbid_fw_derivatives("native_layer_norm_backward", NOT_IN_THE_MODEL, grad_out, input, mean, rstd, weight, bias)
-    result0, result1, result2 = ops.native_layer_norm_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
-        grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
-    )
+    if levels and is_fw_grad_defined(grad_out, input, mean, rstd, weight, bias):
+        result0, result1, result2 = DECOMPOSITIONS["native_layer_norm_backward"](grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
+    else:
+        result0, result1, result2 = ops.native_layer_norm_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+            grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
+        )
     if grad_fn is not None:
         set_history(result0, grad_fn)
         set_history(result1, grad_fn)
@@ -19447,11 +19535,12 @@ def nll_loss2d_backward(
         grad_fn.reduction = keep(grad_fn, "reduction", reduction)
         grad_fn.target_ = save(grad_fn, "target", target)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
-    if levels:
-        forbid_fw_derivatives("nll_loss2d_backward", NOT_IN_THE_MODEL, grad_output, self, weight, total_weight)
-    result: Tensor = ops.nll_loss2d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
-        grad_output, self, target, weight, reduction, ignore_index, total_weight
-    )
+    if levels and is_fw_grad_defined(grad_output, self, weight, total_weight):
+        result: Tensor = DECOMPOSITIONS["nll_loss2d_backward"](grad_output, self, target, weight, reduction, ignore_index, total_weight)
+    else:
+        result = ops.nll_loss2d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+            grad_output, self, target, weight, reduction, ignore_index, total_weight
+        )
     if grad_fn is not None:
         set_history(result, grad_fn)
     return result
@@ -19459,6 +19548,7 @@ def nll_loss2d_backward(
 
 def binary_cross_entropy(ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int) -> Tensor:
     grad_fn: nodes.BinaryCrossEntropyBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, target)
     check_no_requires_grad(weight, "weight", "binary_cross_entropy")
     if compute_requires_grad(self, target):
         grad_fn = nodes.BinaryCrossEntropyBackward0()
@@ -19467,13 +19557,23 @@ def binary_cross_entropy(ks: int, self: Tensor, target: Tensor, weight: Tensor |
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.target_ = save(grad_fn, "target", target)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
-    if levels:
-        forbid_fw_derivatives("binary_cross_entropy", NOT_IN_THE_MODEL, self, target, weight)
     result: Tensor = ops.binary_cross_entropy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, target, weight, reduction
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("apply_loss_reduction(binary_cross_entropy_backward(self_t, self_p, target_p, weight, 0) + binary_cross_entropy_target_backward(target_t, self_p, target_p, weight, 0), reduction)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            target_t = tangent_or_zero(target)
+            target_p = primal(target)
+            term_0 = binary_cross_entropy_target_backward(target_t, self_p, target_p, weight, 0)
+            result_new_fw_grad = apply_loss_reduction(
+                ops.add_Tensor.call(ops.binary_cross_entropy_backward.call(self_t, self_p, target_p, weight, 0),
+                term_0), reduction
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -19493,6 +19593,7 @@ def binary_cross_entropy_backward(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int
 ) -> Tensor:
     grad_fn: nodes.BinaryCrossEntropyBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output, self, target)
     check_no_requires_grad(weight, "weight", "binary_cross_entropy_backward")
     if compute_requires_grad(grad_output, self, target):
         grad_fn = nodes.BinaryCrossEntropyBackwardBackward0()
@@ -19502,13 +19603,30 @@ def binary_cross_entropy_backward(
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.target_ = save(grad_fn, "target", target)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
-    if levels:
-        forbid_fw_derivatives("binary_cross_entropy_backward", NOT_IN_THE_MODEL, grad_output, self, target, weight)
     result: Tensor = ops.binary_cross_entropy_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, target, weight, reduction
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("binary_cross_entropy_double_backward(grad_output_p, self_t, self_p, target_p, weight, reduction) + binary_cross_entropy_double_backward_target(target_t, grad_output_p, self_p, target_p, weight, reduction) + binary_cross_entropy_double_backward_grad_output(grad_output_t, self_p, target_p, weight, reduction)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            grad_output_p = primal(grad_output)
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            target_t = tangent_or_zero(target)
+            target_p = primal(target)
+            term_0 = binary_cross_entropy_double_backward_grad_output(
+                grad_output_t, self_p, target_p, weight, reduction
+            )
+            term_1 = binary_cross_entropy_double_backward_target(
+                target_t, grad_output_p, self_p, target_p, weight, reduction
+            )
+            result_new_fw_grad = ops.add_Tensor.call(
+                ops.add_Tensor.call(binary_cross_entropy_double_backward(grad_output_p, self_t, self_p, target_p,
+                weight, reduction), term_1), term_0
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -20915,6 +21033,36 @@ def special_i1e_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return result
 
 
+def _weight_norm_interface(ks: int, v: Tensor, g: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.WeightNormInterfaceBackward0 | None = None
+    if compute_requires_grad(v, g):
+        grad_fn = nodes.WeightNormInterfaceBackward0()
+        collect_next_edges(grad_fn, v, g)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.g_ = save(grad_fn, "g", g)
+        grad_fn.v_ = save(grad_fn, "v", v)
+    if levels:
+        forbid_fw_derivatives("_weight_norm_interface", NOT_IMPLEMENTED, v, g)
+    result0, result1 = ops._weight_norm_interface.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        v, g, dim
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+    return result0, result1
+
+
+def _weight_norm_interface_backward(
+    ks: int, grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
+) -> tuple[Tensor, Tensor]:
+    never_differentiable()
+    result: tuple[Tensor, Tensor] = ops._weight_norm_interface_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_w, saved_v, saved_g, saved_norms, dim
+    )
+    return result
+
+
 def norm_Scalar(ks: int, self: Tensor, p: Scalar) -> Tensor:
     grad_fn: nodes.NormBackward0 | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self)
@@ -21379,11 +21527,12 @@ def native_batch_norm_backward(
         grad_fn.save_mean_ = save(grad_fn, "save_mean", save_mean)
         grad_fn.train = keep(grad_fn, "train", train)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
-    if levels:
-        forbid_fw_derivatives("native_batch_norm_backward", NOT_IN_THE_MODEL, grad_out, input, weight, running_mean, running_var, save_mean, save_invstd)
-    result0, result1, result2 = ops.native_batch_norm_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
-        grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask
-    )
+    if levels and is_fw_grad_defined(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd):
+        result0, result1, result2 = DECOMPOSITIONS["native_batch_norm_backward"](grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask)
+    else:
+        result0, result1, result2 = ops.native_batch_norm_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+            grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask
+        )
     if grad_fn is not None:
         set_history(result0, grad_fn)
         set_history(result1, grad_fn)
@@ -22001,20 +22150,41 @@ def _prelu_kernel(ks: int, self: Tensor, weight: Tensor) -> Tensor:
 
 def _prelu_kernel_backward(ks: int, grad_output: Tensor, self: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     grad_fn: nodes.PreluKernelBackwardBackward0 | None = None
+    any_has_forward_grad_result0 = levels and is_fw_grad_defined(grad_output, weight)
+    any_has_forward_grad_result1 = levels and is_fw_grad_defined(grad_output, self)
     if compute_requires_grad(grad_output, self, weight):
         grad_fn = nodes.PreluKernelBackwardBackward0()
         collect_next_edges(grad_fn, grad_output, self, weight)
         grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
-    if levels:
-        forbid_fw_derivatives("_prelu_kernel_backward", NOT_IN_THE_MODEL, grad_output, self, weight)
     result0, result1 = ops._prelu_kernel_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, weight
     )
     if grad_fn is not None:
         set_history(result0, grad_fn)
         set_history(result1, grad_fn)
+    if any_has_forward_grad_result0:
+        with forward_formula("where(self_p >= 0, grad_output_t, grad_output_t * weight_p + grad_output_p * weight_t)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            grad_output_p = primal(grad_output)
+            self_p = primal(self)
+            weight_t = tangent_or_zero(weight)
+            weight_p = primal(weight)
+            term_0 = ops.mul_Tensor.call(grad_output_p, weight_t)
+            term_1 = ops.add_Tensor.call(ops.mul_Tensor.call(grad_output_t, weight_p), term_0)
+            result0_new_fw_grad = ops.where_self.call(ops.ge_Scalar.call(self_p, 0), grad_output_t, term_1)
+    if any_has_forward_grad_result1:
+        with forward_formula("prelu_weight_jvp(grad_output_p, grad_output_t, self_p, self_t)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            grad_output_p = primal(grad_output)
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result1_new_fw_grad = prelu_weight_jvp(grad_output_p, grad_output_t, self_p, self_t)
+    if any_has_forward_grad_result0:
+        set_fw_grad(result0, result0_new_fw_grad)
+    if any_has_forward_grad_result1:
+        set_fw_grad(result1, result1_new_fw_grad)
     return result0, result1
 
 
@@ -22113,6 +22283,8 @@ KERNELS = {
     "exponential_": exponential_,
     "geometric_": geometric_,
     "_standard_gamma_grad": _standard_gamma_grad,
+    "_dirichlet_grad": _dirichlet_grad,
+    "_sample_dirichlet": _sample_dirichlet,
     "_standard_gamma": _standard_gamma,
     "poisson": poisson,
     "binomial": binomial,
@@ -22659,6 +22831,9 @@ KERNELS = {
     "_linalg_svd.U": _linalg_svd_out_U,
     "linalg_pinv.atol_rtol_tensor": linalg_pinv_atol_rtol_tensor,
     "linalg_pinv.atol_rtol_tensor_out": linalg_pinv_out_atol_rtol_tensor_out,
+    "set_.source_Storage_storage_offset": set__source_Storage_storage_offset,
+    "linalg_lstsq": linalg_lstsq,
+    "linalg_lstsq.out": linalg_lstsq_out_out,
     "_linalg_solve_ex": _linalg_solve_ex,
     "_linalg_solve_ex.result": _linalg_solve_ex_out_result,
     "linalg_qr": linalg_qr,
@@ -22847,6 +23022,7 @@ KERNELS = {
     "_new_zeros_with_same_feature_meta": _new_zeros_with_same_feature_meta,
     "_has_same_storage_numel": _has_same_storage_numel,
     "is_same_size": is_same_size,
+    "is_set_to": is_set_to,
     "index_add": index_add,
     "index_add.out": index_add_out_out,
     "index_select": index_select,
@@ -23265,6 +23441,8 @@ KERNELS = {
     "special_i1.out": special_i1_out_out,
     "special_i1e": special_i1e,
     "special_i1e.out": special_i1e_out_out,
+    "_weight_norm_interface": _weight_norm_interface,
+    "_weight_norm_interface_backward": _weight_norm_interface_backward,
     "norm.Scalar": norm_Scalar,
     "dist": dist,
     "renorm.out": renorm_out_out,
