@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from dispatchviz.torch._face import torch
-from dispatchviz.torch.creation import Size
 from dispatchviz.torch.distributions import constraints
 from dispatchviz.torch.distributions.discrete import OfProbsOrLogits
 from dispatchviz.torch.distributions.distribution import (
@@ -17,6 +16,7 @@ from dispatchviz.torch.distributions.distribution import (
     probs_to_logits,
 )
 from dispatchviz.torch.distributions.exponential_family import ExponentialFamily
+from dispatchviz.torch.size import Size
 
 __all__ = ["Binomial", "Geometric", "Poisson"]
 

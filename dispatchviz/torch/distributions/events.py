@@ -7,10 +7,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from dispatchviz.torch._face import torch
-from dispatchviz.torch.creation import Size
 from dispatchviz.torch.distributions import constraints
 from dispatchviz.torch.distributions.discrete import Categorical
 from dispatchviz.torch.distributions.distribution import NONE, Distribution
+from dispatchviz.torch.size import Size
 
 __all__ = ["Independent", "OneHotCategorical", "OneHotCategoricalStraightThrough"]
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from dispatchviz.torch._face import torch
-from dispatchviz.torch.creation import Size
 from dispatchviz.torch.distributions import constraints
 from dispatchviz.torch.distributions.distribution import NONE, Distribution, broadcast_all, is_number
+from dispatchviz.torch.size import Size
 
 __all__ = ["Chi2", "Exponential", "ExponentialFamily", "Gamma"]
 

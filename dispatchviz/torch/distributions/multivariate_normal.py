@@ -6,9 +6,9 @@ import math
 from typing import Any, ClassVar
 
 from dispatchviz.torch._face import torch
-from dispatchviz.torch.creation import Size
 from dispatchviz.torch.distributions import constraints
 from dispatchviz.torch.distributions.distribution import NONE, Distribution, lazy_property
+from dispatchviz.torch.size import Size
 
 __all__ = ["MultivariateNormal"]
 

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.autograd.function import Function, once_differentiable
-from dispatchviz.torch.creation import Size
 from dispatchviz.torch.distributions import constraints
 from dispatchviz.torch.distributions.distribution import NONE, Distribution, broadcast_all, is_number
 from dispatchviz.torch.distributions.exponential_family import ExponentialFamily
+from dispatchviz.torch.size import Size
 
 __all__ = ["Beta", "Dirichlet"]
 

@@ -6,10 +6,10 @@ import math
 from typing import Any, ClassVar
 
 from dispatchviz.torch._face import torch
-from dispatchviz.torch.creation import Size
 from dispatchviz.torch.distributions import constraints
 from dispatchviz.torch.distributions.distribution import NONE, Distribution, broadcast_all, is_number
 from dispatchviz.torch.distributions.exponential_family import Chi2
+from dispatchviz.torch.size import Size
 
 __all__ = ["Cauchy", "Laplace", "StudentT"]
 
