@@ -175,7 +175,7 @@ def _scaled_dot_product_flash_attention_cpu(
     for tensor in (query, key, value):
         ops.transpose_int.call(tensor, 1, 2)
     mask = None if attn_mask is None else _reshape_attn_mask_to_4d(attn_mask, query, key)
-    _buffers(2 if query._dtype in (float32, float64) else 3, query)
+    _buffers(2, query)
     powers, total, sums = _powers(query, key, is_causal, mask, scale, wide.numpy)
     kept = powers.astype(query._array.dtype).astype(wide.numpy)  # in the dtype of what they are multiplied with
     xp = array_module(query._device.type)

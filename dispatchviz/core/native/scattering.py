@@ -168,9 +168,15 @@ def _add_at(out: Tensor, key: Any, values: Any) -> None:
     if within is out._dtype:
         combine_at("add", out, key, values)
         return
+    wide = out
+    if out._device.type == "cpu":
+        wide = ops.empty_memory_format.call(out._size, within, None, out._device, None, None)
+        ops.copy_.call(wide, out, False)
     total = out._array.reshape(_nonempty(out._size)).astype(within.numpy)
     array_module(out._device.type).add.at(total, key, values.astype(within.numpy))
-    store(out, total.reshape(out._size))
+    store(wide, total.reshape(out._size))
+    if wide is not out:
+        ops.copy_.call(out, wide, False)
 
 
 def _scattered(self: Tensor, dim: int, index: Tensor, out: Tensor) -> tuple[Any, Any]:
