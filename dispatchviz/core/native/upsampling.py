@@ -13,7 +13,14 @@ from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import REDUCED, DType, float64, int64, uint8
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import accumulated, converted, not_implemented, quiet, store
-from dispatchviz.core.native.memory_formats import CHANNELS_LAST, in_format, is_channels_last, strides_in, suggested
+from dispatchviz.core.native.memory_formats import (
+    CHANNELS_LAST,
+    CONTIGUOUS,
+    in_format,
+    is_channels_last,
+    strides_in,
+    suggested,
+)
 from dispatchviz.core.structured import IMPROVABLE, Structured
 from dispatchviz.core.tensor import Size, Tensor, numel
 
@@ -116,6 +123,20 @@ def is_small(self: Tensor, out: Tensor) -> bool:
     """Whether the CPU takes the loop for images (``_use_vectorized_kernel_cond_2d``)."""
     many_channels = is_channels_last(self._size, self._stride) and self._size[1] > 3
     return many_channels or sum(out._size[-2:]) <= 128
+
+
+def put_images(kernel: str, self: Tensor, out: Tensor, taps: AxisTaps, scales: Scales) -> None:
+    """Resizes in the loop for channels side by side; the CPU brings other images into that format and back."""
+    if out._device.type == "cpu":
+        given, result = in_format(self, CHANNELS_LAST), in_format(out, CHANNELS_LAST)
+    else:
+        given, result = (
+            in_format(self, CHANNELS_LAST if is_channels_last(self._size, self._stride) else CONTIGUOUS),
+            out,
+        )
+    put_upsampled(kernel, given, result, taps, scales, ("uint8",))
+    if result is not out:
+        ops.copy_.call(out, result, False)
 
 
 def prepare_generic(self: Tensor, count: int, per_dim: int, ones: bool = False) -> None:
@@ -325,11 +346,6 @@ def _smooth(align_corners: bool, width: int, kernel: Callable[[Any, Any], Any]) 
         return [(xp.minimum(index[:, k], old - 1), weights[:, k]) for k in range(count)]
 
     return taps
-
-
-def in_loop_format(self: Tensor) -> Tensor:
-    """As the loop for images wants its input."""
-    return in_format(self, CHANNELS_LAST if is_channels_last(self._size, self._stride) else "contiguous_format")
 
 
 def prepare_smooth(self: Tensor, out: Tensor) -> None:

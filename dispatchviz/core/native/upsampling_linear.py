@@ -76,21 +76,12 @@ def upsample_bilinear2d_out(
     self: Tensor, output_size: Size, align_corners: bool, scales_h: Factor, scales_w: Factor, out: Tensor
 ) -> None:
     """Images resized"""
+    taps, scales = upsampling.linear_taps(align_corners), (scales_h, scales_w)
     if upsampling.is_small(self, out):
-        self = upsampling.in_loop_format(self)
-    else:
-        upsampling.prepare_generic(self, 2, 4)
-    upsampling.put_upsampled(
-        "upsample_bilinear2d_channels_last",
-        self,
-        out,
-        upsampling.linear_taps(align_corners),
-        (
-            scales_h,
-            scales_w,
-        ),
-        ("uint8",),
-    )
+        upsampling.put_images("upsample_bilinear2d_channels_last", self, out, taps, scales)
+        return
+    upsampling.prepare_generic(self, 2, 4)
+    upsampling.put_upsampled("upsample_bilinear2d_channels_last", self, out, taps, scales, ("uint8",))
 
 
 def upsample_bilinear2d_backward_meta(

@@ -59,21 +59,12 @@ def upsample_nearest2d_meta(
 
 def upsample_nearest2d_out(self: Tensor, output_size: Size, scales_h: Factor, scales_w: Factor, out: Tensor) -> None:
     """Images resized"""
+    taps, scales = upsampling.nearest, (scales_h, scales_w)
     if upsampling.is_small(self, out):
-        self = upsampling.in_loop_format(self)
-    else:
-        upsampling.prepare_generic(self, 2, 2, ones=True)
-    upsampling.put_upsampled(
-        "upsample_nearest2d_channels_last",
-        self,
-        out,
-        upsampling.nearest,
-        (
-            scales_h,
-            scales_w,
-        ),
-        ("uint8",),
-    )
+        upsampling.put_images("upsample_nearest2d_channels_last", self, out, taps, scales)
+        return
+    upsampling.prepare_generic(self, 2, 2, ones=True)
+    upsampling.put_upsampled("upsample_nearest2d_channels_last", self, out, taps, scales, ("uint8",))
 
 
 def upsample_nearest2d_backward_meta(
@@ -241,21 +232,12 @@ def _upsample_nearest_exact2d_out(
     self: Tensor, output_size: Size, scales_h: Factor, scales_w: Factor, out: Tensor
 ) -> None:
     """Images resized"""
+    taps, scales = upsampling.nearest_exact, (scales_h, scales_w)
     if upsampling.is_small(self, out):
-        self = upsampling.in_loop_format(self)
-    else:
-        upsampling.prepare_generic(self, 2, 2, ones=True)
-    upsampling.put_upsampled(
-        "upsample_nearest2d_channels_last",
-        self,
-        out,
-        upsampling.nearest_exact,
-        (
-            scales_h,
-            scales_w,
-        ),
-        ("uint8",),
-    )
+        upsampling.put_images("upsample_nearest2d_channels_last", self, out, taps, scales)
+        return
+    upsampling.prepare_generic(self, 2, 2, ones=True)
+    upsampling.put_upsampled("upsample_nearest2d_channels_last", self, out, taps, scales, ("uint8",))
 
 
 def _upsample_nearest_exact2d_backward_meta(
