@@ -29,38 +29,15 @@ class Known(NamedTuple):
 ANY = ".*"
 HALF = Known(ANY, r"numbers of torch\.b?float16", "half precision is rounded at other steps")
 SUM_ORDER = Known("function complex64", "numbers of torch.complex64", "products are added up in another order")
-THREE_DIMENSIONS = Known("function uint8", "strides", "NB: there is no channels_last_3d")
-DILATION = Known("error", "dilation should be", "the words of a wrong dilation")
 
-WIDER = Known("out= u?int.*, wider dtype", "numbers of torch.float64", "the float32 kernel rounds its steps")
-TRANSFORM = Known("out= u?int.*, wider dtype", r"numbers of torch\.(float64|complex128)", "MKL rounds float32 steps")
 
 KNOWN: dict[str, tuple[Known, ...]] = {
     "_batch_norm_with_update": (Known("out= .*", "failed to match any schema", "PyTorch takes out= by other names"),),
     "complex": (Known(ANY, "Half|float16|complex32|ComplexHalf", "there is no complex32"),),
-    "cosh": (Known("out= u?int.*", "numbers of torch.float64", "computed in the wider output's dtype"),),
-    "fft.fft": (TRANSFORM,),
-    "fft.fft2": (TRANSFORM,),
-    "fft.fftn": (TRANSFORM,),
-    "fft.hfft": (TRANSFORM,),
-    "fft.hfft2": (TRANSFORM,),
-    "fft.hfftn": (TRANSFORM,),
-    "fft.ifft2": (TRANSFORM,),
-    "fft.ifftn": (TRANSFORM,),
-    "fft.ihfft2": (TRANSFORM,),
-    "fft.ihfftn": (TRANSFORM,),
-    "fft.irfft": (TRANSFORM,),
-    "fft.irfft2": (TRANSFORM,),
-    "fft.irfftn": (TRANSFORM,),
-    "fft.rfft": (TRANSFORM,),
-    "fft.rfft2": (TRANSFORM,),
-    "fft.rfftn": (TRANSFORM,),
     "grid_sampler_2d": (HALF,),
-    "i0": (WIDER,),
     "linalg.cond": (
         Known("(function|out=) complex64.*", r"numbers of torch\.float32", "LAPACK builds round otherwise"),
     ),
-    "log_softmax": (HALF,),
     "matmul": (SUM_ORDER,),
     "native_layer_norm": (
         Known("double gradient float64", "proper Tensor but got None", "PyTorch fails without a weight"),
