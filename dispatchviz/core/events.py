@@ -456,6 +456,15 @@ class VersionBumped(Event, frozen=True, gc=False, array_like=True, tag=True):
     after: int
 
 
+class GeometryChanged(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A tensor that exists got other sizes or strides: ``resize_``, outputs of the wrong size, in-place views."""
+
+    tensor: int
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    """In elements."""
+
+
 class RequiresGradSet(Event, frozen=True, gc=False, array_like=True, tag=True):
     """``requires_grad_()`` on a leaf: no key changes."""
 
@@ -869,7 +878,7 @@ AnyEvent = (
     | StreamChanged | StreamEventRecorded | StreamWaited | MemoryUsedOnStream
     | DynamicLayerPushed | DynamicLayerPopped
     | MetaComputed | OutputAllocated | ImplRan | ProxyCopied
-    | TensorCreated | ViewMade | VersionBumped | RequiresGradSet | KeySetChanged
+    | TensorCreated | ViewMade | VersionBumped | GeometryChanged | RequiresGradSet | KeySetChanged
     | BatchedTensorMade | TensorWrapperMade
     | NodeCreated | EdgesCollected | AttributeSaved | VariableSaved | VariableNotSaved | SavedTensorHookRan
     | AccumulatorMade | HistorySet | HistoryRebased | FunctionEntered | FunctionOutput | NoNodeMade

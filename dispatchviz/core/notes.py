@@ -448,6 +448,10 @@ class Recorder(metaclass=_EverySeamHarmless):
         """``as_view`` made it a differentiable view."""
         self._add(ev.ViewMade, self._tensor(tensor), self._tensor(base), creation_meta)
 
+    def geometry_changed(self, tensor: Tensor) -> None:
+        """It already has the new one."""
+        self._add(ev.GeometryChanged, self._tensor(tensor), tensor._size, tensor._stride)
+
     @catches_itself
     def version_bumped(self, tensor: Tensor, before: int) -> None:
         """The counter already has the new value."""

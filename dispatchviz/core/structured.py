@@ -275,9 +275,12 @@ def resize(tensor: Tensor, size: Size, stride: Size) -> None:
         fresh = type(buffer)(tensor._offset + numel(size), buffer.dtype)
         fresh[: buffer.size] = buffer.reshape(-1)
         tensor._storage.buffer = buffer = fresh
+    before = tensor._size, tensor._stride
     tensor._size, tensor._stride = size, stride
     if buffer is not None:
         tensor._array = strided(buffer, size, stride, tensor._offset)
+    if recorder.active is not None and before != (size, stride):
+        recorder.active.geometry_changed(tensor)
 
 
 @lru_cache(maxsize=4096)

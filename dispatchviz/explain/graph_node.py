@@ -17,6 +17,9 @@ from dispatchviz.explain.index import index
 from dispatchviz.explain.names import plain_node, tensor_name
 from dispatchviz.explain.surroundings import around
 
+TensorAt = tuple[int, int]
+"""A tensor, and the step at which a Node came to know it."""
+
 NO_NUMBER = 2**64 - 1
 """The sequence number of an AccumulateGrad."""
 
@@ -135,8 +138,8 @@ class _Life:
         self._edges: ev.EdgesCollected | None = None
         self._attributes: dict[str, str] = {}
         self._variables: dict[str, ev.VariableSaved] = {}
-        self._outputs: dict[int, int] = {}
-        self._leaf: int | None = None
+        self._outputs: dict[int, TensorAt] = {}
+        self._leaf: TensorAt | None = None
         self._state, self._left = State.CREATED, 0
         self._place: int | None = None
         self._released = False
@@ -164,9 +167,9 @@ class _Life:
             case ev.VariableSaved():
                 self._variables[event.name] = event
             case ev.AccumulatorMade():
-                self._leaf = self._outputs[0] = event.tensor
+                self._leaf = self._outputs[0] = event.tensor, event.seq
             case ev.HistorySet() | ev.HistoryRebased():
-                self._outputs[event.output_nr] = event.tensor
+                self._outputs[event.output_nr] = event.tensor, event.seq
 
     def _follow_engine(self, event: groups.EngineEvent) -> None:
         """A Node that has run starts afresh as soon as another backward reaches it."""
@@ -199,7 +202,7 @@ class _Life:
             inputs=inputs,
             attributes=tuple(self._attributes.items()),
             variables=tuple(_saved(trace, event, at) for event in self._variables.values()),
-            leaf=None if self._leaf is None else graph_tensor(trace, self._leaf, at),
+            leaf=None if self._leaf is None else graph_tensor(trace, *self._leaf, at),
             device=self._device or _device(inputs),
             state=self._state,
             left=self._left if self._state is State.WAITING else 0,
@@ -209,17 +212,17 @@ class _Life:
         )
 
 
-def graph_tensor(trace: Trace, number: int, at: int) -> GraphTensor:
-    """A tensor by its name as of a step."""
+def graph_tensor(trace: Trace, number: int, since: int, at: int) -> GraphTensor:
+    """A tensor by its name as of step ``at``, in the shape that it had at step ``since``."""
     name, made = tensor_name(trace, number, at), index(trace).tensors.get(number)
     if made is None:
         return GraphTensor(number, name, None, "", "")
-    return GraphTensor(number, name, made.shape, made.dtype, made.device)
+    return GraphTensor(number, name, index(trace).shape(number, since), made.dtype, made.device)
 
 
-def _inputs(trace: Trace, outputs: dict[int, int], at: int) -> tuple[GraphTensor | None, ...]:
-    numbers = (outputs.get(place) for place in range(max(outputs, default=-1) + 1))
-    return tuple(None if number is None else graph_tensor(trace, number, at) for number in numbers)
+def _inputs(trace: Trace, outputs: dict[int, TensorAt], at: int) -> tuple[GraphTensor | None, ...]:
+    found = (outputs.get(place) for place in range(max(outputs, default=-1) + 1))
+    return tuple(None if tensor is None else graph_tensor(trace, *tensor, at) for tensor in found)
 
 
 def _device(inputs: Iterable[GraphTensor | None]) -> str:
@@ -244,5 +247,5 @@ def _edges(trace: Trace, event: ev.EdgesCollected | None, at: int) -> tuple[Grap
 
 
 def _saved(trace: Trace, event: ev.VariableSaved, at: int) -> SavedTensor:
-    tensor = None if event.tensor is None else graph_tensor(trace, event.tensor, at)
+    tensor = None if event.tensor is None else graph_tensor(trace, event.tensor, event.seq, at)
     return SavedTensor(event.name, tensor, event.version, event.is_output)

@@ -39,6 +39,7 @@ TensorEvent = (
     ev.TensorCreated
     | ev.ViewMade
     | ev.VersionBumped
+    | ev.GeometryChanged
     | ev.RequiresGradSet
     | ev.KeySetChanged
     | ev.BatchedTensorMade

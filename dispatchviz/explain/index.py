@@ -27,6 +27,8 @@ class Index:
         self.holders: dict[str, list[tuple[int, int]]] = defaultdict(list)
         """Variable name to (step, tensor)."""
         self.tensors: dict[int, ev.TensorCreated] = {}
+        self.shapes: dict[int, list[tuple[int, tuple[int, ...]]]] = defaultdict(list)
+        """Tensor to (step, its shape from then on)."""
         self.requires_grad: dict[int, list[tuple[int, bool]]] = defaultdict(list)
         """Tensor to (step, whether it requires grad from then on)."""
         self.gradients: dict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -54,13 +56,21 @@ class Index:
         """Whether a tensor requires grad as of a step."""
         return bool(latest(self.requires_grad.get(tensor, []), at))
 
+    def shape(self, tensor: int, at: int) -> tuple[int, ...] | None:
+        """A tensor's shape as of a step; None if the trace does not say."""
+        return latest(self.shapes.get(tensor, []), at)
+
     def _bound(self, event: ev.NameBound) -> None:
         self.names[event.tensor].append((event.seq, event.name))
         self.holders[event.name].append((event.seq, event.tensor))
 
     def _created(self, event: ev.TensorCreated) -> None:
         self.tensors[event.tensor] = event
+        self.shapes[event.tensor].append((event.seq, event.shape))
         self.requires_grad[event.tensor].append((event.seq, event.requires_grad))
+
+    def _reshaped(self, event: ev.GeometryChanged) -> None:
+        self.shapes[event.tensor].append((event.seq, event.shape))
 
     def _flagged(self, event: ev.RequiresGradSet) -> None:
         self.requires_grad[event.tensor].append((event.seq, event.requires_grad))
@@ -95,6 +105,7 @@ class Index:
 _NOTES: dict[type[ev.Event], Callable[[Index, Any], None]] = {
     ev.NameBound: Index._bound,
     ev.TensorCreated: Index._created,
+    ev.GeometryChanged: Index._reshaped,
     ev.RequiresGradSet: Index._flagged,
     ev.HistorySet: Index._with_history,
     ev.HistoryRebased: Index._with_history,

@@ -149,6 +149,9 @@ def _tensor(trace: Trace, event: groups.StructuredEvent | groups.TensorEvent) ->
             return f"{name} is a view of {tensor_name(trace, event.base, event.seq)}"
         case ev.VersionBumped():
             return f"version of {tensor_name(trace, event.tensor, event.seq)}: {event.before} → {event.after}"
+        case ev.GeometryChanged():
+            name = tensor_name(trace, event.tensor, event.seq)
+            return f"{name} is {shaped(event.shape)} now, strides {shaped(event.stride)}"
         case ev.RequiresGradSet():
             return f"{tensor_name(trace, event.tensor, event.seq)}.requires_grad = {event.requires_grad}"
         case ev.TensorWrapperMade():

@@ -46,10 +46,10 @@ def tensor_names(trace: Trace, tensors: Iterable[int], at: int) -> str:
     return listed([tensor_name(trace, tensor, at) for tensor in dict.fromkeys(tensors)])
 
 
-def described(trace: Trace, tensor: int) -> str:
-    """``[2, 2] float32 on cuda:0``; empty if the trace does not say."""
-    made = index(trace).tensors.get(tensor)
-    return f"{shaped(made.shape)} {plain_dtype(made.dtype)} on {made.device}" if made else ""
+def described(trace: Trace, tensor: int, at: int) -> str:
+    """``[2, 2] float32 on cuda:0`` as of a step; empty if the trace does not say."""
+    made, shape = index(trace).tensors.get(tensor), index(trace).shape(tensor, at)
+    return "" if made is None or shape is None else f"{shaped(shape)} {plain_dtype(made.dtype)} on {made.device}"
 
 
 def node_name(trace: Trace, node: int, at: int | None = None) -> str:

@@ -206,6 +206,9 @@ def _tensor(event: groups.TensorEvent) -> Rule:
         case ev.VersionBumped():
             text = "All views of a storage share one version counter; in-place operators count it up."
             return Rule(text, "torch::autograd::increment_version", VARIABLE_TYPE)
+        case ev.GeometryChanged():
+            text = "Sizes and strides belong to the tensor, not to its memory: it can get others and stay the same."
+            return Rule(text, "c10::TensorImpl::set_sizes_and_strides", "c10/core/TensorImpl.h")
         case ev.RequiresGradSet():
             text = "requires_grad is a flag in the tensor's autograd metadata and changes no key."
             return Rule(text, "torch::autograd::AutogradMeta::set_requires_grad", "torch/csrc/autograd/variable.h")

@@ -134,6 +134,8 @@ def _clues(event: ev.AnyEvent) -> tuple[str, ...]:
             return ("impl", "out")
         case ev.VersionBumped():
             return ("increment_version",)
+        case ev.GeometryChanged():
+            return ("resize", "as_strided_")
         case ev.ViewMade():
             return ("as_view",)
         case ev.KernelReturned():

@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+import dispatchviz
+from dispatchviz import torch
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.backward_graph import EVERYTHING, BackwardGraph, backward_graph
@@ -244,3 +246,22 @@ def test_a_step_that_changes_nothing_gives_the_same_nodes() -> None:
     before, after = (backward_graph(trace, step_of(trace, ev.GuardEntered) + more) for more in (0, 1))
     assert before.wiring is after.wiring
     assert all(before[number] is after[number] for number in before.nodes)
+
+
+def test_gradients_have_the_shapes_that_results_had_when_their_nodes_were_made() -> None:
+    """A convolution resizes its result, ``squeeze_`` changes it later: shapes of ``_input_metadata`` in PyTorch."""
+    with dispatchviz.record() as trace:
+        x = torch.ones(1, 1, 3, 3, requires_grad=True)
+        y = torch.nn.functional.conv2d(x, torch.ones(2, 1, 2, 2))
+        z = y.relu().sum((2, 3), keepdim=True)
+        z.squeeze_()
+        z.sum().backward()
+    shapes = {node.title: node.inputs[0].shape for node in backward_graph(trace) if node.inputs[0]}
+    assert shapes == {
+        "SumBackward0": (),
+        "SqueezeBackward3": (2,),
+        "SumBackward1": (1, 2, 1, 1),
+        "ReluBackward0": (1, 2, 2, 2),
+        "ConvolutionBackward0": (1, 2, 2, 2),
+        "AccumulateGrad (x)": (1, 1, 3, 3),
+    }

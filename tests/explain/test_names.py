@@ -67,5 +67,5 @@ def test_texts_with_numbers() -> None:
 
 
 def test_what_a_tensor_is() -> None:
-    assert described(TRACE, SUM) == "[] float32 on cuda:0"
-    assert described(TRACE, 99) == ""
+    assert described(TRACE, SUM, len(TRACE)) == "[] float32 on cuda:0"
+    assert described(TRACE, 99, len(TRACE)) == ""

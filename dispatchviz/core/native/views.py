@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
+from dispatchviz.core import recorder
 from dispatchviz.core.autograd.legacy_type import legacy_type
 from dispatchviz.core.autograd.sum_to import is_expandable_to, sum_to
 from dispatchviz.core.dtype import DType
@@ -42,6 +43,8 @@ def as_strided_(self: Tensor, size: Size, stride: Size, storage_offset: int | No
         changed._offset,
         changed._array,
     )
+    if recorder.active is not None:
+        recorder.active.geometry_changed(self)
     return self
 
 

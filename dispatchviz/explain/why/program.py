@@ -24,7 +24,7 @@ def why(trace: Trace, event: ProgramEvent) -> str:
             text = source_text(trace, event)
             return f"The program reaches line {event.line}{f': {text}' if text else f' of {event.file}'}"
         case ev.NameBound():
-            return f"{event.name} now names t{event.tensor}, {described(trace, event.tensor) or 'a tensor'}."
+            return f"{event.name} now names t{event.tensor}, {described(trace, event.tensor, event.seq) or 'a tensor'}."
         case ev.Printed():
             return f"The program printed: {shortened(event.text, _WIDTH)}"
         case ev.ProgramRaised():

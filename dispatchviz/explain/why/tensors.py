@@ -60,12 +60,13 @@ _ASKED = {
 def _output(trace: Trace, event: ev.OutputAllocated) -> str:
     """Who asks, what the variant answers, and the proxy where there is one."""
     name = tensor_name(trace, event.tensor, event.seq)
+    what = f"{name}, {described(trace, event.tensor, event.seq)}"
     asked = f"The meta function asks for its output ({event.method}: {_ASKED.get(event.method, 'as it needs it')})"
     if event.variant == "functional":
-        made = f"create_out makes {name}, {described(trace, event.tensor)}, without another call through the dispatcher"
+        made = f"create_out makes {what}, without another call through the dispatcher"
         return f"{asked}. This is the functional form: {made}."
     if event.variant == "default backend":
-        made = f"create_out calls at::empty, as any program would, and gets {name}, {described(trace, event.tensor)}"
+        made = f"create_out calls at::empty, as any program would, and gets {what}"
         return f"{asked}. This is the default for backends that have only the out form: {made}. That form comes next."
     if event.variant == "in-place":
         answer = f"check_inplace finds that {name} has the right size and dtype, and the result goes into {name} itself"
@@ -99,6 +100,12 @@ def why_tensor(trace: Trace, event: TensorEvent) -> str:
                 f"The data of {name} changed in place: its version goes from {event.before} to {event.after}{notice}"
             )
             return f"{changed} {coming}".rstrip()
+        case ev.GeometryChanged():
+            name = tensor_name(trace, event.tensor, event.seq)
+            return (
+                f"{name} gets another geometry and stays the same tensor: its shape is now "
+                f"{shaped(event.shape)}, its strides are {shaped(event.stride)}."
+            )
         case ev.RequiresGradSet():
             return _flagged(trace, event)
         case ev.KeySetChanged():
@@ -112,7 +119,7 @@ def why_tensor(trace: Trace, event: TensorEvent) -> str:
 
 
 def _created(trace: Trace, event: ev.TensorCreated) -> str:
-    what = described(trace, event.tensor)
+    what = described(trace, event.tensor, event.seq)
     if event.how != "new":
         return f"t{event.tensor} comes into sight here, it was made before: {what}. Its keys: {_keys(event.key_set)}."
     if event.wrapped_number:

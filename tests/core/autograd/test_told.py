@@ -243,3 +243,10 @@ def test_two_recordings_of_one_program_are_equal() -> None:
     for one, other in zip(first, second, strict=True):
         names = [name for name in one.__struct_fields__ if name not in numbers]
         assert [getattr(one, name) for name in names] == [getattr(other, name) for name in names]
+
+
+def test_another_geometry_is_told_and_the_same_one_is_not() -> None:
+    x = torch.ones(2, 3)
+    trace = record(lambda: (x.t_(), x.resize_(4), x.resize_(4)))
+    told = [(event.shape, event.stride) for event in trace if isinstance(event, events.GeometryChanged)]
+    assert told == [((3, 2), (1, 3)), ((4,), (1,))]
