@@ -6,14 +6,11 @@ from typing import Any, ClassVar
 
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.distributions import constraints
-from dispatchviz.torch.distributions.discrete import OfProbsOrLogits
+from dispatchviz.torch.distributions.discrete import OfBinaryTrials
 from dispatchviz.torch.distributions.distribution import (
     NONE,
     broadcast_all,
     is_number,
-    lazy_property,
-    logits_to_probs,
-    probs_to_logits,
 )
 from dispatchviz.torch.distributions.exponential_family import ExponentialFamily
 from dispatchviz.torch.size import Size
@@ -71,7 +68,7 @@ class Poisson(ExponentialFamily):
         return torch.exp(natural_params[0])
 
 
-class Binomial(OfProbsOrLogits):
+class Binomial(OfBinaryTrials):
     """How many of ``total_count`` tries succeed."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {
@@ -92,16 +89,6 @@ class Binomial(OfProbsOrLogits):
             self.total_count = count.type_as(self.logits)
         self._param = self.probs if probs is not None else self.logits
         super().__init__(self._param.size(), validate_args=validate_args)
-
-    @lazy_property
-    def logits(self) -> Any:
-        """Logarithms of the odds."""
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Any:
-        """Probabilities of success."""
-        return logits_to_probs(self.logits, is_binary=True)
 
     @property
     def support(self) -> Any:
@@ -164,7 +151,7 @@ class Binomial(OfProbsOrLogits):
         return self._values(1 + self._one_count("enumerate_support"), self._param.dtype, expand)
 
 
-class Geometric(OfProbsOrLogits):
+class Geometric(OfBinaryTrials):
     """How many tries fail before the first success."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -189,16 +176,6 @@ class Geometric(OfProbsOrLogits):
                 f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) of "
                 f"distribution {self!r} to be positive but found invalid values:\n{self.probs.data[~valid]}"
             )
-
-    @lazy_property
-    def logits(self) -> Any:
-        """Logarithms of the odds."""
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Any:
-        """Probabilities of success."""
-        return logits_to_probs(self.logits, is_binary=True)
 
     @property
     def mean(self) -> Any:

@@ -44,7 +44,21 @@ class OfProbsOrLogits(Distribution):
         return values.expand((-1, *self._batch_shape)) if expand else values
 
 
-class Bernoulli(OfProbsOrLogits):
+class OfBinaryTrials(OfProbsOrLogits):
+    """A distribution of trials that succeed or fail; what was not given of the two is computed when it is asked for."""
+
+    @lazy_property
+    def logits(self) -> Any:
+        """Logarithms of the odds."""
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self) -> Any:
+        """Probabilities of success."""
+        return logits_to_probs(self.logits, is_binary=True)
+
+
+class Bernoulli(OfBinaryTrials):
     """1 with probability ``probs``, else 0."""
 
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -59,16 +73,6 @@ class Bernoulli(OfProbsOrLogits):
         self._param = self.probs if probs is not None else self.logits
         given = logits if probs is None else probs
         super().__init__(Size() if is_number(given) else self._param.size(), validate_args=validate_args)
-
-    @lazy_property
-    def logits(self) -> Any:
-        """Logarithms of the odds."""
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Any:
-        """Probabilities of 1."""
-        return logits_to_probs(self.logits, is_binary=True)
 
     @property
     def mean(self) -> Any:
