@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.core import events as ev
-from dispatchviz.core.backend import choose_cuda, detect
 from dispatchviz.program import run
 from dispatchviz.render.torch_log import torch_log
 from dispatchviz.testing import assert_kernel_ran, assert_never, assert_subsequence, call, event, redispatch
 from dispatchviz.trace import Trace
+from tests.cuda_kinds import CUDA_KINDS, cuda_is
 
 FORUM = Path(__file__).parent.parent / "examples/forum.py"
 
@@ -41,15 +41,10 @@ ADD_AND_BACKWARD = """\
 """
 
 
-@pytest.fixture(params=["emulated", pytest.param("cupy", marks=pytest.mark.gpu)])
+@pytest.fixture(params=CUDA_KINDS)
 def trace(request: pytest.FixtureRequest) -> Trace:
-    if request.param == "cupy" and detect()[0] is None:
-        pytest.skip(f"no GPU: {detect()[1]}")
-    choose_cuda(request.param)
-    try:
+    with cuda_is(request.param):
         return run(str(FORUM)).trace
-    finally:
-        choose_cuda("auto")
 
 
 def test_the_log_from_the_add_on(trace: Trace) -> None:

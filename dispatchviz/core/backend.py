@@ -83,6 +83,11 @@ def array_module(device_type: str) -> Any:
     return cuda_state().library if device_type == "cuda" else numpy
 
 
+def module_of(array: Any) -> Any:
+    """The library that an array is of."""
+    return numpy if isinstance(array, numpy.ndarray) else cuda_state().library
+
+
 def on_host(array: Any) -> Any:
     """The same numbers as a NumPy array, for what is computed one by one."""
     return array if isinstance(array, numpy.ndarray) else array.get()

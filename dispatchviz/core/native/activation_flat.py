@@ -163,10 +163,10 @@ def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> None:
     """Nearer to 0 by a number; 0 within it, which keeps its sign except in the CPU's vectors"""
     xp: Any = array_module(self._device.type)
     limit = opmath(lambd, self._dtype)
-    is_vector = ~scalar_places(out, self._dtype, (self,)) if self._device.type == "cpu" else False
+    is_vector = ~scalar_places(out, self._dtype, (self,)) if self._device.type == "cpu" else None
 
     def shrunk(x: Any) -> Any:
-        zero = xp.where(is_vector, xp.abs(x * 0), x * 0)
+        zero = x * 0 if is_vector is None else xp.where(is_vector, xp.abs(x * 0), x * 0)
         return xp.where(x > limit, x - limit, xp.where(x < -limit, x + limit, zero))
 
     put_floating("softshrink_cpu", out, shrunk, self)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import bool_, int32, int64, uint8
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.at_places import add_at
 from dispatchviz.core.native.geometry import result_geometry
 from dispatchviz.core.structured import Structured, broadcast_sizes
 from dispatchviz.core.tensor import Size, Tensor, numel
@@ -262,6 +262,6 @@ def _check_values(target: Tensor, values: Tensor) -> None:
 
 def _write(self: Tensor, info: AdvancedIndex, values: Tensor, accumulate: bool) -> None:
     if accumulate:
-        array_module(self._device.type).add.at(info.array, info.key(), values._array)
+        add_at(info.array, info.key(), values._array)
     else:
         info.array[info.key()] = values._array

@@ -6,6 +6,11 @@ dtype is written through a temporary.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import bool_
 from dispatchviz.core.generated import operators as ops
@@ -160,11 +165,18 @@ def _compare(function: str, self: Tensor, other: Tensor, out: Tensor) -> None:
     compare = getattr(array_module(out._device.type), function)
     if dtype.is_complex and function in _ORDERED:
         compare = no_instance(_ORDERED[function], dtype)
+    if dtype.is_complex and function.startswith("logical"):
+        compare = partial(_of_truths, compare)
     if out._dtype is bool_:
         a, b = operand(self, dtype, out._device.type), operand(other, dtype, out._device.type)
         store(out, quiet.run(compare, a, b))
     else:
         compute(out, dtype, compare, self, other)
+
+
+def _of_truths(compare: Callable[..., Any], *operands: Any) -> Any:
+    """CuPy's logical functions take no complex numbers."""
+    return compare(*(each != 0 for each in operands))
 
 
 # -- logical -----------------------------------------------------------------------------------------------------------
@@ -242,6 +254,5 @@ def logical_not_out(self: Tensor, out: Tensor) -> Tensor:
     """It is zero, into out of any dtype."""
     out_elementwise(out, self)
     if out._array is not None:
-        negated = array_module(out._device.type).logical_not
-        store(out, quiet.run(negated, operand(self, self._dtype, out._device.type)))
+        store(out, quiet.run(operator.eq, operand(self, self._dtype, out._device.type), 0))
     return out

@@ -14,6 +14,7 @@ from dispatchviz.core.autograd.functions_manual import number_sub
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import float64
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.at_places import add_at, put_at
 from dispatchviz.core.native.conversions import type_as
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.embedding_bags_checks import (
@@ -221,9 +222,8 @@ def _add_known(
     if numel(indices._size) != numel(offset2bag._size):
         raise unnamed("select_indices.numel() == add_indices.numel()")
     check_indices(weight, indices)
-    xp: Any = array_module(weight._device.type)
     padded = indices._array == padding_idx
-    xp.subtract.at(bag_size._array, offset2bag._array[padded], 1)
+    put_at("subtract", bag_size._array, offset2bag._array[padded], 1)
     _add_rows(weight, indices, offset2bag._array, output, samples, ~padded)
 
 
@@ -238,7 +238,7 @@ def _add_rows(
     if samples is not None:
         rows = rows * samples._array[: bags.size][kept, None].astype(within)
     total = xp.zeros(output._size, within)
-    xp.add.at(total, bags[kept], rows)
+    add_at(total, bags[kept], rows)
     store(output, total)
 
 
@@ -262,7 +262,7 @@ def _maxima(
     check_indices(weight, indices)
     xp: Any = array_module(weight._device.type)
     padded = indices._array == padding_idx
-    xp.subtract.at(bag_size._array, offset2bag._array[padded], 1)
+    put_at("subtract", bag_size._array, offset2bag._array[padded], 1)
     found: dict[int, Any] = {}
     for place, bag in zip(indices._array[~padded].tolist(), offset2bag._array[~padded].tolist(), strict=True):
         row = weight._array[place]

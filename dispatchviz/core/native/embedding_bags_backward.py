@@ -7,6 +7,7 @@ from typing import Any
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import bfloat16, float16, float32, float64, int32, int64
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.at_places import add_at
 from dispatchviz.core.native.embedding_bags import bag_of_each
 from dispatchviz.core.native.embedding_bags_checks import MAX, MEAN, SUM, check_places, promoted
 from dispatchviz.core.native.iterator import accumulated
@@ -92,7 +93,7 @@ def _embedding_bag_dense_backward(
         scale = scale / xp.maximum(bag_size._array[bags], 1)
     kept = indices._array != padding_idx
     parts = rows._array[bags[kept]] * scale[kept, None].astype(rows._dtype.numpy)
-    xp.add.at(result._array, indices._array[kept], parts)
+    add_at(result._array, indices._array[kept], parts)
     return result
 
 

@@ -15,12 +15,17 @@ _SPLIT = 2.0**27 + 1
 
 def fma(a: Any, b: Any, c: Any) -> Any:
     """For float32 or float64, whichever ``a`` is."""
-    return _fma32(a, b, c) if a.dtype == numpy.float32 else _fma64(a, numpy.float64(b), numpy.float64(c))
+    return _fma32(a, b, c) if a.dtype == numpy.float32 else _fma64(a, _wide(b), _wide(c))
 
 
 def multiply_add(a: Any, b: Any, c: Any) -> Any:
     """``fma`` for arrays of real floating numbers; others are rounded as NumPy does."""
     return fma(a, b, c) if a.dtype.kind == "f" and a.dtype.itemsize >= 4 else a * b + c
+
+
+def _wide(value: Any) -> Any:
+    """A number, or an array of whichever library, as float64."""
+    return value.astype(numpy.float64, copy=False) if hasattr(value, "astype") else numpy.float64(value)
 
 
 def _fma32(a: Any, b: Any, c: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import bool_, float32, float64, int32, int64
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.at_places import add_at
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.iterator import not_implemented
 from dispatchviz.core.native.memory_formats import in_format
@@ -101,7 +102,7 @@ def _added(out: Tensor, dim: int, source: Tensor, places: Any, factor: Any = 1) 
     xp = array_module(out._device.type)
     target = xp.moveaxis(out._array, dim, 0) if out._size else out._array.reshape(1)
     values = xp.moveaxis(source._array, dim, 0) if source._size else source._array.reshape(1)
-    xp.add.at(target, places, values * out._dtype.numpy.type(factor))
+    add_at(target, places, values * out._dtype.numpy.type(factor))
 
 
 # -- nonzero ----------------------------------------------------------------------------------------------------------
@@ -194,5 +195,5 @@ def _bincount(self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
         raise RuntimeError("weights should be 1-d and have the same length as input")
     count = max(int(ops.max.call(self)._array) + 1, minlength)
     out = ops.zeros.call((count,), int64 if weights is None else weights._dtype, "strided", self._device, None)
-    array_module(self._device.type).add.at(out._array, self._array, 1 if weights is None else weights._array)
+    add_at(out._array, self._array, 1 if weights is None else weights._array)
     return out

@@ -11,6 +11,7 @@ from dispatchviz.core.autograd.legacy_type import legacy_type
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import DType, int32, int64
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.at_places import add_at
 from dispatchviz.core.native.iterator import accumulated, quiet
 from dispatchviz.core.native.mixed_data_type import check_accessible, param_scalar_type
 from dispatchviz.core.tensor import Size, Tensor, is_contiguous, numel
@@ -247,9 +248,8 @@ def embedding_dense_backward(
     if not grad_output._is_contiguous:
         grad_output = ops.contiguous.call(grad_output, "contiguous_format")
     grad: Any = ops.view.call(grad_output, (places.size, length))._array
-    xp: Any = array_module(grad_output._device.type)
     if scale_grad_by_freq:
         grad = grad / (places[:, None] == places[None, :]).sum(1)[:, None]
     kept = places != padding_idx
-    xp.add.at(zeros._array, places[kept], grad[kept])
+    add_at(zeros._array, places[kept], grad[kept])
     return zeros

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dispatchviz.core.device import CPU
 from dispatchviz.core.dtype import DType, complex64, complex128, float32, float64, int32
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.math_bits import resolved
 from dispatchviz.core.native import lapack
 from dispatchviz.core.native.iterator import store
 from dispatchviz.core.native.linalg_checks import (
@@ -124,7 +123,7 @@ def _geev(self: Tensor, compute_v: bool) -> tuple[lapack.Array, lapack.Array | N
         ops.empty_memory_format.call((1,), self._dtype, "strided", CPU, None, None)
     ops.empty_memory_format.call((1,), self._dtype, "strided", CPU, None, None)
     if 0 in self._size:
-        vectors = resolved(self)
+        vectors = copy._array
         return vectors.reshape(self._size[:-1]), vectors if compute_v else None
     return lapack.xgeev(copy._array, compute_v)
 

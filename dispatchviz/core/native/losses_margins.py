@@ -11,6 +11,7 @@ from typing import Any
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import DType, int64
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.at_places import put_at
 from dispatchviz.core.native.iterator import not_implemented, store
 from dispatchviz.core.native.losses import MEAN, NONE
 from dispatchviz.core.native.memory_formats import in_format
@@ -263,5 +264,5 @@ def _slopes(self: Tensor, target: Tensor, is_target: Tensor, size: Size) -> Any:
     within = _all_gaps(xp, self._array.reshape(size), places, listed, is_target._array.reshape(size)) > 0
     slopes = within.sum(1).astype(self._dtype.numpy)
     row = xp.broadcast_to(xp.arange(size[0])[:, None], size)
-    xp.subtract.at(slopes, (row[listed], places[listed]), within.sum(2)[listed].astype(self._dtype.numpy))
+    put_at("subtract", slopes, (row[listed], places[listed]), within.sum(2)[listed].astype(self._dtype.numpy))
     return slopes

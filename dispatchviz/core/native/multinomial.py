@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from dispatchviz.core.backend import array_module
+from dispatchviz.core.backend import array_module, on_host
 from dispatchviz.core.dtype import DType, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native import sampling
@@ -73,7 +73,7 @@ def _check_weights(self: Tensor) -> None:
 
 def _rows(self: Tensor) -> Any:
     """The weights as a NumPy array of two dimensions."""
-    weights = self._array if self._device.type == "cpu" else self._array.get()
+    weights = on_host(self._array)
     return weights.reshape(-1, weights.shape[-1])
 
 

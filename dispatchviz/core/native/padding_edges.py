@@ -10,6 +10,7 @@ from typing import Any
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.at_places import add_at
 from dispatchviz.core.native.iterator import not_implemented, store
 from dispatchviz.core.native.memory_formats import in_format, suggested
 from dispatchviz.core.native.padding_checks import check_gradient, check_padded, padded_size
@@ -52,7 +53,7 @@ def _put_backward(name: str, grad_output: Tensor, padding: Size, grad_input: Ten
         xp: Any = array_module(grad_input._device.type)
         grad = in_format(grad_output, memory_format)
         places = _grid(xp, name, grad_input._size, padding)
-        xp.add.at(grad_input._array, places, grad._array)
+        add_at(grad_input._array, places, grad._array)
 
 
 def _structured_meta(name: str, op: Structured, self: Tensor, padding: Size) -> None:

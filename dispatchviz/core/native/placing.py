@@ -9,6 +9,7 @@ from typing import Any
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import int32, int64
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.at_places import add_at, one_per_dimension
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.memory_overlap import check_no_overlap
 from dispatchviz.core.native.scalars import Scalar, convert
@@ -224,10 +225,8 @@ def index_reduce_out(
 
 def _whole(values: Any, dim: int, places: Any) -> tuple[Any, ...]:
     """One array of places per dimension."""
-    xp = array_module("cpu" if type(values).__module__ == "numpy" else "cuda")
-    grid = list(xp.indices(values.shape, sparse=True))
-    grid[dim] = places.reshape([-1 if d == dim else 1 for d in range(values.ndim)])
-    return tuple(grid)
+    shape = [-1 if d == dim else 1 for d in range(values.ndim)]
+    return one_per_dimension(values.shape, dim, places.reshape(shape))
 
 
 def _counted(out: Tensor, dim: int, index: Tensor, source: Tensor, include_self: bool, count: Tensor | None) -> Tensor:
@@ -294,7 +293,7 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tenso
     places = xp.unravel_index(index._array.reshape(-1) % numel(self._size), self._size or (1,))
     target, values = self._array.reshape(self._size or (1,)), source._array.reshape(-1)
     if accumulate:
-        xp.add.at(target, places, values)
+        add_at(target, places, values)
     else:
         target[places] = values
     return self

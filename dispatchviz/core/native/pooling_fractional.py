@@ -15,6 +15,7 @@ from typing import Any
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import int64
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.at_places import add_at
 from dispatchviz.core.native.iterator import not_implemented, quiet
 from dispatchviz.core.native.memory_formats import in_format
 from dispatchviz.core.structured import Structured
@@ -226,4 +227,4 @@ def _scatter(dims: int, grad_output: Tensor, indices: Tensor, grad_input: Tensor
     targets = grad_input._array.reshape(-1)
     plane = xp.arange(targets.size // size).reshape(-1, 1) * size
     places = plane + indices._array.reshape(len(plane), -1)
-    xp.add.at(targets, places.reshape(-1), grad_output._array.reshape(-1))
+    add_at(targets, places.reshape(-1), grad_output._array.reshape(-1))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
+from dispatchviz.core.native.at_places import add_at
 from dispatchviz.core.native.pooling_shapes import Windows
 from dispatchviz.core.tensor import Size
 
@@ -73,7 +74,7 @@ def scattered(xp: Any, zeros: Any, numbers: Any, grad: Any, dims: int) -> None:
     """Adds each gradient to the element with its number."""
     planes = zeros.reshape(-1, math.prod(zeros.shape[zeros.ndim - dims :]))
     flat = numbers.reshape(planes.shape[0], -1)
-    xp.add.at(planes, (xp.arange(planes.shape[0])[:, None], flat), grad.reshape(flat.shape))
+    add_at(planes, (xp.arange(planes.shape[0])[:, None], flat), grad.reshape(flat.shape))
 
 
 def divisors(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.backend import array_module
+import numpy
+
+from dispatchviz.core.backend import array_module, module_of, on_host
 from dispatchviz.core.dtype import DType, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
@@ -81,13 +83,18 @@ def _loop(self: Tensor, values: Tensor, indices: Tensor, dim: int, name: str) ->
         raise not_implemented(f"cum{name[:3]}_cpu", self._dtype)
     xp: Any = array_module(self._device.type)
     source = self._array
-    found = getattr(xp, name).accumulate(source, dim)
+    found = _extremes_so_far(name, source, dim)
     is_new = (source == found) | (source != source)
     shape = [1] * source.ndim
     shape[dim] = source.shape[dim]
     steps = xp.arange(source.shape[dim]).reshape(shape)
-    indices._array[...] = xp.maximum.accumulate(xp.where(is_new, steps, 0), dim)
+    indices._array[...] = _extremes_so_far("maximum", xp.where(is_new, steps, 0), dim)
     values._array[...] = found
+
+
+def _extremes_so_far(name: str, array: Any, dim: int) -> Any:
+    """The largest or smallest so far. CuPy accumulates sums and products only: the host does it for it."""
+    return module_of(array).asarray(getattr(numpy, name).accumulate(on_host(array), dim))
 
 
 def cummaxmin_backward(grad: Tensor, input: Tensor, indices: Tensor, dim: int) -> Tensor:

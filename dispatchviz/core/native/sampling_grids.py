@@ -13,6 +13,7 @@ from typing import Any
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.at_places import add_at
 from dispatchviz.core.native.iterator import not_implemented, quiet, store
 from dispatchviz.core.native.memory_formats import in_format
 from dispatchviz.core.native.sampling_taps import BICUBIC, NEAREST, Element, Taps, elements, taps
@@ -187,7 +188,7 @@ def _gradients(grad_output: Tensor, input: Tensor, grid: Tensor, mode: Mode, of_
         positions = _positions(xp, input, each)
         if of_input:
             places = xp.ravel_multi_index(xp.broadcast_arrays(*positions), input._size).reshape(-1)
-            xp.add.at(total.reshape(-1), places, (grad * (each.weight * each.inside)).reshape(-1))
+            add_at(total.reshape(-1), places, (grad * (each.weight * each.inside)).reshape(-1))
         felt = (input._array[positions] * each.inside * grad).sum(1)
         for d in range(dims):
             slopes[..., dims - 1 - d] += felt * each.slope(d)[:, 0]

@@ -11,6 +11,7 @@ import numpy
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import DType, int32, int64
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.at_places import add_at, one_per_dimension, put_at
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.iterator import accumulated, store
 from dispatchviz.core.native.memory_overlap import check_no_overlap, check_no_partial_overlap
@@ -173,7 +174,7 @@ def _add_at(out: Tensor, key: Any, values: Any) -> None:
         wide = ops.empty_memory_format.call(out._size, within, None, out._device, None, None)
         ops.copy_.call(wide, out, False)
     total = out._array.reshape(_nonempty(out._size)).astype(within.numpy)
-    array_module(out._device.type).add.at(total, key, values.astype(within.numpy))
+    add_at(total, key, values.astype(within.numpy))
     store(wide, total.reshape(out._size))
     if wide is not out:
         ops.copy_.call(out, wide, False)
@@ -190,9 +191,7 @@ def _grid(out: Tensor, dim: int, index: Tensor) -> tuple[Any, Any]:
     places, dim = _places_along(out, dim, index)
     if places is None:
         return None, None
-    grid = list(array_module(out._device.type).indices(places.shape, sparse=True))
-    grid[dim] = places
-    return tuple(grid), tuple(slice(0, n) for n in places.shape)
+    return one_per_dimension(places.shape, dim, places), tuple(slice(0, n) for n in places.shape)
 
 
 _UFUNCS = {"sum": "add", "add": "add", "prod": "multiply", "multiply": "multiply", "mean": "add"} | {
@@ -205,16 +204,8 @@ _UFUNCS = {"sum": "add", "add": "add", "prod": "multiply", "multiply": "multiply
 
 
 def combine_at(reduce: str, out: Tensor, key: Any, values: Any) -> None:
-    """Elements put together with what is at the places, one after the other. CuPy cannot do all of it: NumPy does."""
-    xp, name = array_module(out._device.type), _UFUNCS[reduce]
-    target = out._array.reshape(_nonempty(out._size))
-    ufunc = getattr(xp, name)
-    if xp is numpy or name == "add":
-        ufunc.at(target, key, values)
-        return
-    host = xp.asnumpy(target)
-    getattr(numpy, name).at(host, tuple(map(xp.asnumpy, key)), xp.asnumpy(xp.asarray(values)))
-    target[...] = xp.asarray(host)
+    """Elements put together with what is at the places, one after the other."""
+    put_at(_UFUNCS[reduce], out._array.reshape(_nonempty(out._size)), key, values)
 
 
 # -- scatter with a word for how ---------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import Any
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import REDUCED, DType, float64, int64, uint8
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.at_places import add_at
 from dispatchviz.core.native.iterator import accumulated, converted, not_implemented, quiet, store
 from dispatchviz.core.native.memory_formats import (
     CHANNELS_LAST,
@@ -228,7 +229,7 @@ def _handed_back(xp: Any, values: Any, axis: int, length: int, taps: Taps) -> An
         share = there
         if weight is not None:
             share = there * weight.astype(values.dtype).reshape([-1, *(1 for _ in there.shape[1:])])
-        xp.add.at(total, index, share)
+        add_at(total, index, share)
     return xp.moveaxis(total, 0, axis)
 
 

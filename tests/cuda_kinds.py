@@ -1,0 +1,32 @@
+"""What ``cuda`` may be in a test: emulated on NumPy, the stand-in for CuPy, CuPy on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from dispatchviz.core import backend
+from dispatchviz.core.backend import DeviceUnavailable, choose_cuda
+from tests import cupy_stand_in
+
+STAND_IN = "stand-in"
+CUDA_KINDS = ["emulated", STAND_IN, pytest.param("cupy", marks=pytest.mark.gpu)]
+"""For ``params`` of a fixture."""
+
+
+@contextmanager
+def cuda_is(kind: str) -> Iterator[None]:
+    """One of them within the block. The test is skipped if there is no GPU for it."""
+    choice, detect = backend._choice, backend.detect
+    try:
+        if kind == STAND_IN:
+            backend.detect = lambda: (cupy_stand_in, "no GPU")  # type: ignore[assignment]
+        choose_cuda("cupy" if kind == STAND_IN else kind)
+        yield
+    except DeviceUnavailable as reason:
+        pytest.skip(str(reason))
+    finally:
+        backend.detect = detect
+        choose_cuda(choice)

@@ -1,0 +1,74 @@
+"""CuPy's functions: NumPy's under the same names, with CuPy's parameters and its refusals."""
+
+from __future__ import annotations
+
+from functools import partial, reduce
+from typing import Any
+
+import numpy
+
+from tests.cupy_stand_in.array import inside, ndarray, outside
+from tests.cupy_stand_in.recorded import RECORDED, check_call
+from tests.cupy_stand_in.ufuncs import WHERE, Ufunc
+
+FROM_THE_HOST = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
+"""Functions that copy an array of NumPy's to the GPU."""
+PARTS = ("concatenate", "stack", "hstack", "vstack", "dstack", "column_stack")
+"""Functions that join arrays, and nothing but arrays."""
+ARRAYS = ("allclose", "array_equal", "array_equiv", "count_nonzero", "isscalar")
+"""Functions whose answer is an array here, where NumPy's may be Python's."""
+
+
+class Namespace(dict[str, Any]):
+    """A module's names as they are asked for. AttributeError for one that CuPy has not got."""
+
+    def __init__(self, module: str) -> None:
+        super().__init__()
+        self.module = module
+        self.recorded = RECORDED["modules"][module]
+
+    def __missing__(self, name: str) -> Any:
+        if name not in self.recorded:
+            raise AttributeError(f"module {self.module!r} has no attribute {name!r}")
+        self[name] = found = self._made(name, self.recorded[name])
+        return found
+
+    def _made(self, name: str, recorded: dict[str, Any]) -> Any:
+        if name == "where":
+            return where
+        ours = getattr(reduce(getattr, self.module.split(".")[1:], numpy), name)
+        if "ufunc" in recorded:
+            return Ufunc(name, ours, recorded)
+        return ours if "value" in recorded else partial(call, name, ours, recorded["parameters"])
+
+
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """The condition must be an array; numbers are chosen by one loop for both."""
+    chosen = condition.astype(bool)
+    return chosen.nonzero() if x is None else WHERE(chosen, x, y)
+
+
+def call(name: str, function: Any, parameters: list[str] | None, *args: Any, **kwargs: Any) -> Any:
+    """One of NumPy's functions, called as CuPy's."""
+    check_call(name, parameters, args, kwargs)
+    if name in FROM_THE_HOST and isinstance(args[0], numpy.ndarray):
+        return ndarray.of(function(args[0].copy(), *args[1:], **kwargs))
+    if name in ("asarray", "ascontiguousarray") and isinstance(args[0], ndarray) and len(args) == 1 and not kwargs:
+        found = function(args[0].numbers)
+        return args[0] if found is args[0].numbers else ndarray.of(found)
+    _check(name, args, kwargs)
+    try:
+        found = outside(function(*inside(args), **inside(kwargs)))
+    except numpy.linalg.LinAlgError as error:
+        raise AssertionError(f"CuPy does not say so, it goes on with what there is: {error}") from None
+    return ndarray.of(found) if name in ARRAYS and not isinstance(found, ndarray) else found
+
+
+def _check(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """TypeError, ValueError or NotImplementedError for what CuPy's function does not take."""
+    if name in PARTS and not all(isinstance(each, ndarray) for each in args[0]):
+        raise TypeError("Only cupy arrays can be concatenated")
+    if name == "lexsort" and not isinstance(args[0], ndarray):
+        raise TypeError("cupy.lexsort takes one array of keys")
+    if name in ("sort", "argsort") and kwargs.get("kind") not in (None, "stable"):
+        raise ValueError("kind can only be None or 'stable'")

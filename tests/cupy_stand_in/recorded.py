@@ -1,0 +1,24 @@
+"""What an installed CuPy said of itself, and how calls are held to it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+RECORDED: dict[str, Any] = json.loads(
+    gzip.decompress((Path(__file__).parent.parent / "data" / "cupy.json.gz").read_bytes())
+)
+
+
+def check_call(name: str, parameters: list[str] | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """TypeError for an argument that CuPy's function has not got. Functions that do not tell theirs take anything."""
+    if parameters is None:
+        return
+    several = [each for each in parameters if each.startswith("*")]
+    if len(args) > len(parameters) and not several:
+        raise TypeError(f"cupy.{name} takes {len(parameters)} arguments, {len(args)} were given")
+    unknown = set(kwargs) - set(parameters)
+    if unknown and "**kwargs" not in several:
+        raise TypeError(f"cupy.{name} has no argument {', '.join(sorted(unknown))}")
