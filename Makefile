@@ -7,15 +7,17 @@ TORCH_VENV := .venv-torch
 BIN := $(VENV)/bin
 # Where pip finds torch is pip's own configuration (PIP_INDEX_URL and friends); a CPU build is all that is needed.
 TORCH := torch==2.13.0
+CUDA ?= 12
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: run test conformance conformance-more lint types format generate bench build clean help
+.PHONY: run test conformance conformance-more gpu lint types format generate bench build clean help
 
 help:
 	@echo "make run          opens the stepper on examples/forum.py (no terminal: prints its log)"
 	@echo "make test         lint, types, import contract, tests"
 	@echo "make conformance  the tests marked torch, live against $(TORCH)"
 	@echo "make conformance-more  three times as many of PyTorch's samples per operator"
+	@echo "make gpu          the tests marked gpu, with CuPy on this machine's GPU (CUDA=13 for CUDA 13)"
 	@echo "make generate     writes dispatchviz/core/generated again from the yaml files"
 	@echo "make bench        benchmarks, as ratios"
 
@@ -40,10 +42,14 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .
 
 conformance: $(TORCH_VENV)/.installed
-	$(TORCH_VENV)/bin/python -m pytest -q -n auto -m torch
+	$(TORCH_VENV)/bin/python -m pytest -q -n auto -m "torch and not gpu"
 
 conformance-more: $(TORCH_VENV)/.installed
-	DISPATCHVIZ_OPINFO_MORE=1 $(TORCH_VENV)/bin/python -m pytest -q -n auto -m torch tests/conformance/test_opinfo_live.py
+	DISPATCHVIZ_OPINFO_MORE=1 $(TORCH_VENV)/bin/python -m pytest -q -n auto -m "torch and not gpu" tests/conformance/test_opinfo_live.py
+
+gpu: $(VENV)/.installed-dev
+	$(BIN)/python $(PIP_INSTALL) -e '.[cuda$(CUDA)]'
+	$(BIN)/python -m pytest -q -m "gpu and not torch"
 
 generate: $(VENV)/.installed
 	$(BIN)/python -m dispatchviz.core.codegen
