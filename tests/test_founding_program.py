@@ -52,6 +52,17 @@ def test_the_log_from_the_add_on(trace: Trace) -> None:
     assert log[log.index(" [call] op=[aten::add.Tensor]") :] == ADD_AND_BACKWARD
 
 
+@pytest.mark.parametrize("kind", CUDA_KINDS[1:])
+def test_the_trace_is_the_emulated_one_but_for_its_header(kind: str) -> None:
+    traces, headers = [], []
+    for each in ("emulated", kind):
+        with cuda_is(each):
+            traces.append(run(str(FORUM)).trace)
+            headers.append(traces[-1].header.cuda)
+    assert [header.split()[0] for header in headers] == ["emulated", "CuPy"]
+    assert list(traces[0]) == list(traces[1])
+
+
 def test_what_happens_at_the_add(trace: Trace) -> None:
     assert_subsequence(
         trace,
