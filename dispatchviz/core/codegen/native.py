@@ -36,9 +36,18 @@ def _functions() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for path in sorted(FOLDER.glob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef) and not node.name.endswith("__"):
-                found.setdefault(node.name, []).append(path.stem)
+            if name := _kernel_name(node):
+                found.setdefault(name, []).append(path.stem)
     return found
+
+
+def _kernel_name(node: ast.stmt) -> str:
+    """Of a function, or of what a table of kernels assigns (``name: Kernel = ...``); else empty."""
+    if isinstance(node, ast.FunctionDef) and not node.name.endswith("__"):
+        return node.name
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        return node.target.id if ast.unparse(node.annotation) in ("Kernel", "StructuredKernel") else ""
+    return ""
 
 
 def defined(path: Path) -> set[str]:

@@ -117,6 +117,9 @@ _POINTWISE = {
         *("acos_", "acosh_", "asin_", "asinh_", "atan_", "atanh_", "tan_", "sinc_", "deg2rad_", "rad2deg_"),
         *("exp2_", "expm1_", "log10_", "log2_", "logit_", "ceil_", "trunc_", "frac_", "nan_to_num_"),
         *("digamma_", "lgamma_", "mvlgamma_", "erfc_", "erfinv_", "i0_"),
+        *(f"special_bessel_{kind}" for kind in ("j0", "j1", "y0", "y1")),
+        *(f"special_modified_bessel_{kind}" for kind in ("i0", "i1", "k0", "k1")),
+        *("special_scaled_modified_bessel_k0", "special_scaled_modified_bessel_k1", "special_spherical_bessel_j0"),
     ),
     "BatchRulesBinaryOps.cpp": (
         *("add_.Tensor", "pow.Scalar", "pow_.Scalar", "clamp_min_", "clamp_min_.Tensor"),

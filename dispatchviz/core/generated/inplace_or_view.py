@@ -4961,6 +4961,390 @@ def special_xlog1py_out_other_scalar_out(ks: int, self: Tensor, other: Scalar, o
     return out
 
 
+def special_airy_ai_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
+    ops.special_airy_ai_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_bessel_j0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.special_bessel_j0_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_bessel_j1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.special_bessel_j1_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_bessel_y0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.special_bessel_y0_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_bessel_y1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.special_bessel_y1_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_chebyshev_polynomial_t_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_chebyshev_polynomial_t_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_chebyshev_polynomial_t_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_chebyshev_polynomial_t_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_chebyshev_polynomial_t_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    ops.special_chebyshev_polynomial_t_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_chebyshev_polynomial_u_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_chebyshev_polynomial_u_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_chebyshev_polynomial_u_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_chebyshev_polynomial_u_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_chebyshev_polynomial_u_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    ops.special_chebyshev_polynomial_u_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_chebyshev_polynomial_v_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_chebyshev_polynomial_v_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_chebyshev_polynomial_v_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_chebyshev_polynomial_v_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_chebyshev_polynomial_v_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    ops.special_chebyshev_polynomial_v_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_chebyshev_polynomial_w_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_chebyshev_polynomial_w_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_chebyshev_polynomial_w_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_chebyshev_polynomial_w_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_chebyshev_polynomial_w_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    ops.special_chebyshev_polynomial_w_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_hermite_polynomial_h_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_hermite_polynomial_h_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_hermite_polynomial_h_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_hermite_polynomial_h_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_hermite_polynomial_h_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    ops.special_hermite_polynomial_h_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_hermite_polynomial_he_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_hermite_polynomial_he_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_hermite_polynomial_he_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_hermite_polynomial_he_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_hermite_polynomial_he_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    ops.special_hermite_polynomial_he_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_laguerre_polynomial_l_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_laguerre_polynomial_l_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_laguerre_polynomial_l_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_laguerre_polynomial_l_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_laguerre_polynomial_l_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    ops.special_laguerre_polynomial_l_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_legendre_polynomial_p_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_legendre_polynomial_p_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_legendre_polynomial_p_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_legendre_polynomial_p_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_legendre_polynomial_p_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    ops.special_legendre_polynomial_p_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_modified_bessel_i0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.special_modified_bessel_i0_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_modified_bessel_i1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.special_modified_bessel_i1_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_modified_bessel_k0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.special_modified_bessel_k0_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_modified_bessel_k1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.special_modified_bessel_k1_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_scaled_modified_bessel_k0_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
+    ops.special_scaled_modified_bessel_k0_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_scaled_modified_bessel_k1_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
+    ops.special_scaled_modified_bessel_k1_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_shifted_chebyshev_polynomial_t_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_shifted_chebyshev_polynomial_t_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_shifted_chebyshev_polynomial_t_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_shifted_chebyshev_polynomial_t_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_shifted_chebyshev_polynomial_t_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    ops.special_shifted_chebyshev_polynomial_t_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_shifted_chebyshev_polynomial_u_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_shifted_chebyshev_polynomial_u_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_shifted_chebyshev_polynomial_u_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_shifted_chebyshev_polynomial_u_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_shifted_chebyshev_polynomial_u_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    ops.special_shifted_chebyshev_polynomial_u_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_shifted_chebyshev_polynomial_v_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_shifted_chebyshev_polynomial_v_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_shifted_chebyshev_polynomial_v_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_shifted_chebyshev_polynomial_v_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_shifted_chebyshev_polynomial_v_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    ops.special_shifted_chebyshev_polynomial_v_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_shifted_chebyshev_polynomial_w_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_shifted_chebyshev_polynomial_w_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_shifted_chebyshev_polynomial_w_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    ops.special_shifted_chebyshev_polynomial_w_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_shifted_chebyshev_polynomial_w_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    ops.special_shifted_chebyshev_polynomial_w_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, n, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_spherical_bessel_j0_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
+    ops.special_spherical_bessel_j0_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        x, out
+    )
+    increment_version(out)
+    return out
+
+
 def special_zeta_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     ops.special_zeta_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, other, out
@@ -5780,6 +6164,54 @@ KERNELS = {
     "special_xlog1py.out": special_xlog1py_out_out,
     "special_xlog1py.self_scalar_out": special_xlog1py_out_self_scalar_out,
     "special_xlog1py.other_scalar_out": special_xlog1py_out_other_scalar_out,
+    "special_airy_ai.out": special_airy_ai_out_out,
+    "special_bessel_j0.out": special_bessel_j0_out_out,
+    "special_bessel_j1.out": special_bessel_j1_out_out,
+    "special_bessel_y0.out": special_bessel_y0_out_out,
+    "special_bessel_y1.out": special_bessel_y1_out_out,
+    "special_chebyshev_polynomial_t.out": special_chebyshev_polynomial_t_out_out,
+    "special_chebyshev_polynomial_t.x_scalar_out": special_chebyshev_polynomial_t_out_x_scalar_out,
+    "special_chebyshev_polynomial_t.n_scalar_out": special_chebyshev_polynomial_t_out_n_scalar_out,
+    "special_chebyshev_polynomial_u.out": special_chebyshev_polynomial_u_out_out,
+    "special_chebyshev_polynomial_u.x_scalar_out": special_chebyshev_polynomial_u_out_x_scalar_out,
+    "special_chebyshev_polynomial_u.n_scalar_out": special_chebyshev_polynomial_u_out_n_scalar_out,
+    "special_chebyshev_polynomial_v.out": special_chebyshev_polynomial_v_out_out,
+    "special_chebyshev_polynomial_v.x_scalar_out": special_chebyshev_polynomial_v_out_x_scalar_out,
+    "special_chebyshev_polynomial_v.n_scalar_out": special_chebyshev_polynomial_v_out_n_scalar_out,
+    "special_chebyshev_polynomial_w.out": special_chebyshev_polynomial_w_out_out,
+    "special_chebyshev_polynomial_w.x_scalar_out": special_chebyshev_polynomial_w_out_x_scalar_out,
+    "special_chebyshev_polynomial_w.n_scalar_out": special_chebyshev_polynomial_w_out_n_scalar_out,
+    "special_hermite_polynomial_h.out": special_hermite_polynomial_h_out_out,
+    "special_hermite_polynomial_h.x_scalar_out": special_hermite_polynomial_h_out_x_scalar_out,
+    "special_hermite_polynomial_h.n_scalar_out": special_hermite_polynomial_h_out_n_scalar_out,
+    "special_hermite_polynomial_he.out": special_hermite_polynomial_he_out_out,
+    "special_hermite_polynomial_he.x_scalar_out": special_hermite_polynomial_he_out_x_scalar_out,
+    "special_hermite_polynomial_he.n_scalar_out": special_hermite_polynomial_he_out_n_scalar_out,
+    "special_laguerre_polynomial_l.out": special_laguerre_polynomial_l_out_out,
+    "special_laguerre_polynomial_l.x_scalar_out": special_laguerre_polynomial_l_out_x_scalar_out,
+    "special_laguerre_polynomial_l.n_scalar_out": special_laguerre_polynomial_l_out_n_scalar_out,
+    "special_legendre_polynomial_p.out": special_legendre_polynomial_p_out_out,
+    "special_legendre_polynomial_p.x_scalar_out": special_legendre_polynomial_p_out_x_scalar_out,
+    "special_legendre_polynomial_p.n_scalar_out": special_legendre_polynomial_p_out_n_scalar_out,
+    "special_modified_bessel_i0.out": special_modified_bessel_i0_out_out,
+    "special_modified_bessel_i1.out": special_modified_bessel_i1_out_out,
+    "special_modified_bessel_k0.out": special_modified_bessel_k0_out_out,
+    "special_modified_bessel_k1.out": special_modified_bessel_k1_out_out,
+    "special_scaled_modified_bessel_k0.out": special_scaled_modified_bessel_k0_out_out,
+    "special_scaled_modified_bessel_k1.out": special_scaled_modified_bessel_k1_out_out,
+    "special_shifted_chebyshev_polynomial_t.out": special_shifted_chebyshev_polynomial_t_out_out,
+    "special_shifted_chebyshev_polynomial_t.x_scalar_out": special_shifted_chebyshev_polynomial_t_out_x_scalar_out,
+    "special_shifted_chebyshev_polynomial_t.n_scalar_out": special_shifted_chebyshev_polynomial_t_out_n_scalar_out,
+    "special_shifted_chebyshev_polynomial_u.out": special_shifted_chebyshev_polynomial_u_out_out,
+    "special_shifted_chebyshev_polynomial_u.x_scalar_out": special_shifted_chebyshev_polynomial_u_out_x_scalar_out,
+    "special_shifted_chebyshev_polynomial_u.n_scalar_out": special_shifted_chebyshev_polynomial_u_out_n_scalar_out,
+    "special_shifted_chebyshev_polynomial_v.out": special_shifted_chebyshev_polynomial_v_out_out,
+    "special_shifted_chebyshev_polynomial_v.x_scalar_out": special_shifted_chebyshev_polynomial_v_out_x_scalar_out,
+    "special_shifted_chebyshev_polynomial_v.n_scalar_out": special_shifted_chebyshev_polynomial_v_out_n_scalar_out,
+    "special_shifted_chebyshev_polynomial_w.out": special_shifted_chebyshev_polynomial_w_out_out,
+    "special_shifted_chebyshev_polynomial_w.x_scalar_out": special_shifted_chebyshev_polynomial_w_out_x_scalar_out,
+    "special_shifted_chebyshev_polynomial_w.n_scalar_out": special_shifted_chebyshev_polynomial_w_out_n_scalar_out,
+    "special_spherical_bessel_j0.out": special_spherical_bessel_j0_out_out,
     "special_zeta.out": special_zeta_out_out,
     "special_zeta.self_scalar_out": special_zeta_out_self_scalar_out,
     "special_zeta.other_scalar_out": special_zeta_out_other_scalar_out,

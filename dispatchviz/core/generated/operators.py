@@ -29775,6 +29775,1446 @@ class special_xlogy_other_scalar_out:
         return redispatch(special_xlogy_other_scalar_out.entry, ks)(ks, self, other, out)
 
 
+class special_airy_ai:
+    """aten::special_airy_ai(Tensor x) -> Tensor"""
+
+    entry = find("aten::special_airy_ai")
+
+    @staticmethod
+    def call(x: Tensor) -> Tensor:
+        kernel, ks = call(special_airy_ai.entry, x._ks)
+        return kernel(ks, x)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor) -> Tensor:
+        return redispatch(special_airy_ai.entry, ks)(ks, x)
+
+
+class special_airy_ai_out:
+    """aten::special_airy_ai.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_airy_ai.out")
+
+    @staticmethod
+    def call(x: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_airy_ai_out.entry, x._ks | out._ks)
+        return kernel(ks, x, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_airy_ai_out.entry, ks)(ks, x, out)
+
+
+class special_bessel_j0:
+    """aten::special_bessel_j0(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_bessel_j0")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_bessel_j0.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_bessel_j0.entry, ks)(ks, self)
+
+
+class special_bessel_j0_out:
+    """aten::special_bessel_j0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_bessel_j0.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_bessel_j0_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_bessel_j0_out.entry, ks)(ks, self, out)
+
+
+class special_bessel_j1:
+    """aten::special_bessel_j1(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_bessel_j1")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_bessel_j1.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_bessel_j1.entry, ks)(ks, self)
+
+
+class special_bessel_j1_out:
+    """aten::special_bessel_j1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_bessel_j1.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_bessel_j1_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_bessel_j1_out.entry, ks)(ks, self, out)
+
+
+class special_bessel_y0:
+    """aten::special_bessel_y0(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_bessel_y0")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_bessel_y0.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_bessel_y0.entry, ks)(ks, self)
+
+
+class special_bessel_y0_out:
+    """aten::special_bessel_y0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_bessel_y0.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_bessel_y0_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_bessel_y0_out.entry, ks)(ks, self, out)
+
+
+class special_bessel_y1:
+    """aten::special_bessel_y1(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_bessel_y1")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_bessel_y1.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_bessel_y1.entry, ks)(ks, self)
+
+
+class special_bessel_y1_out:
+    """aten::special_bessel_y1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_bessel_y1.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_bessel_y1_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_bessel_y1_out.entry, ks)(ks, self, out)
+
+
+class special_chebyshev_polynomial_t:
+    """aten::special_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_chebyshev_polynomial_t")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_t.entry, x._ks | n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_t.entry, ks)(ks, x, n)
+
+
+class special_chebyshev_polynomial_t_x_scalar:
+    """aten::special_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_chebyshev_polynomial_t.x_scalar")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_t_x_scalar.entry, n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_t_x_scalar.entry, ks)(ks, x, n)
+
+
+class special_chebyshev_polynomial_t_n_scalar:
+    """aten::special_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor"""
+
+    entry = find("aten::special_chebyshev_polynomial_t.n_scalar")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_t_n_scalar.entry, x._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_t_n_scalar.entry, ks)(ks, x, n)
+
+
+class special_chebyshev_polynomial_t_out:
+    """aten::special_chebyshev_polynomial_t.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_chebyshev_polynomial_t.out")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_t_out.entry, x._ks | n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_t_out.entry, ks)(ks, x, n, out)
+
+
+class special_chebyshev_polynomial_t_x_scalar_out:
+    """aten::special_chebyshev_polynomial_t.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_chebyshev_polynomial_t.x_scalar_out")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_t_x_scalar_out.entry, n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_t_x_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_chebyshev_polynomial_t_n_scalar_out:
+    """aten::special_chebyshev_polynomial_t.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_chebyshev_polynomial_t.n_scalar_out")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_t_n_scalar_out.entry, x._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_t_n_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_chebyshev_polynomial_u:
+    """aten::special_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_chebyshev_polynomial_u")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_u.entry, x._ks | n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_u.entry, ks)(ks, x, n)
+
+
+class special_chebyshev_polynomial_u_x_scalar:
+    """aten::special_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_chebyshev_polynomial_u.x_scalar")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_u_x_scalar.entry, n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_u_x_scalar.entry, ks)(ks, x, n)
+
+
+class special_chebyshev_polynomial_u_n_scalar:
+    """aten::special_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor"""
+
+    entry = find("aten::special_chebyshev_polynomial_u.n_scalar")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_u_n_scalar.entry, x._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_u_n_scalar.entry, ks)(ks, x, n)
+
+
+class special_chebyshev_polynomial_u_out:
+    """aten::special_chebyshev_polynomial_u.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_chebyshev_polynomial_u.out")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_u_out.entry, x._ks | n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_u_out.entry, ks)(ks, x, n, out)
+
+
+class special_chebyshev_polynomial_u_x_scalar_out:
+    """aten::special_chebyshev_polynomial_u.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_chebyshev_polynomial_u.x_scalar_out")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_u_x_scalar_out.entry, n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_u_x_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_chebyshev_polynomial_u_n_scalar_out:
+    """aten::special_chebyshev_polynomial_u.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_chebyshev_polynomial_u.n_scalar_out")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_u_n_scalar_out.entry, x._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_u_n_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_chebyshev_polynomial_v:
+    """aten::special_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_chebyshev_polynomial_v")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_v.entry, x._ks | n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_v.entry, ks)(ks, x, n)
+
+
+class special_chebyshev_polynomial_v_x_scalar:
+    """aten::special_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_chebyshev_polynomial_v.x_scalar")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_v_x_scalar.entry, n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_v_x_scalar.entry, ks)(ks, x, n)
+
+
+class special_chebyshev_polynomial_v_n_scalar:
+    """aten::special_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor"""
+
+    entry = find("aten::special_chebyshev_polynomial_v.n_scalar")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_v_n_scalar.entry, x._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_v_n_scalar.entry, ks)(ks, x, n)
+
+
+class special_chebyshev_polynomial_v_out:
+    """aten::special_chebyshev_polynomial_v.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_chebyshev_polynomial_v.out")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_v_out.entry, x._ks | n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_v_out.entry, ks)(ks, x, n, out)
+
+
+class special_chebyshev_polynomial_v_x_scalar_out:
+    """aten::special_chebyshev_polynomial_v.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_chebyshev_polynomial_v.x_scalar_out")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_v_x_scalar_out.entry, n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_v_x_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_chebyshev_polynomial_v_n_scalar_out:
+    """aten::special_chebyshev_polynomial_v.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_chebyshev_polynomial_v.n_scalar_out")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_v_n_scalar_out.entry, x._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_v_n_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_chebyshev_polynomial_w:
+    """aten::special_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_chebyshev_polynomial_w")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_w.entry, x._ks | n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_w.entry, ks)(ks, x, n)
+
+
+class special_chebyshev_polynomial_w_x_scalar:
+    """aten::special_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_chebyshev_polynomial_w.x_scalar")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_w_x_scalar.entry, n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_w_x_scalar.entry, ks)(ks, x, n)
+
+
+class special_chebyshev_polynomial_w_n_scalar:
+    """aten::special_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor"""
+
+    entry = find("aten::special_chebyshev_polynomial_w.n_scalar")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_w_n_scalar.entry, x._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_w_n_scalar.entry, ks)(ks, x, n)
+
+
+class special_chebyshev_polynomial_w_out:
+    """aten::special_chebyshev_polynomial_w.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_chebyshev_polynomial_w.out")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_w_out.entry, x._ks | n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_w_out.entry, ks)(ks, x, n, out)
+
+
+class special_chebyshev_polynomial_w_x_scalar_out:
+    """aten::special_chebyshev_polynomial_w.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_chebyshev_polynomial_w.x_scalar_out")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_w_x_scalar_out.entry, n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_w_x_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_chebyshev_polynomial_w_n_scalar_out:
+    """aten::special_chebyshev_polynomial_w.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_chebyshev_polynomial_w.n_scalar_out")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(special_chebyshev_polynomial_w_n_scalar_out.entry, x._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        return redispatch(special_chebyshev_polynomial_w_n_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_hermite_polynomial_h:
+    """aten::special_hermite_polynomial_h(Tensor x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_hermite_polynomial_h")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor) -> Tensor:
+        kernel, ks = call(special_hermite_polynomial_h.entry, x._ks | n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor) -> Tensor:
+        return redispatch(special_hermite_polynomial_h.entry, ks)(ks, x, n)
+
+
+class special_hermite_polynomial_h_x_scalar:
+    """aten::special_hermite_polynomial_h.x_scalar(Scalar x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_hermite_polynomial_h.x_scalar")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor) -> Tensor:
+        kernel, ks = call(special_hermite_polynomial_h_x_scalar.entry, n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor) -> Tensor:
+        return redispatch(special_hermite_polynomial_h_x_scalar.entry, ks)(ks, x, n)
+
+
+class special_hermite_polynomial_h_n_scalar:
+    """aten::special_hermite_polynomial_h.n_scalar(Tensor x, Scalar n) -> Tensor"""
+
+    entry = find("aten::special_hermite_polynomial_h.n_scalar")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar) -> Tensor:
+        kernel, ks = call(special_hermite_polynomial_h_n_scalar.entry, x._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar) -> Tensor:
+        return redispatch(special_hermite_polynomial_h_n_scalar.entry, ks)(ks, x, n)
+
+
+class special_hermite_polynomial_h_out:
+    """aten::special_hermite_polynomial_h.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_hermite_polynomial_h.out")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_hermite_polynomial_h_out.entry, x._ks | n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_hermite_polynomial_h_out.entry, ks)(ks, x, n, out)
+
+
+class special_hermite_polynomial_h_x_scalar_out:
+    """aten::special_hermite_polynomial_h.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_hermite_polynomial_h.x_scalar_out")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_hermite_polynomial_h_x_scalar_out.entry, n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_hermite_polynomial_h_x_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_hermite_polynomial_h_n_scalar_out:
+    """aten::special_hermite_polynomial_h.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_hermite_polynomial_h.n_scalar_out")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(special_hermite_polynomial_h_n_scalar_out.entry, x._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        return redispatch(special_hermite_polynomial_h_n_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_hermite_polynomial_he:
+    """aten::special_hermite_polynomial_he(Tensor x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_hermite_polynomial_he")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor) -> Tensor:
+        kernel, ks = call(special_hermite_polynomial_he.entry, x._ks | n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor) -> Tensor:
+        return redispatch(special_hermite_polynomial_he.entry, ks)(ks, x, n)
+
+
+class special_hermite_polynomial_he_x_scalar:
+    """aten::special_hermite_polynomial_he.x_scalar(Scalar x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_hermite_polynomial_he.x_scalar")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor) -> Tensor:
+        kernel, ks = call(special_hermite_polynomial_he_x_scalar.entry, n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor) -> Tensor:
+        return redispatch(special_hermite_polynomial_he_x_scalar.entry, ks)(ks, x, n)
+
+
+class special_hermite_polynomial_he_n_scalar:
+    """aten::special_hermite_polynomial_he.n_scalar(Tensor x, Scalar n) -> Tensor"""
+
+    entry = find("aten::special_hermite_polynomial_he.n_scalar")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar) -> Tensor:
+        kernel, ks = call(special_hermite_polynomial_he_n_scalar.entry, x._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar) -> Tensor:
+        return redispatch(special_hermite_polynomial_he_n_scalar.entry, ks)(ks, x, n)
+
+
+class special_hermite_polynomial_he_out:
+    """aten::special_hermite_polynomial_he.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_hermite_polynomial_he.out")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_hermite_polynomial_he_out.entry, x._ks | n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_hermite_polynomial_he_out.entry, ks)(ks, x, n, out)
+
+
+class special_hermite_polynomial_he_x_scalar_out:
+    """aten::special_hermite_polynomial_he.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_hermite_polynomial_he.x_scalar_out")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_hermite_polynomial_he_x_scalar_out.entry, n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_hermite_polynomial_he_x_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_hermite_polynomial_he_n_scalar_out:
+    """aten::special_hermite_polynomial_he.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_hermite_polynomial_he.n_scalar_out")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(special_hermite_polynomial_he_n_scalar_out.entry, x._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        return redispatch(special_hermite_polynomial_he_n_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_laguerre_polynomial_l:
+    """aten::special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_laguerre_polynomial_l")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor) -> Tensor:
+        kernel, ks = call(special_laguerre_polynomial_l.entry, x._ks | n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor) -> Tensor:
+        return redispatch(special_laguerre_polynomial_l.entry, ks)(ks, x, n)
+
+
+class special_laguerre_polynomial_l_x_scalar:
+    """aten::special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_laguerre_polynomial_l.x_scalar")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor) -> Tensor:
+        kernel, ks = call(special_laguerre_polynomial_l_x_scalar.entry, n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor) -> Tensor:
+        return redispatch(special_laguerre_polynomial_l_x_scalar.entry, ks)(ks, x, n)
+
+
+class special_laguerre_polynomial_l_n_scalar:
+    """aten::special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor"""
+
+    entry = find("aten::special_laguerre_polynomial_l.n_scalar")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar) -> Tensor:
+        kernel, ks = call(special_laguerre_polynomial_l_n_scalar.entry, x._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar) -> Tensor:
+        return redispatch(special_laguerre_polynomial_l_n_scalar.entry, ks)(ks, x, n)
+
+
+class special_laguerre_polynomial_l_out:
+    """aten::special_laguerre_polynomial_l.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_laguerre_polynomial_l.out")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_laguerre_polynomial_l_out.entry, x._ks | n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_laguerre_polynomial_l_out.entry, ks)(ks, x, n, out)
+
+
+class special_laguerre_polynomial_l_x_scalar_out:
+    """aten::special_laguerre_polynomial_l.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_laguerre_polynomial_l.x_scalar_out")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_laguerre_polynomial_l_x_scalar_out.entry, n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_laguerre_polynomial_l_x_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_laguerre_polynomial_l_n_scalar_out:
+    """aten::special_laguerre_polynomial_l.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_laguerre_polynomial_l.n_scalar_out")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(special_laguerre_polynomial_l_n_scalar_out.entry, x._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        return redispatch(special_laguerre_polynomial_l_n_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_legendre_polynomial_p:
+    """aten::special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_legendre_polynomial_p")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor) -> Tensor:
+        kernel, ks = call(special_legendre_polynomial_p.entry, x._ks | n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor) -> Tensor:
+        return redispatch(special_legendre_polynomial_p.entry, ks)(ks, x, n)
+
+
+class special_legendre_polynomial_p_x_scalar:
+    """aten::special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_legendre_polynomial_p.x_scalar")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor) -> Tensor:
+        kernel, ks = call(special_legendre_polynomial_p_x_scalar.entry, n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor) -> Tensor:
+        return redispatch(special_legendre_polynomial_p_x_scalar.entry, ks)(ks, x, n)
+
+
+class special_legendre_polynomial_p_n_scalar:
+    """aten::special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor"""
+
+    entry = find("aten::special_legendre_polynomial_p.n_scalar")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar) -> Tensor:
+        kernel, ks = call(special_legendre_polynomial_p_n_scalar.entry, x._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar) -> Tensor:
+        return redispatch(special_legendre_polynomial_p_n_scalar.entry, ks)(ks, x, n)
+
+
+class special_legendre_polynomial_p_out:
+    """aten::special_legendre_polynomial_p.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_legendre_polynomial_p.out")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_legendre_polynomial_p_out.entry, x._ks | n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_legendre_polynomial_p_out.entry, ks)(ks, x, n, out)
+
+
+class special_legendre_polynomial_p_x_scalar_out:
+    """aten::special_legendre_polynomial_p.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_legendre_polynomial_p.x_scalar_out")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_legendre_polynomial_p_x_scalar_out.entry, n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_legendre_polynomial_p_x_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_legendre_polynomial_p_n_scalar_out:
+    """aten::special_legendre_polynomial_p.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_legendre_polynomial_p.n_scalar_out")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(special_legendre_polynomial_p_n_scalar_out.entry, x._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        return redispatch(special_legendre_polynomial_p_n_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_modified_bessel_i0:
+    """aten::special_modified_bessel_i0(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_modified_bessel_i0")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_modified_bessel_i0.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_modified_bessel_i0.entry, ks)(ks, self)
+
+
+class special_modified_bessel_i0_out:
+    """aten::special_modified_bessel_i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_modified_bessel_i0.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_modified_bessel_i0_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_modified_bessel_i0_out.entry, ks)(ks, self, out)
+
+
+class special_modified_bessel_i1:
+    """aten::special_modified_bessel_i1(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_modified_bessel_i1")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_modified_bessel_i1.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_modified_bessel_i1.entry, ks)(ks, self)
+
+
+class special_modified_bessel_i1_out:
+    """aten::special_modified_bessel_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_modified_bessel_i1.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_modified_bessel_i1_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_modified_bessel_i1_out.entry, ks)(ks, self, out)
+
+
+class special_modified_bessel_k0:
+    """aten::special_modified_bessel_k0(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_modified_bessel_k0")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_modified_bessel_k0.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_modified_bessel_k0.entry, ks)(ks, self)
+
+
+class special_modified_bessel_k0_out:
+    """aten::special_modified_bessel_k0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_modified_bessel_k0.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_modified_bessel_k0_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_modified_bessel_k0_out.entry, ks)(ks, self, out)
+
+
+class special_modified_bessel_k1:
+    """aten::special_modified_bessel_k1(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_modified_bessel_k1")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_modified_bessel_k1.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_modified_bessel_k1.entry, ks)(ks, self)
+
+
+class special_modified_bessel_k1_out:
+    """aten::special_modified_bessel_k1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_modified_bessel_k1.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_modified_bessel_k1_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_modified_bessel_k1_out.entry, ks)(ks, self, out)
+
+
+class special_scaled_modified_bessel_k0:
+    """aten::special_scaled_modified_bessel_k0(Tensor x) -> Tensor"""
+
+    entry = find("aten::special_scaled_modified_bessel_k0")
+
+    @staticmethod
+    def call(x: Tensor) -> Tensor:
+        kernel, ks = call(special_scaled_modified_bessel_k0.entry, x._ks)
+        return kernel(ks, x)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor) -> Tensor:
+        return redispatch(special_scaled_modified_bessel_k0.entry, ks)(ks, x)
+
+
+class special_scaled_modified_bessel_k0_out:
+    """aten::special_scaled_modified_bessel_k0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_scaled_modified_bessel_k0.out")
+
+    @staticmethod
+    def call(x: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_scaled_modified_bessel_k0_out.entry, x._ks | out._ks)
+        return kernel(ks, x, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_scaled_modified_bessel_k0_out.entry, ks)(ks, x, out)
+
+
+class special_scaled_modified_bessel_k1:
+    """aten::special_scaled_modified_bessel_k1(Tensor x) -> Tensor"""
+
+    entry = find("aten::special_scaled_modified_bessel_k1")
+
+    @staticmethod
+    def call(x: Tensor) -> Tensor:
+        kernel, ks = call(special_scaled_modified_bessel_k1.entry, x._ks)
+        return kernel(ks, x)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor) -> Tensor:
+        return redispatch(special_scaled_modified_bessel_k1.entry, ks)(ks, x)
+
+
+class special_scaled_modified_bessel_k1_out:
+    """aten::special_scaled_modified_bessel_k1.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_scaled_modified_bessel_k1.out")
+
+    @staticmethod
+    def call(x: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_scaled_modified_bessel_k1_out.entry, x._ks | out._ks)
+        return kernel(ks, x, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_scaled_modified_bessel_k1_out.entry, ks)(ks, x, out)
+
+
+class special_shifted_chebyshev_polynomial_t:
+    """aten::special_shifted_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_t")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_t.entry, x._ks | n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_t.entry, ks)(ks, x, n)
+
+
+class special_shifted_chebyshev_polynomial_t_x_scalar:
+    """aten::special_shifted_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_t.x_scalar")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_t_x_scalar.entry, n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_t_x_scalar.entry, ks)(ks, x, n)
+
+
+class special_shifted_chebyshev_polynomial_t_n_scalar:
+    """aten::special_shifted_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_t.n_scalar")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_t_n_scalar.entry, x._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_t_n_scalar.entry, ks)(ks, x, n)
+
+
+class special_shifted_chebyshev_polynomial_t_out:
+    """aten::special_shifted_chebyshev_polynomial_t.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_t.out")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_t_out.entry, x._ks | n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_t_out.entry, ks)(ks, x, n, out)
+
+
+class special_shifted_chebyshev_polynomial_t_x_scalar_out:
+    """aten::special_shifted_chebyshev_polynomial_t.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_t.x_scalar_out")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_t_x_scalar_out.entry, n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_t_x_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_shifted_chebyshev_polynomial_t_n_scalar_out:
+    """aten::special_shifted_chebyshev_polynomial_t.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_t.n_scalar_out")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_t_n_scalar_out.entry, x._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_t_n_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_shifted_chebyshev_polynomial_u:
+    """aten::special_shifted_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_u")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_u.entry, x._ks | n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_u.entry, ks)(ks, x, n)
+
+
+class special_shifted_chebyshev_polynomial_u_x_scalar:
+    """aten::special_shifted_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_u.x_scalar")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_u_x_scalar.entry, n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_u_x_scalar.entry, ks)(ks, x, n)
+
+
+class special_shifted_chebyshev_polynomial_u_n_scalar:
+    """aten::special_shifted_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_u.n_scalar")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_u_n_scalar.entry, x._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_u_n_scalar.entry, ks)(ks, x, n)
+
+
+class special_shifted_chebyshev_polynomial_u_out:
+    """aten::special_shifted_chebyshev_polynomial_u.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_u.out")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_u_out.entry, x._ks | n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_u_out.entry, ks)(ks, x, n, out)
+
+
+class special_shifted_chebyshev_polynomial_u_x_scalar_out:
+    """aten::special_shifted_chebyshev_polynomial_u.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_u.x_scalar_out")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_u_x_scalar_out.entry, n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_u_x_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_shifted_chebyshev_polynomial_u_n_scalar_out:
+    """aten::special_shifted_chebyshev_polynomial_u.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_u.n_scalar_out")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_u_n_scalar_out.entry, x._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_u_n_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_shifted_chebyshev_polynomial_v:
+    """aten::special_shifted_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_v")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_v.entry, x._ks | n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_v.entry, ks)(ks, x, n)
+
+
+class special_shifted_chebyshev_polynomial_v_x_scalar:
+    """aten::special_shifted_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_v.x_scalar")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_v_x_scalar.entry, n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_v_x_scalar.entry, ks)(ks, x, n)
+
+
+class special_shifted_chebyshev_polynomial_v_n_scalar:
+    """aten::special_shifted_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_v.n_scalar")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_v_n_scalar.entry, x._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_v_n_scalar.entry, ks)(ks, x, n)
+
+
+class special_shifted_chebyshev_polynomial_v_out:
+    """aten::special_shifted_chebyshev_polynomial_v.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_v.out")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_v_out.entry, x._ks | n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_v_out.entry, ks)(ks, x, n, out)
+
+
+class special_shifted_chebyshev_polynomial_v_x_scalar_out:
+    """aten::special_shifted_chebyshev_polynomial_v.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_v.x_scalar_out")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_v_x_scalar_out.entry, n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_v_x_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_shifted_chebyshev_polynomial_v_n_scalar_out:
+    """aten::special_shifted_chebyshev_polynomial_v.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_v.n_scalar_out")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_v_n_scalar_out.entry, x._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_v_n_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_shifted_chebyshev_polynomial_w:
+    """aten::special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_w")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_w.entry, x._ks | n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_w.entry, ks)(ks, x, n)
+
+
+class special_shifted_chebyshev_polynomial_w_x_scalar:
+    """aten::special_shifted_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_w.x_scalar")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_w_x_scalar.entry, n._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_w_x_scalar.entry, ks)(ks, x, n)
+
+
+class special_shifted_chebyshev_polynomial_w_n_scalar:
+    """aten::special_shifted_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_w.n_scalar")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_w_n_scalar.entry, x._ks)
+        return kernel(ks, x, n)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_w_n_scalar.entry, ks)(ks, x, n)
+
+
+class special_shifted_chebyshev_polynomial_w_out:
+    """aten::special_shifted_chebyshev_polynomial_w.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_w.out")
+
+    @staticmethod
+    def call(x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_w_out.entry, x._ks | n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_w_out.entry, ks)(ks, x, n, out)
+
+
+class special_shifted_chebyshev_polynomial_w_x_scalar_out:
+    """aten::special_shifted_chebyshev_polynomial_w.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_w.x_scalar_out")
+
+    @staticmethod
+    def call(x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_w_x_scalar_out.entry, n._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_w_x_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_shifted_chebyshev_polynomial_w_n_scalar_out:
+    """aten::special_shifted_chebyshev_polynomial_w.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_shifted_chebyshev_polynomial_w.n_scalar_out")
+
+    @staticmethod
+    def call(x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(special_shifted_chebyshev_polynomial_w_n_scalar_out.entry, x._ks | out._ks)
+        return kernel(ks, x, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+        return redispatch(special_shifted_chebyshev_polynomial_w_n_scalar_out.entry, ks)(ks, x, n, out)
+
+
+class special_spherical_bessel_j0:
+    """aten::special_spherical_bessel_j0(Tensor x) -> Tensor"""
+
+    entry = find("aten::special_spherical_bessel_j0")
+
+    @staticmethod
+    def call(x: Tensor) -> Tensor:
+        kernel, ks = call(special_spherical_bessel_j0.entry, x._ks)
+        return kernel(ks, x)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor) -> Tensor:
+        return redispatch(special_spherical_bessel_j0.entry, ks)(ks, x)
+
+
+class special_spherical_bessel_j0_out:
+    """aten::special_spherical_bessel_j0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_spherical_bessel_j0.out")
+
+    @staticmethod
+    def call(x: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_spherical_bessel_j0_out.entry, x._ks | out._ks)
+        return kernel(ks, x, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_spherical_bessel_j0_out.entry, ks)(ks, x, out)
+
+
 class special_zeta:
     """aten::special_zeta(Tensor self, Tensor other) -> Tensor"""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation_units, added_products, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bitwise, blas, chunk_cat, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_tbc, conversions, convolution, copies, cutting, diagonals, discrete_distributions, distances, factories, fft_frequencies, fill, foreach, foreach_clamp, foreach_more, gamma, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_lstsq, linalg_ranks, logcumsumexp, losses_elementwise, masked_index, masks, normal_overloads, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, sampling_grids, scaled, selecting, shifts, signs, slicing, softmax, spaced, spaced_tensors, special, splitting, turning, view_copies, view_scatter, views, windows
+from dispatchviz.core.native import accumulating, activation_units, added_products, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bessel_functions, bitwise, blas, chunk_cat, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_tbc, conversions, convolution, copies, cutting, diagonals, discrete_distributions, distances, factories, fft_frequencies, fill, foreach, foreach_clamp, foreach_more, gamma, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_lstsq, linalg_ranks, logcumsumexp, losses_elementwise, masked_index, masks, normal_overloads, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, sampling_grids, scaled, selecting, shifts, signs, slicing, softmax, spaced, spaced_tensors, special, splitting, turning, view_copies, view_scatter, views, windows
 from dispatchviz.core.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
@@ -1883,6 +1883,278 @@ def wrapper_CompositeExplicitAutograd_other_scalar_out_special_xlog1py_out(
     return special.special_xlog1py_out_other_scalar_out(self, other, out)
 
 
+def wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_t(
+    ks: int, x: Scalar, n: Tensor
+) -> Tensor:
+    return bessel_functions.special_chebyshev_polynomial_t(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_t(
+    ks: int, x: Tensor, n: Scalar
+) -> Tensor:
+    return bessel_functions.special_chebyshev_polynomial_t(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_t_out(
+    ks: int, x: Scalar, n: Tensor, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_chebyshev_polynomial_t_out_x_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_t_out(
+    ks: int, x: Tensor, n: Scalar, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_chebyshev_polynomial_t_out_n_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_u(
+    ks: int, x: Scalar, n: Tensor
+) -> Tensor:
+    return bessel_functions.special_chebyshev_polynomial_u(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_u(
+    ks: int, x: Tensor, n: Scalar
+) -> Tensor:
+    return bessel_functions.special_chebyshev_polynomial_u(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_u_out(
+    ks: int, x: Scalar, n: Tensor, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_chebyshev_polynomial_u_out_x_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_u_out(
+    ks: int, x: Tensor, n: Scalar, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_chebyshev_polynomial_u_out_n_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_v(
+    ks: int, x: Scalar, n: Tensor
+) -> Tensor:
+    return bessel_functions.special_chebyshev_polynomial_v(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_v(
+    ks: int, x: Tensor, n: Scalar
+) -> Tensor:
+    return bessel_functions.special_chebyshev_polynomial_v(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_v_out(
+    ks: int, x: Scalar, n: Tensor, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_chebyshev_polynomial_v_out_x_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_v_out(
+    ks: int, x: Tensor, n: Scalar, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_chebyshev_polynomial_v_out_n_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_w(
+    ks: int, x: Scalar, n: Tensor
+) -> Tensor:
+    return bessel_functions.special_chebyshev_polynomial_w(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_w(
+    ks: int, x: Tensor, n: Scalar
+) -> Tensor:
+    return bessel_functions.special_chebyshev_polynomial_w(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_w_out(
+    ks: int, x: Scalar, n: Tensor, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_chebyshev_polynomial_w_out_x_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_w_out(
+    ks: int, x: Tensor, n: Scalar, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_chebyshev_polynomial_w_out_n_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_special_hermite_polynomial_h(ks: int, x: Scalar, n: Tensor) -> Tensor:
+    return bessel_functions.special_hermite_polynomial_h(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_special_hermite_polynomial_h(ks: int, x: Tensor, n: Scalar) -> Tensor:
+    return bessel_functions.special_hermite_polynomial_h(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_out_special_hermite_polynomial_h_out(
+    ks: int, x: Scalar, n: Tensor, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_hermite_polynomial_h_out_x_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_out_special_hermite_polynomial_h_out(
+    ks: int, x: Tensor, n: Scalar, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_hermite_polynomial_h_out_n_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_special_hermite_polynomial_he(ks: int, x: Scalar, n: Tensor) -> Tensor:
+    return bessel_functions.special_hermite_polynomial_he(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_special_hermite_polynomial_he(ks: int, x: Tensor, n: Scalar) -> Tensor:
+    return bessel_functions.special_hermite_polynomial_he(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_out_special_hermite_polynomial_he_out(
+    ks: int, x: Scalar, n: Tensor, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_hermite_polynomial_he_out_x_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_out_special_hermite_polynomial_he_out(
+    ks: int, x: Tensor, n: Scalar, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_hermite_polynomial_he_out_n_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_special_laguerre_polynomial_l(ks: int, x: Scalar, n: Tensor) -> Tensor:
+    return bessel_functions.special_laguerre_polynomial_l(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_special_laguerre_polynomial_l(ks: int, x: Tensor, n: Scalar) -> Tensor:
+    return bessel_functions.special_laguerre_polynomial_l(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_out_special_laguerre_polynomial_l_out(
+    ks: int, x: Scalar, n: Tensor, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_laguerre_polynomial_l_out_x_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_out_special_laguerre_polynomial_l_out(
+    ks: int, x: Tensor, n: Scalar, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_laguerre_polynomial_l_out_n_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_special_legendre_polynomial_p(ks: int, x: Scalar, n: Tensor) -> Tensor:
+    return bessel_functions.special_legendre_polynomial_p(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_special_legendre_polynomial_p(ks: int, x: Tensor, n: Scalar) -> Tensor:
+    return bessel_functions.special_legendre_polynomial_p(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_out_special_legendre_polynomial_p_out(
+    ks: int, x: Scalar, n: Tensor, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_legendre_polynomial_p_out_x_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_out_special_legendre_polynomial_p_out(
+    ks: int, x: Tensor, n: Scalar, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_legendre_polynomial_p_out_n_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_t(
+    ks: int, x: Scalar, n: Tensor
+) -> Tensor:
+    return bessel_functions.special_shifted_chebyshev_polynomial_t(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_t(
+    ks: int, x: Tensor, n: Scalar
+) -> Tensor:
+    return bessel_functions.special_shifted_chebyshev_polynomial_t(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_t_out(
+    ks: int, x: Scalar, n: Tensor, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_shifted_chebyshev_polynomial_t_out_x_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_t_out(
+    ks: int, x: Tensor, n: Scalar, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_shifted_chebyshev_polynomial_t_out_n_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_u(
+    ks: int, x: Scalar, n: Tensor
+) -> Tensor:
+    return bessel_functions.special_shifted_chebyshev_polynomial_u(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_u(
+    ks: int, x: Tensor, n: Scalar
+) -> Tensor:
+    return bessel_functions.special_shifted_chebyshev_polynomial_u(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_u_out(
+    ks: int, x: Scalar, n: Tensor, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_shifted_chebyshev_polynomial_u_out_x_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_u_out(
+    ks: int, x: Tensor, n: Scalar, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_shifted_chebyshev_polynomial_u_out_n_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_v(
+    ks: int, x: Scalar, n: Tensor
+) -> Tensor:
+    return bessel_functions.special_shifted_chebyshev_polynomial_v(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_v(
+    ks: int, x: Tensor, n: Scalar
+) -> Tensor:
+    return bessel_functions.special_shifted_chebyshev_polynomial_v(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_v_out(
+    ks: int, x: Scalar, n: Tensor, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_shifted_chebyshev_polynomial_v_out_x_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_v_out(
+    ks: int, x: Tensor, n: Scalar, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_shifted_chebyshev_polynomial_v_out_n_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_w(
+    ks: int, x: Scalar, n: Tensor
+) -> Tensor:
+    return bessel_functions.special_shifted_chebyshev_polynomial_w(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_w(
+    ks: int, x: Tensor, n: Scalar
+) -> Tensor:
+    return bessel_functions.special_shifted_chebyshev_polynomial_w(x, n)
+
+
+def wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_w_out(
+    ks: int, x: Scalar, n: Tensor, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_shifted_chebyshev_polynomial_w_out_x_scalar_out(x, n, out)
+
+
+def wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_w_out(
+    ks: int, x: Tensor, n: Scalar, out: Tensor
+) -> Tensor:
+    return bessel_functions.special_shifted_chebyshev_polynomial_w_out_n_scalar_out(x, n, out)
+
+
 def wrapper_CompositeExplicitAutograd_self_scalar_special_zeta(ks: int, self: Scalar, other: Tensor) -> Tensor:
     return special.special_zeta_self_scalar(self, other)
 
@@ -2284,6 +2556,54 @@ KERNELS = {
     "special_xlog1py.other_scalar": wrapper_CompositeExplicitAutograd_other_scalar_special_xlog1py,
     "special_xlog1py.self_scalar_out": wrapper_CompositeExplicitAutograd_self_scalar_out_special_xlog1py_out,
     "special_xlog1py.other_scalar_out": wrapper_CompositeExplicitAutograd_other_scalar_out_special_xlog1py_out,
+    "special_chebyshev_polynomial_t.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_t,
+    "special_chebyshev_polynomial_t.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_t,
+    "special_chebyshev_polynomial_t.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_t_out,
+    "special_chebyshev_polynomial_t.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_t_out,
+    "special_chebyshev_polynomial_u.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_u,
+    "special_chebyshev_polynomial_u.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_u,
+    "special_chebyshev_polynomial_u.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_u_out,
+    "special_chebyshev_polynomial_u.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_u_out,
+    "special_chebyshev_polynomial_v.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_v,
+    "special_chebyshev_polynomial_v.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_v,
+    "special_chebyshev_polynomial_v.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_v_out,
+    "special_chebyshev_polynomial_v.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_v_out,
+    "special_chebyshev_polynomial_w.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_w,
+    "special_chebyshev_polynomial_w.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_w,
+    "special_chebyshev_polynomial_w.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_w_out,
+    "special_chebyshev_polynomial_w.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_w_out,
+    "special_hermite_polynomial_h.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_hermite_polynomial_h,
+    "special_hermite_polynomial_h.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_hermite_polynomial_h,
+    "special_hermite_polynomial_h.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_hermite_polynomial_h_out,
+    "special_hermite_polynomial_h.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_hermite_polynomial_h_out,
+    "special_hermite_polynomial_he.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_hermite_polynomial_he,
+    "special_hermite_polynomial_he.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_hermite_polynomial_he,
+    "special_hermite_polynomial_he.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_hermite_polynomial_he_out,
+    "special_hermite_polynomial_he.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_hermite_polynomial_he_out,
+    "special_laguerre_polynomial_l.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_laguerre_polynomial_l,
+    "special_laguerre_polynomial_l.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_laguerre_polynomial_l,
+    "special_laguerre_polynomial_l.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_laguerre_polynomial_l_out,
+    "special_laguerre_polynomial_l.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_laguerre_polynomial_l_out,
+    "special_legendre_polynomial_p.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_legendre_polynomial_p,
+    "special_legendre_polynomial_p.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_legendre_polynomial_p,
+    "special_legendre_polynomial_p.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_legendre_polynomial_p_out,
+    "special_legendre_polynomial_p.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_legendre_polynomial_p_out,
+    "special_shifted_chebyshev_polynomial_t.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_t,
+    "special_shifted_chebyshev_polynomial_t.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_t,
+    "special_shifted_chebyshev_polynomial_t.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_t_out,
+    "special_shifted_chebyshev_polynomial_t.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_t_out,
+    "special_shifted_chebyshev_polynomial_u.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_u,
+    "special_shifted_chebyshev_polynomial_u.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_u,
+    "special_shifted_chebyshev_polynomial_u.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_u_out,
+    "special_shifted_chebyshev_polynomial_u.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_u_out,
+    "special_shifted_chebyshev_polynomial_v.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_v,
+    "special_shifted_chebyshev_polynomial_v.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_v,
+    "special_shifted_chebyshev_polynomial_v.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_v_out,
+    "special_shifted_chebyshev_polynomial_v.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_v_out,
+    "special_shifted_chebyshev_polynomial_w.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_w,
+    "special_shifted_chebyshev_polynomial_w.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_w,
+    "special_shifted_chebyshev_polynomial_w.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_w_out,
+    "special_shifted_chebyshev_polynomial_w.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_w_out,
     "special_zeta.self_scalar": wrapper_CompositeExplicitAutograd_self_scalar_special_zeta,
     "special_zeta.other_scalar": wrapper_CompositeExplicitAutograd_other_scalar_special_zeta,
     "special_zeta.self_scalar_out": wrapper_CompositeExplicitAutograd_self_scalar_out_special_zeta_out,

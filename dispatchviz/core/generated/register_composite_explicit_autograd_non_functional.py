@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, binary_float, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, gamma, gating, grids, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, linalg_triangular, logit, losses, losses_elementwise, membership, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, reductions, remainders, renorm, rounding, scattering, several_operands, shifts, shuffling, signs, slicing, slopes, softmax, special, trilinear, unary, unary_float, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, view_scatter, views
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bessel_functions, binary_float, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, gamma, gating, grids, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, linalg_triangular, logit, losses, losses_elementwise, membership, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, reductions, remainders, renorm, rounding, scattering, several_operands, shifts, shuffling, signs, slicing, slopes, softmax, special, trilinear, unary, unary_float, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, view_scatter, views
 from dispatchviz.core.structured import DefaultBackend, InPlace
 from dispatchviz.core.tensor import Size, Storage, Tensor
 
@@ -2673,6 +2673,174 @@ def wrapper_CompositeExplicitAutogradNonFunctional_special_xlog1py(ks: int, self
     return ops.special_xlog1py_out.call(self, other, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_special_airy_ai(ks: int, x: Tensor) -> Tensor:
+    op = DefaultBackend("special_airy_ai")
+    bessel_functions.special_airy_ai_meta(op, x)
+    return ops.special_airy_ai_out.call(x, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_bessel_j0(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("special_bessel_j0")
+    bessel_functions.special_bessel_j0_meta(op, self)
+    return ops.special_bessel_j0_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_bessel_j1(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("special_bessel_j1")
+    bessel_functions.special_bessel_j1_meta(op, self)
+    return ops.special_bessel_j1_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_bessel_y0(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("special_bessel_y0")
+    bessel_functions.special_bessel_y0_meta(op, self)
+    return ops.special_bessel_y0_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_bessel_y1(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("special_bessel_y1")
+    bessel_functions.special_bessel_y1_meta(op, self)
+    return ops.special_bessel_y1_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_chebyshev_polynomial_t(
+    ks: int, x: Tensor, n: Tensor
+) -> Tensor:
+    op = DefaultBackend("special_chebyshev_polynomial_t")
+    bessel_functions.special_chebyshev_polynomial_t_meta(op, x, n)
+    return ops.special_chebyshev_polynomial_t_out.call(x, n, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_chebyshev_polynomial_u(
+    ks: int, x: Tensor, n: Tensor
+) -> Tensor:
+    op = DefaultBackend("special_chebyshev_polynomial_u")
+    bessel_functions.special_chebyshev_polynomial_u_meta(op, x, n)
+    return ops.special_chebyshev_polynomial_u_out.call(x, n, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_chebyshev_polynomial_v(
+    ks: int, x: Tensor, n: Tensor
+) -> Tensor:
+    op = DefaultBackend("special_chebyshev_polynomial_v")
+    bessel_functions.special_chebyshev_polynomial_v_meta(op, x, n)
+    return ops.special_chebyshev_polynomial_v_out.call(x, n, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_chebyshev_polynomial_w(
+    ks: int, x: Tensor, n: Tensor
+) -> Tensor:
+    op = DefaultBackend("special_chebyshev_polynomial_w")
+    bessel_functions.special_chebyshev_polynomial_w_meta(op, x, n)
+    return ops.special_chebyshev_polynomial_w_out.call(x, n, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_hermite_polynomial_h(
+    ks: int, x: Tensor, n: Tensor
+) -> Tensor:
+    op = DefaultBackend("special_hermite_polynomial_h")
+    bessel_functions.special_hermite_polynomial_h_meta(op, x, n)
+    return ops.special_hermite_polynomial_h_out.call(x, n, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_hermite_polynomial_he(
+    ks: int, x: Tensor, n: Tensor
+) -> Tensor:
+    op = DefaultBackend("special_hermite_polynomial_he")
+    bessel_functions.special_hermite_polynomial_he_meta(op, x, n)
+    return ops.special_hermite_polynomial_he_out.call(x, n, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_laguerre_polynomial_l(
+    ks: int, x: Tensor, n: Tensor
+) -> Tensor:
+    op = DefaultBackend("special_laguerre_polynomial_l")
+    bessel_functions.special_laguerre_polynomial_l_meta(op, x, n)
+    return ops.special_laguerre_polynomial_l_out.call(x, n, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_legendre_polynomial_p(
+    ks: int, x: Tensor, n: Tensor
+) -> Tensor:
+    op = DefaultBackend("special_legendre_polynomial_p")
+    bessel_functions.special_legendre_polynomial_p_meta(op, x, n)
+    return ops.special_legendre_polynomial_p_out.call(x, n, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_modified_bessel_i0(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("special_modified_bessel_i0")
+    bessel_functions.special_modified_bessel_i0_meta(op, self)
+    return ops.special_modified_bessel_i0_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_modified_bessel_i1(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("special_modified_bessel_i1")
+    bessel_functions.special_modified_bessel_i1_meta(op, self)
+    return ops.special_modified_bessel_i1_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_modified_bessel_k0(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("special_modified_bessel_k0")
+    bessel_functions.special_modified_bessel_k0_meta(op, self)
+    return ops.special_modified_bessel_k0_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_modified_bessel_k1(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("special_modified_bessel_k1")
+    bessel_functions.special_modified_bessel_k1_meta(op, self)
+    return ops.special_modified_bessel_k1_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_scaled_modified_bessel_k0(ks: int, x: Tensor) -> Tensor:
+    op = DefaultBackend("special_scaled_modified_bessel_k0")
+    bessel_functions.special_scaled_modified_bessel_k0_meta(op, x)
+    return ops.special_scaled_modified_bessel_k0_out.call(x, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_scaled_modified_bessel_k1(ks: int, x: Tensor) -> Tensor:
+    op = DefaultBackend("special_scaled_modified_bessel_k1")
+    bessel_functions.special_scaled_modified_bessel_k1_meta(op, x)
+    return ops.special_scaled_modified_bessel_k1_out.call(x, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_shifted_chebyshev_polynomial_t(
+    ks: int, x: Tensor, n: Tensor
+) -> Tensor:
+    op = DefaultBackend("special_shifted_chebyshev_polynomial_t")
+    bessel_functions.special_shifted_chebyshev_polynomial_t_meta(op, x, n)
+    return ops.special_shifted_chebyshev_polynomial_t_out.call(x, n, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_shifted_chebyshev_polynomial_u(
+    ks: int, x: Tensor, n: Tensor
+) -> Tensor:
+    op = DefaultBackend("special_shifted_chebyshev_polynomial_u")
+    bessel_functions.special_shifted_chebyshev_polynomial_u_meta(op, x, n)
+    return ops.special_shifted_chebyshev_polynomial_u_out.call(x, n, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_shifted_chebyshev_polynomial_v(
+    ks: int, x: Tensor, n: Tensor
+) -> Tensor:
+    op = DefaultBackend("special_shifted_chebyshev_polynomial_v")
+    bessel_functions.special_shifted_chebyshev_polynomial_v_meta(op, x, n)
+    return ops.special_shifted_chebyshev_polynomial_v_out.call(x, n, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_shifted_chebyshev_polynomial_w(
+    ks: int, x: Tensor, n: Tensor
+) -> Tensor:
+    op = DefaultBackend("special_shifted_chebyshev_polynomial_w")
+    bessel_functions.special_shifted_chebyshev_polynomial_w_meta(op, x, n)
+    return ops.special_shifted_chebyshev_polynomial_w_out.call(x, n, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_spherical_bessel_j0(ks: int, x: Tensor) -> Tensor:
+    op = DefaultBackend("special_spherical_bessel_j0")
+    bessel_functions.special_spherical_bessel_j0_meta(op, x)
+    return ops.special_spherical_bessel_j0_out.call(x, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_special_zeta(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("special_zeta")
     special.special_zeta_meta(op, self, other)
@@ -3154,6 +3322,30 @@ KERNELS = {
     "special_log_ndtr": wrapper_CompositeExplicitAutogradNonFunctional_special_log_ndtr,
     "special_erfcx": wrapper_CompositeExplicitAutogradNonFunctional_special_erfcx,
     "special_xlog1py": wrapper_CompositeExplicitAutogradNonFunctional_special_xlog1py,
+    "special_airy_ai": wrapper_CompositeExplicitAutogradNonFunctional_special_airy_ai,
+    "special_bessel_j0": wrapper_CompositeExplicitAutogradNonFunctional_special_bessel_j0,
+    "special_bessel_j1": wrapper_CompositeExplicitAutogradNonFunctional_special_bessel_j1,
+    "special_bessel_y0": wrapper_CompositeExplicitAutogradNonFunctional_special_bessel_y0,
+    "special_bessel_y1": wrapper_CompositeExplicitAutogradNonFunctional_special_bessel_y1,
+    "special_chebyshev_polynomial_t": wrapper_CompositeExplicitAutogradNonFunctional_special_chebyshev_polynomial_t,
+    "special_chebyshev_polynomial_u": wrapper_CompositeExplicitAutogradNonFunctional_special_chebyshev_polynomial_u,
+    "special_chebyshev_polynomial_v": wrapper_CompositeExplicitAutogradNonFunctional_special_chebyshev_polynomial_v,
+    "special_chebyshev_polynomial_w": wrapper_CompositeExplicitAutogradNonFunctional_special_chebyshev_polynomial_w,
+    "special_hermite_polynomial_h": wrapper_CompositeExplicitAutogradNonFunctional_special_hermite_polynomial_h,
+    "special_hermite_polynomial_he": wrapper_CompositeExplicitAutogradNonFunctional_special_hermite_polynomial_he,
+    "special_laguerre_polynomial_l": wrapper_CompositeExplicitAutogradNonFunctional_special_laguerre_polynomial_l,
+    "special_legendre_polynomial_p": wrapper_CompositeExplicitAutogradNonFunctional_special_legendre_polynomial_p,
+    "special_modified_bessel_i0": wrapper_CompositeExplicitAutogradNonFunctional_special_modified_bessel_i0,
+    "special_modified_bessel_i1": wrapper_CompositeExplicitAutogradNonFunctional_special_modified_bessel_i1,
+    "special_modified_bessel_k0": wrapper_CompositeExplicitAutogradNonFunctional_special_modified_bessel_k0,
+    "special_modified_bessel_k1": wrapper_CompositeExplicitAutogradNonFunctional_special_modified_bessel_k1,
+    "special_scaled_modified_bessel_k0": wrapper_CompositeExplicitAutogradNonFunctional_special_scaled_modified_bessel_k0,
+    "special_scaled_modified_bessel_k1": wrapper_CompositeExplicitAutogradNonFunctional_special_scaled_modified_bessel_k1,
+    "special_shifted_chebyshev_polynomial_t": wrapper_CompositeExplicitAutogradNonFunctional_special_shifted_chebyshev_polynomial_t,
+    "special_shifted_chebyshev_polynomial_u": wrapper_CompositeExplicitAutogradNonFunctional_special_shifted_chebyshev_polynomial_u,
+    "special_shifted_chebyshev_polynomial_v": wrapper_CompositeExplicitAutogradNonFunctional_special_shifted_chebyshev_polynomial_v,
+    "special_shifted_chebyshev_polynomial_w": wrapper_CompositeExplicitAutogradNonFunctional_special_shifted_chebyshev_polynomial_w,
+    "special_spherical_bessel_j0": wrapper_CompositeExplicitAutogradNonFunctional_special_spherical_bessel_j0,
     "special_zeta": wrapper_CompositeExplicitAutogradNonFunctional_special_zeta,
     "special_i0e": wrapper_CompositeExplicitAutogradNonFunctional_special_i0e,
     "special_i1": wrapper_CompositeExplicitAutogradNonFunctional_special_i1,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, attention, batch_norm_backward, batch_norm_cpu, binary_float, bitwise, blas, choice, clamping, closeness, comparison, complex_numbers, conj, conv_slow, conv_slow_backward, copies, cutting, dirichlet, discrete_distributions, distances, distributions, dropout, embedding_bags, embedding_bags_backward, extremes, factories, fft_kernels, fill, fold, fused_attention, gamma, gamma_gradient, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lstsq, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, loss_scaling, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masked_softmax, masks, membership, memory_overlap, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integer_factories, random_integers, ranges, reductions, rejection_tensors, remainders, renorm, repeating, rnn_mkldnn, rounding, running_extremes, sampling_grids, scaled, scattering, searching, selecting, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, views, weight_norm, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, attention, batch_norm_backward, batch_norm_cpu, bessel_functions, binary_float, bitwise, blas, choice, clamping, closeness, comparison, complex_numbers, conj, conv_slow, conv_slow_backward, copies, cutting, dirichlet, discrete_distributions, distances, distributions, dropout, embedding_bags, embedding_bags_backward, extremes, factories, fft_kernels, fill, fold, fused_attention, gamma, gamma_gradient, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lstsq, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, loss_scaling, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masked_softmax, masks, membership, memory_overlap, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integer_factories, random_integers, ranges, reductions, rejection_tensors, remainders, renorm, repeating, rnn_mkldnn, rounding, running_extremes, sampling_grids, scaled, scattering, searching, selecting, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, views, weight_norm, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Storage, Tensor
 
@@ -6018,6 +6018,342 @@ def wrapper_CPU_special_xlog1py_out_out(ks: int, self: Tensor, other: Tensor, ou
     return op.finish("special_xlog1py_out", special.special_xlog1py_out)
 
 
+def wrapper_CPU_special_airy_ai(ks: int, x: Tensor) -> Tensor:
+    op = Functional("special_airy_ai")
+    bessel_functions.special_airy_ai_meta(op, x)
+    bessel_functions.special_airy_ai_out(x, op.target)
+    return op.finish("special_airy_ai_out", bessel_functions.special_airy_ai_out)
+
+
+def wrapper_CPU_special_airy_ai_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_airy_ai", out)
+    bessel_functions.special_airy_ai_meta(op, x)
+    bessel_functions.special_airy_ai_out(x, op.target)
+    return op.finish("special_airy_ai_out", bessel_functions.special_airy_ai_out)
+
+
+def wrapper_CPU_special_bessel_j0(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_bessel_j0")
+    bessel_functions.special_bessel_j0_meta(op, self)
+    bessel_functions.special_bessel_j0_out(self, op.target)
+    return op.finish("special_bessel_j0_out", bessel_functions.special_bessel_j0_out)
+
+
+def wrapper_CPU_special_bessel_j0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_bessel_j0", out)
+    bessel_functions.special_bessel_j0_meta(op, self)
+    bessel_functions.special_bessel_j0_out(self, op.target)
+    return op.finish("special_bessel_j0_out", bessel_functions.special_bessel_j0_out)
+
+
+def wrapper_CPU_special_bessel_j1(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_bessel_j1")
+    bessel_functions.special_bessel_j1_meta(op, self)
+    bessel_functions.special_bessel_j1_out(self, op.target)
+    return op.finish("special_bessel_j1_out", bessel_functions.special_bessel_j1_out)
+
+
+def wrapper_CPU_special_bessel_j1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_bessel_j1", out)
+    bessel_functions.special_bessel_j1_meta(op, self)
+    bessel_functions.special_bessel_j1_out(self, op.target)
+    return op.finish("special_bessel_j1_out", bessel_functions.special_bessel_j1_out)
+
+
+def wrapper_CPU_special_bessel_y0(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_bessel_y0")
+    bessel_functions.special_bessel_y0_meta(op, self)
+    bessel_functions.special_bessel_y0_out(self, op.target)
+    return op.finish("special_bessel_y0_out", bessel_functions.special_bessel_y0_out)
+
+
+def wrapper_CPU_special_bessel_y0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_bessel_y0", out)
+    bessel_functions.special_bessel_y0_meta(op, self)
+    bessel_functions.special_bessel_y0_out(self, op.target)
+    return op.finish("special_bessel_y0_out", bessel_functions.special_bessel_y0_out)
+
+
+def wrapper_CPU_special_bessel_y1(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_bessel_y1")
+    bessel_functions.special_bessel_y1_meta(op, self)
+    bessel_functions.special_bessel_y1_out(self, op.target)
+    return op.finish("special_bessel_y1_out", bessel_functions.special_bessel_y1_out)
+
+
+def wrapper_CPU_special_bessel_y1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_bessel_y1", out)
+    bessel_functions.special_bessel_y1_meta(op, self)
+    bessel_functions.special_bessel_y1_out(self, op.target)
+    return op.finish("special_bessel_y1_out", bessel_functions.special_bessel_y1_out)
+
+
+def wrapper_CPU_special_chebyshev_polynomial_t(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_chebyshev_polynomial_t")
+    bessel_functions.special_chebyshev_polynomial_t_meta(op, x, n)
+    bessel_functions.special_chebyshev_polynomial_t_out(x, n, op.target)
+    return op.finish("special_chebyshev_polynomial_t_out", bessel_functions.special_chebyshev_polynomial_t_out)
+
+
+def wrapper_CPU_special_chebyshev_polynomial_t_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_chebyshev_polynomial_t", out)
+    bessel_functions.special_chebyshev_polynomial_t_meta(op, x, n)
+    bessel_functions.special_chebyshev_polynomial_t_out(x, n, op.target)
+    return op.finish("special_chebyshev_polynomial_t_out", bessel_functions.special_chebyshev_polynomial_t_out)
+
+
+def wrapper_CPU_special_chebyshev_polynomial_u(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_chebyshev_polynomial_u")
+    bessel_functions.special_chebyshev_polynomial_u_meta(op, x, n)
+    bessel_functions.special_chebyshev_polynomial_u_out(x, n, op.target)
+    return op.finish("special_chebyshev_polynomial_u_out", bessel_functions.special_chebyshev_polynomial_u_out)
+
+
+def wrapper_CPU_special_chebyshev_polynomial_u_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_chebyshev_polynomial_u", out)
+    bessel_functions.special_chebyshev_polynomial_u_meta(op, x, n)
+    bessel_functions.special_chebyshev_polynomial_u_out(x, n, op.target)
+    return op.finish("special_chebyshev_polynomial_u_out", bessel_functions.special_chebyshev_polynomial_u_out)
+
+
+def wrapper_CPU_special_chebyshev_polynomial_v(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_chebyshev_polynomial_v")
+    bessel_functions.special_chebyshev_polynomial_v_meta(op, x, n)
+    bessel_functions.special_chebyshev_polynomial_v_out(x, n, op.target)
+    return op.finish("special_chebyshev_polynomial_v_out", bessel_functions.special_chebyshev_polynomial_v_out)
+
+
+def wrapper_CPU_special_chebyshev_polynomial_v_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_chebyshev_polynomial_v", out)
+    bessel_functions.special_chebyshev_polynomial_v_meta(op, x, n)
+    bessel_functions.special_chebyshev_polynomial_v_out(x, n, op.target)
+    return op.finish("special_chebyshev_polynomial_v_out", bessel_functions.special_chebyshev_polynomial_v_out)
+
+
+def wrapper_CPU_special_chebyshev_polynomial_w(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_chebyshev_polynomial_w")
+    bessel_functions.special_chebyshev_polynomial_w_meta(op, x, n)
+    bessel_functions.special_chebyshev_polynomial_w_out(x, n, op.target)
+    return op.finish("special_chebyshev_polynomial_w_out", bessel_functions.special_chebyshev_polynomial_w_out)
+
+
+def wrapper_CPU_special_chebyshev_polynomial_w_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_chebyshev_polynomial_w", out)
+    bessel_functions.special_chebyshev_polynomial_w_meta(op, x, n)
+    bessel_functions.special_chebyshev_polynomial_w_out(x, n, op.target)
+    return op.finish("special_chebyshev_polynomial_w_out", bessel_functions.special_chebyshev_polynomial_w_out)
+
+
+def wrapper_CPU_special_hermite_polynomial_h(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_hermite_polynomial_h")
+    bessel_functions.special_hermite_polynomial_h_meta(op, x, n)
+    bessel_functions.special_hermite_polynomial_h_out(x, n, op.target)
+    return op.finish("special_hermite_polynomial_h_out", bessel_functions.special_hermite_polynomial_h_out)
+
+
+def wrapper_CPU_special_hermite_polynomial_h_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_hermite_polynomial_h", out)
+    bessel_functions.special_hermite_polynomial_h_meta(op, x, n)
+    bessel_functions.special_hermite_polynomial_h_out(x, n, op.target)
+    return op.finish("special_hermite_polynomial_h_out", bessel_functions.special_hermite_polynomial_h_out)
+
+
+def wrapper_CPU_special_hermite_polynomial_he(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_hermite_polynomial_he")
+    bessel_functions.special_hermite_polynomial_he_meta(op, x, n)
+    bessel_functions.special_hermite_polynomial_he_out(x, n, op.target)
+    return op.finish("special_hermite_polynomial_he_out", bessel_functions.special_hermite_polynomial_he_out)
+
+
+def wrapper_CPU_special_hermite_polynomial_he_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_hermite_polynomial_he", out)
+    bessel_functions.special_hermite_polynomial_he_meta(op, x, n)
+    bessel_functions.special_hermite_polynomial_he_out(x, n, op.target)
+    return op.finish("special_hermite_polynomial_he_out", bessel_functions.special_hermite_polynomial_he_out)
+
+
+def wrapper_CPU_special_laguerre_polynomial_l(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_laguerre_polynomial_l")
+    bessel_functions.special_laguerre_polynomial_l_meta(op, x, n)
+    bessel_functions.special_laguerre_polynomial_l_out(x, n, op.target)
+    return op.finish("special_laguerre_polynomial_l_out", bessel_functions.special_laguerre_polynomial_l_out)
+
+
+def wrapper_CPU_special_laguerre_polynomial_l_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_laguerre_polynomial_l", out)
+    bessel_functions.special_laguerre_polynomial_l_meta(op, x, n)
+    bessel_functions.special_laguerre_polynomial_l_out(x, n, op.target)
+    return op.finish("special_laguerre_polynomial_l_out", bessel_functions.special_laguerre_polynomial_l_out)
+
+
+def wrapper_CPU_special_legendre_polynomial_p(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_legendre_polynomial_p")
+    bessel_functions.special_legendre_polynomial_p_meta(op, x, n)
+    bessel_functions.special_legendre_polynomial_p_out(x, n, op.target)
+    return op.finish("special_legendre_polynomial_p_out", bessel_functions.special_legendre_polynomial_p_out)
+
+
+def wrapper_CPU_special_legendre_polynomial_p_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_legendre_polynomial_p", out)
+    bessel_functions.special_legendre_polynomial_p_meta(op, x, n)
+    bessel_functions.special_legendre_polynomial_p_out(x, n, op.target)
+    return op.finish("special_legendre_polynomial_p_out", bessel_functions.special_legendre_polynomial_p_out)
+
+
+def wrapper_CPU_special_modified_bessel_i0(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_modified_bessel_i0")
+    bessel_functions.special_modified_bessel_i0_meta(op, self)
+    bessel_functions.special_modified_bessel_i0_out(self, op.target)
+    return op.finish("special_modified_bessel_i0_out", bessel_functions.special_modified_bessel_i0_out)
+
+
+def wrapper_CPU_special_modified_bessel_i0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_modified_bessel_i0", out)
+    bessel_functions.special_modified_bessel_i0_meta(op, self)
+    bessel_functions.special_modified_bessel_i0_out(self, op.target)
+    return op.finish("special_modified_bessel_i0_out", bessel_functions.special_modified_bessel_i0_out)
+
+
+def wrapper_CPU_special_modified_bessel_i1(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_modified_bessel_i1")
+    bessel_functions.special_modified_bessel_i1_meta(op, self)
+    bessel_functions.special_modified_bessel_i1_out(self, op.target)
+    return op.finish("special_modified_bessel_i1_out", bessel_functions.special_modified_bessel_i1_out)
+
+
+def wrapper_CPU_special_modified_bessel_i1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_modified_bessel_i1", out)
+    bessel_functions.special_modified_bessel_i1_meta(op, self)
+    bessel_functions.special_modified_bessel_i1_out(self, op.target)
+    return op.finish("special_modified_bessel_i1_out", bessel_functions.special_modified_bessel_i1_out)
+
+
+def wrapper_CPU_special_modified_bessel_k0(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_modified_bessel_k0")
+    bessel_functions.special_modified_bessel_k0_meta(op, self)
+    bessel_functions.special_modified_bessel_k0_out(self, op.target)
+    return op.finish("special_modified_bessel_k0_out", bessel_functions.special_modified_bessel_k0_out)
+
+
+def wrapper_CPU_special_modified_bessel_k0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_modified_bessel_k0", out)
+    bessel_functions.special_modified_bessel_k0_meta(op, self)
+    bessel_functions.special_modified_bessel_k0_out(self, op.target)
+    return op.finish("special_modified_bessel_k0_out", bessel_functions.special_modified_bessel_k0_out)
+
+
+def wrapper_CPU_special_modified_bessel_k1(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_modified_bessel_k1")
+    bessel_functions.special_modified_bessel_k1_meta(op, self)
+    bessel_functions.special_modified_bessel_k1_out(self, op.target)
+    return op.finish("special_modified_bessel_k1_out", bessel_functions.special_modified_bessel_k1_out)
+
+
+def wrapper_CPU_special_modified_bessel_k1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_modified_bessel_k1", out)
+    bessel_functions.special_modified_bessel_k1_meta(op, self)
+    bessel_functions.special_modified_bessel_k1_out(self, op.target)
+    return op.finish("special_modified_bessel_k1_out", bessel_functions.special_modified_bessel_k1_out)
+
+
+def wrapper_CPU_special_scaled_modified_bessel_k0(ks: int, x: Tensor) -> Tensor:
+    op = Functional("special_scaled_modified_bessel_k0")
+    bessel_functions.special_scaled_modified_bessel_k0_meta(op, x)
+    bessel_functions.special_scaled_modified_bessel_k0_out(x, op.target)
+    return op.finish("special_scaled_modified_bessel_k0_out", bessel_functions.special_scaled_modified_bessel_k0_out)
+
+
+def wrapper_CPU_special_scaled_modified_bessel_k0_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_scaled_modified_bessel_k0", out)
+    bessel_functions.special_scaled_modified_bessel_k0_meta(op, x)
+    bessel_functions.special_scaled_modified_bessel_k0_out(x, op.target)
+    return op.finish("special_scaled_modified_bessel_k0_out", bessel_functions.special_scaled_modified_bessel_k0_out)
+
+
+def wrapper_CPU_special_scaled_modified_bessel_k1(ks: int, x: Tensor) -> Tensor:
+    op = Functional("special_scaled_modified_bessel_k1")
+    bessel_functions.special_scaled_modified_bessel_k1_meta(op, x)
+    bessel_functions.special_scaled_modified_bessel_k1_out(x, op.target)
+    return op.finish("special_scaled_modified_bessel_k1_out", bessel_functions.special_scaled_modified_bessel_k1_out)
+
+
+def wrapper_CPU_special_scaled_modified_bessel_k1_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_scaled_modified_bessel_k1", out)
+    bessel_functions.special_scaled_modified_bessel_k1_meta(op, x)
+    bessel_functions.special_scaled_modified_bessel_k1_out(x, op.target)
+    return op.finish("special_scaled_modified_bessel_k1_out", bessel_functions.special_scaled_modified_bessel_k1_out)
+
+
+def wrapper_CPU_special_shifted_chebyshev_polynomial_t(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_shifted_chebyshev_polynomial_t")
+    bessel_functions.special_shifted_chebyshev_polynomial_t_meta(op, x, n)
+    bessel_functions.special_shifted_chebyshev_polynomial_t_out(x, n, op.target)
+    return op.finish("special_shifted_chebyshev_polynomial_t_out", bessel_functions.special_shifted_chebyshev_polynomial_t_out)
+
+
+def wrapper_CPU_special_shifted_chebyshev_polynomial_t_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_shifted_chebyshev_polynomial_t", out)
+    bessel_functions.special_shifted_chebyshev_polynomial_t_meta(op, x, n)
+    bessel_functions.special_shifted_chebyshev_polynomial_t_out(x, n, op.target)
+    return op.finish("special_shifted_chebyshev_polynomial_t_out", bessel_functions.special_shifted_chebyshev_polynomial_t_out)
+
+
+def wrapper_CPU_special_shifted_chebyshev_polynomial_u(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_shifted_chebyshev_polynomial_u")
+    bessel_functions.special_shifted_chebyshev_polynomial_u_meta(op, x, n)
+    bessel_functions.special_shifted_chebyshev_polynomial_u_out(x, n, op.target)
+    return op.finish("special_shifted_chebyshev_polynomial_u_out", bessel_functions.special_shifted_chebyshev_polynomial_u_out)
+
+
+def wrapper_CPU_special_shifted_chebyshev_polynomial_u_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_shifted_chebyshev_polynomial_u", out)
+    bessel_functions.special_shifted_chebyshev_polynomial_u_meta(op, x, n)
+    bessel_functions.special_shifted_chebyshev_polynomial_u_out(x, n, op.target)
+    return op.finish("special_shifted_chebyshev_polynomial_u_out", bessel_functions.special_shifted_chebyshev_polynomial_u_out)
+
+
+def wrapper_CPU_special_shifted_chebyshev_polynomial_v(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_shifted_chebyshev_polynomial_v")
+    bessel_functions.special_shifted_chebyshev_polynomial_v_meta(op, x, n)
+    bessel_functions.special_shifted_chebyshev_polynomial_v_out(x, n, op.target)
+    return op.finish("special_shifted_chebyshev_polynomial_v_out", bessel_functions.special_shifted_chebyshev_polynomial_v_out)
+
+
+def wrapper_CPU_special_shifted_chebyshev_polynomial_v_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_shifted_chebyshev_polynomial_v", out)
+    bessel_functions.special_shifted_chebyshev_polynomial_v_meta(op, x, n)
+    bessel_functions.special_shifted_chebyshev_polynomial_v_out(x, n, op.target)
+    return op.finish("special_shifted_chebyshev_polynomial_v_out", bessel_functions.special_shifted_chebyshev_polynomial_v_out)
+
+
+def wrapper_CPU_special_shifted_chebyshev_polynomial_w(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_shifted_chebyshev_polynomial_w")
+    bessel_functions.special_shifted_chebyshev_polynomial_w_meta(op, x, n)
+    bessel_functions.special_shifted_chebyshev_polynomial_w_out(x, n, op.target)
+    return op.finish("special_shifted_chebyshev_polynomial_w_out", bessel_functions.special_shifted_chebyshev_polynomial_w_out)
+
+
+def wrapper_CPU_special_shifted_chebyshev_polynomial_w_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_shifted_chebyshev_polynomial_w", out)
+    bessel_functions.special_shifted_chebyshev_polynomial_w_meta(op, x, n)
+    bessel_functions.special_shifted_chebyshev_polynomial_w_out(x, n, op.target)
+    return op.finish("special_shifted_chebyshev_polynomial_w_out", bessel_functions.special_shifted_chebyshev_polynomial_w_out)
+
+
+def wrapper_CPU_special_spherical_bessel_j0(ks: int, x: Tensor) -> Tensor:
+    op = Functional("special_spherical_bessel_j0")
+    bessel_functions.special_spherical_bessel_j0_meta(op, x)
+    bessel_functions.special_spherical_bessel_j0_out(x, op.target)
+    return op.finish("special_spherical_bessel_j0_out", bessel_functions.special_spherical_bessel_j0_out)
+
+
+def wrapper_CPU_special_spherical_bessel_j0_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_spherical_bessel_j0", out)
+    bessel_functions.special_spherical_bessel_j0_meta(op, x)
+    bessel_functions.special_spherical_bessel_j0_out(x, op.target)
+    return op.finish("special_spherical_bessel_j0_out", bessel_functions.special_spherical_bessel_j0_out)
+
+
 def wrapper_CPU_special_zeta(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("special_zeta")
     special.special_zeta_meta(op, self, other)
@@ -7228,6 +7564,54 @@ KERNELS = {
     "special_erfcx.out": wrapper_CPU_special_erfcx_out_out,
     "special_xlog1py": wrapper_CPU_special_xlog1py,
     "special_xlog1py.out": wrapper_CPU_special_xlog1py_out_out,
+    "special_airy_ai": wrapper_CPU_special_airy_ai,
+    "special_airy_ai.out": wrapper_CPU_special_airy_ai_out_out,
+    "special_bessel_j0": wrapper_CPU_special_bessel_j0,
+    "special_bessel_j0.out": wrapper_CPU_special_bessel_j0_out_out,
+    "special_bessel_j1": wrapper_CPU_special_bessel_j1,
+    "special_bessel_j1.out": wrapper_CPU_special_bessel_j1_out_out,
+    "special_bessel_y0": wrapper_CPU_special_bessel_y0,
+    "special_bessel_y0.out": wrapper_CPU_special_bessel_y0_out_out,
+    "special_bessel_y1": wrapper_CPU_special_bessel_y1,
+    "special_bessel_y1.out": wrapper_CPU_special_bessel_y1_out_out,
+    "special_chebyshev_polynomial_t": wrapper_CPU_special_chebyshev_polynomial_t,
+    "special_chebyshev_polynomial_t.out": wrapper_CPU_special_chebyshev_polynomial_t_out_out,
+    "special_chebyshev_polynomial_u": wrapper_CPU_special_chebyshev_polynomial_u,
+    "special_chebyshev_polynomial_u.out": wrapper_CPU_special_chebyshev_polynomial_u_out_out,
+    "special_chebyshev_polynomial_v": wrapper_CPU_special_chebyshev_polynomial_v,
+    "special_chebyshev_polynomial_v.out": wrapper_CPU_special_chebyshev_polynomial_v_out_out,
+    "special_chebyshev_polynomial_w": wrapper_CPU_special_chebyshev_polynomial_w,
+    "special_chebyshev_polynomial_w.out": wrapper_CPU_special_chebyshev_polynomial_w_out_out,
+    "special_hermite_polynomial_h": wrapper_CPU_special_hermite_polynomial_h,
+    "special_hermite_polynomial_h.out": wrapper_CPU_special_hermite_polynomial_h_out_out,
+    "special_hermite_polynomial_he": wrapper_CPU_special_hermite_polynomial_he,
+    "special_hermite_polynomial_he.out": wrapper_CPU_special_hermite_polynomial_he_out_out,
+    "special_laguerre_polynomial_l": wrapper_CPU_special_laguerre_polynomial_l,
+    "special_laguerre_polynomial_l.out": wrapper_CPU_special_laguerre_polynomial_l_out_out,
+    "special_legendre_polynomial_p": wrapper_CPU_special_legendre_polynomial_p,
+    "special_legendre_polynomial_p.out": wrapper_CPU_special_legendre_polynomial_p_out_out,
+    "special_modified_bessel_i0": wrapper_CPU_special_modified_bessel_i0,
+    "special_modified_bessel_i0.out": wrapper_CPU_special_modified_bessel_i0_out_out,
+    "special_modified_bessel_i1": wrapper_CPU_special_modified_bessel_i1,
+    "special_modified_bessel_i1.out": wrapper_CPU_special_modified_bessel_i1_out_out,
+    "special_modified_bessel_k0": wrapper_CPU_special_modified_bessel_k0,
+    "special_modified_bessel_k0.out": wrapper_CPU_special_modified_bessel_k0_out_out,
+    "special_modified_bessel_k1": wrapper_CPU_special_modified_bessel_k1,
+    "special_modified_bessel_k1.out": wrapper_CPU_special_modified_bessel_k1_out_out,
+    "special_scaled_modified_bessel_k0": wrapper_CPU_special_scaled_modified_bessel_k0,
+    "special_scaled_modified_bessel_k0.out": wrapper_CPU_special_scaled_modified_bessel_k0_out_out,
+    "special_scaled_modified_bessel_k1": wrapper_CPU_special_scaled_modified_bessel_k1,
+    "special_scaled_modified_bessel_k1.out": wrapper_CPU_special_scaled_modified_bessel_k1_out_out,
+    "special_shifted_chebyshev_polynomial_t": wrapper_CPU_special_shifted_chebyshev_polynomial_t,
+    "special_shifted_chebyshev_polynomial_t.out": wrapper_CPU_special_shifted_chebyshev_polynomial_t_out_out,
+    "special_shifted_chebyshev_polynomial_u": wrapper_CPU_special_shifted_chebyshev_polynomial_u,
+    "special_shifted_chebyshev_polynomial_u.out": wrapper_CPU_special_shifted_chebyshev_polynomial_u_out_out,
+    "special_shifted_chebyshev_polynomial_v": wrapper_CPU_special_shifted_chebyshev_polynomial_v,
+    "special_shifted_chebyshev_polynomial_v.out": wrapper_CPU_special_shifted_chebyshev_polynomial_v_out_out,
+    "special_shifted_chebyshev_polynomial_w": wrapper_CPU_special_shifted_chebyshev_polynomial_w,
+    "special_shifted_chebyshev_polynomial_w.out": wrapper_CPU_special_shifted_chebyshev_polynomial_w_out_out,
+    "special_spherical_bessel_j0": wrapper_CPU_special_spherical_bessel_j0,
+    "special_spherical_bessel_j0.out": wrapper_CPU_special_spherical_bessel_j0_out_out,
     "special_zeta": wrapper_CPU_special_zeta,
     "special_zeta.out": wrapper_CPU_special_zeta_out_out,
     "special_i0e": wrapper_CPU_special_i0e,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, binary_float, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, gamma, gating, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logit, losses, losses_elementwise, losses_sequences, membership, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integers, ranges, reductions, remainders, renorm, repeating, rounding, scattering, several_operands, shifts, signs, slopes, softmax, spaced, special, unary, unary_float, upsampling_cubic, upsampling_linear, upsampling_nearest, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bessel_functions, binary_float, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, gamma, gating, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logit, losses, losses_elementwise, losses_sequences, membership, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integers, ranges, reductions, remainders, renorm, repeating, rounding, scattering, several_operands, shifts, signs, slopes, softmax, spaced, special, unary, unary_float, upsampling_cubic, upsampling_linear, upsampling_nearest, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Storage, Tensor
 
@@ -4027,6 +4027,294 @@ def wrapper_Meta_special_xlog1py_out_out(ks: int, self: Tensor, other: Tensor, o
     return op.output
 
 
+def wrapper_Meta_special_airy_ai(ks: int, x: Tensor) -> Tensor:
+    op = Functional("special_airy_ai")
+    bessel_functions.special_airy_ai_meta(op, x)
+    return op.output
+
+
+def wrapper_Meta_special_airy_ai_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_airy_ai", out)
+    bessel_functions.special_airy_ai_meta(op, x)
+    return op.output
+
+
+def wrapper_Meta_special_bessel_j0(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_bessel_j0")
+    bessel_functions.special_bessel_j0_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_bessel_j0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_bessel_j0", out)
+    bessel_functions.special_bessel_j0_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_bessel_j1(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_bessel_j1")
+    bessel_functions.special_bessel_j1_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_bessel_j1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_bessel_j1", out)
+    bessel_functions.special_bessel_j1_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_bessel_y0(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_bessel_y0")
+    bessel_functions.special_bessel_y0_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_bessel_y0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_bessel_y0", out)
+    bessel_functions.special_bessel_y0_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_bessel_y1(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_bessel_y1")
+    bessel_functions.special_bessel_y1_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_bessel_y1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_bessel_y1", out)
+    bessel_functions.special_bessel_y1_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_chebyshev_polynomial_t(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_chebyshev_polynomial_t")
+    bessel_functions.special_chebyshev_polynomial_t_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_chebyshev_polynomial_t_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_chebyshev_polynomial_t", out)
+    bessel_functions.special_chebyshev_polynomial_t_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_chebyshev_polynomial_u(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_chebyshev_polynomial_u")
+    bessel_functions.special_chebyshev_polynomial_u_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_chebyshev_polynomial_u_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_chebyshev_polynomial_u", out)
+    bessel_functions.special_chebyshev_polynomial_u_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_chebyshev_polynomial_v(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_chebyshev_polynomial_v")
+    bessel_functions.special_chebyshev_polynomial_v_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_chebyshev_polynomial_v_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_chebyshev_polynomial_v", out)
+    bessel_functions.special_chebyshev_polynomial_v_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_chebyshev_polynomial_w(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_chebyshev_polynomial_w")
+    bessel_functions.special_chebyshev_polynomial_w_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_chebyshev_polynomial_w_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_chebyshev_polynomial_w", out)
+    bessel_functions.special_chebyshev_polynomial_w_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_hermite_polynomial_h(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_hermite_polynomial_h")
+    bessel_functions.special_hermite_polynomial_h_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_hermite_polynomial_h_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_hermite_polynomial_h", out)
+    bessel_functions.special_hermite_polynomial_h_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_hermite_polynomial_he(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_hermite_polynomial_he")
+    bessel_functions.special_hermite_polynomial_he_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_hermite_polynomial_he_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_hermite_polynomial_he", out)
+    bessel_functions.special_hermite_polynomial_he_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_laguerre_polynomial_l(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_laguerre_polynomial_l")
+    bessel_functions.special_laguerre_polynomial_l_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_laguerre_polynomial_l_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_laguerre_polynomial_l", out)
+    bessel_functions.special_laguerre_polynomial_l_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_legendre_polynomial_p(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_legendre_polynomial_p")
+    bessel_functions.special_legendre_polynomial_p_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_legendre_polynomial_p_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_legendre_polynomial_p", out)
+    bessel_functions.special_legendre_polynomial_p_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_modified_bessel_i0(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_modified_bessel_i0")
+    bessel_functions.special_modified_bessel_i0_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_modified_bessel_i0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_modified_bessel_i0", out)
+    bessel_functions.special_modified_bessel_i0_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_modified_bessel_i1(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_modified_bessel_i1")
+    bessel_functions.special_modified_bessel_i1_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_modified_bessel_i1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_modified_bessel_i1", out)
+    bessel_functions.special_modified_bessel_i1_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_modified_bessel_k0(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_modified_bessel_k0")
+    bessel_functions.special_modified_bessel_k0_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_modified_bessel_k0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_modified_bessel_k0", out)
+    bessel_functions.special_modified_bessel_k0_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_modified_bessel_k1(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_modified_bessel_k1")
+    bessel_functions.special_modified_bessel_k1_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_modified_bessel_k1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_modified_bessel_k1", out)
+    bessel_functions.special_modified_bessel_k1_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_scaled_modified_bessel_k0(ks: int, x: Tensor) -> Tensor:
+    op = Functional("special_scaled_modified_bessel_k0")
+    bessel_functions.special_scaled_modified_bessel_k0_meta(op, x)
+    return op.output
+
+
+def wrapper_Meta_special_scaled_modified_bessel_k0_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_scaled_modified_bessel_k0", out)
+    bessel_functions.special_scaled_modified_bessel_k0_meta(op, x)
+    return op.output
+
+
+def wrapper_Meta_special_scaled_modified_bessel_k1(ks: int, x: Tensor) -> Tensor:
+    op = Functional("special_scaled_modified_bessel_k1")
+    bessel_functions.special_scaled_modified_bessel_k1_meta(op, x)
+    return op.output
+
+
+def wrapper_Meta_special_scaled_modified_bessel_k1_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_scaled_modified_bessel_k1", out)
+    bessel_functions.special_scaled_modified_bessel_k1_meta(op, x)
+    return op.output
+
+
+def wrapper_Meta_special_shifted_chebyshev_polynomial_t(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_shifted_chebyshev_polynomial_t")
+    bessel_functions.special_shifted_chebyshev_polynomial_t_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_shifted_chebyshev_polynomial_t_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_shifted_chebyshev_polynomial_t", out)
+    bessel_functions.special_shifted_chebyshev_polynomial_t_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_shifted_chebyshev_polynomial_u(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_shifted_chebyshev_polynomial_u")
+    bessel_functions.special_shifted_chebyshev_polynomial_u_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_shifted_chebyshev_polynomial_u_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_shifted_chebyshev_polynomial_u", out)
+    bessel_functions.special_shifted_chebyshev_polynomial_u_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_shifted_chebyshev_polynomial_v(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_shifted_chebyshev_polynomial_v")
+    bessel_functions.special_shifted_chebyshev_polynomial_v_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_shifted_chebyshev_polynomial_v_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_shifted_chebyshev_polynomial_v", out)
+    bessel_functions.special_shifted_chebyshev_polynomial_v_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_shifted_chebyshev_polynomial_w(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    op = Functional("special_shifted_chebyshev_polynomial_w")
+    bessel_functions.special_shifted_chebyshev_polynomial_w_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_shifted_chebyshev_polynomial_w_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_shifted_chebyshev_polynomial_w", out)
+    bessel_functions.special_shifted_chebyshev_polynomial_w_meta(op, x, n)
+    return op.output
+
+
+def wrapper_Meta_special_spherical_bessel_j0(ks: int, x: Tensor) -> Tensor:
+    op = Functional("special_spherical_bessel_j0")
+    bessel_functions.special_spherical_bessel_j0_meta(op, x)
+    return op.output
+
+
+def wrapper_Meta_special_spherical_bessel_j0_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_spherical_bessel_j0", out)
+    bessel_functions.special_spherical_bessel_j0_meta(op, x)
+    return op.output
+
+
 def wrapper_Meta_special_zeta(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("special_zeta")
     special.special_zeta_meta(op, self, other)
@@ -4799,6 +5087,54 @@ KERNELS = {
     "special_erfcx.out": wrapper_Meta_special_erfcx_out_out,
     "special_xlog1py": wrapper_Meta_special_xlog1py,
     "special_xlog1py.out": wrapper_Meta_special_xlog1py_out_out,
+    "special_airy_ai": wrapper_Meta_special_airy_ai,
+    "special_airy_ai.out": wrapper_Meta_special_airy_ai_out_out,
+    "special_bessel_j0": wrapper_Meta_special_bessel_j0,
+    "special_bessel_j0.out": wrapper_Meta_special_bessel_j0_out_out,
+    "special_bessel_j1": wrapper_Meta_special_bessel_j1,
+    "special_bessel_j1.out": wrapper_Meta_special_bessel_j1_out_out,
+    "special_bessel_y0": wrapper_Meta_special_bessel_y0,
+    "special_bessel_y0.out": wrapper_Meta_special_bessel_y0_out_out,
+    "special_bessel_y1": wrapper_Meta_special_bessel_y1,
+    "special_bessel_y1.out": wrapper_Meta_special_bessel_y1_out_out,
+    "special_chebyshev_polynomial_t": wrapper_Meta_special_chebyshev_polynomial_t,
+    "special_chebyshev_polynomial_t.out": wrapper_Meta_special_chebyshev_polynomial_t_out_out,
+    "special_chebyshev_polynomial_u": wrapper_Meta_special_chebyshev_polynomial_u,
+    "special_chebyshev_polynomial_u.out": wrapper_Meta_special_chebyshev_polynomial_u_out_out,
+    "special_chebyshev_polynomial_v": wrapper_Meta_special_chebyshev_polynomial_v,
+    "special_chebyshev_polynomial_v.out": wrapper_Meta_special_chebyshev_polynomial_v_out_out,
+    "special_chebyshev_polynomial_w": wrapper_Meta_special_chebyshev_polynomial_w,
+    "special_chebyshev_polynomial_w.out": wrapper_Meta_special_chebyshev_polynomial_w_out_out,
+    "special_hermite_polynomial_h": wrapper_Meta_special_hermite_polynomial_h,
+    "special_hermite_polynomial_h.out": wrapper_Meta_special_hermite_polynomial_h_out_out,
+    "special_hermite_polynomial_he": wrapper_Meta_special_hermite_polynomial_he,
+    "special_hermite_polynomial_he.out": wrapper_Meta_special_hermite_polynomial_he_out_out,
+    "special_laguerre_polynomial_l": wrapper_Meta_special_laguerre_polynomial_l,
+    "special_laguerre_polynomial_l.out": wrapper_Meta_special_laguerre_polynomial_l_out_out,
+    "special_legendre_polynomial_p": wrapper_Meta_special_legendre_polynomial_p,
+    "special_legendre_polynomial_p.out": wrapper_Meta_special_legendre_polynomial_p_out_out,
+    "special_modified_bessel_i0": wrapper_Meta_special_modified_bessel_i0,
+    "special_modified_bessel_i0.out": wrapper_Meta_special_modified_bessel_i0_out_out,
+    "special_modified_bessel_i1": wrapper_Meta_special_modified_bessel_i1,
+    "special_modified_bessel_i1.out": wrapper_Meta_special_modified_bessel_i1_out_out,
+    "special_modified_bessel_k0": wrapper_Meta_special_modified_bessel_k0,
+    "special_modified_bessel_k0.out": wrapper_Meta_special_modified_bessel_k0_out_out,
+    "special_modified_bessel_k1": wrapper_Meta_special_modified_bessel_k1,
+    "special_modified_bessel_k1.out": wrapper_Meta_special_modified_bessel_k1_out_out,
+    "special_scaled_modified_bessel_k0": wrapper_Meta_special_scaled_modified_bessel_k0,
+    "special_scaled_modified_bessel_k0.out": wrapper_Meta_special_scaled_modified_bessel_k0_out_out,
+    "special_scaled_modified_bessel_k1": wrapper_Meta_special_scaled_modified_bessel_k1,
+    "special_scaled_modified_bessel_k1.out": wrapper_Meta_special_scaled_modified_bessel_k1_out_out,
+    "special_shifted_chebyshev_polynomial_t": wrapper_Meta_special_shifted_chebyshev_polynomial_t,
+    "special_shifted_chebyshev_polynomial_t.out": wrapper_Meta_special_shifted_chebyshev_polynomial_t_out_out,
+    "special_shifted_chebyshev_polynomial_u": wrapper_Meta_special_shifted_chebyshev_polynomial_u,
+    "special_shifted_chebyshev_polynomial_u.out": wrapper_Meta_special_shifted_chebyshev_polynomial_u_out_out,
+    "special_shifted_chebyshev_polynomial_v": wrapper_Meta_special_shifted_chebyshev_polynomial_v,
+    "special_shifted_chebyshev_polynomial_v.out": wrapper_Meta_special_shifted_chebyshev_polynomial_v_out_out,
+    "special_shifted_chebyshev_polynomial_w": wrapper_Meta_special_shifted_chebyshev_polynomial_w,
+    "special_shifted_chebyshev_polynomial_w.out": wrapper_Meta_special_shifted_chebyshev_polynomial_w_out_out,
+    "special_spherical_bessel_j0": wrapper_Meta_special_spherical_bessel_j0,
+    "special_spherical_bessel_j0.out": wrapper_Meta_special_spherical_bessel_j0_out_out,
     "special_zeta": wrapper_Meta_special_zeta,
     "special_zeta.out": wrapper_Meta_special_zeta_out_out,
     "special_i0e": wrapper_Meta_special_i0e,

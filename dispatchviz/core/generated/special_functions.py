@@ -257,6 +257,510 @@ special_xlogy = Binding(
 )
 
 
+def _special_special_airy_ai(x: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_airy_ai_out.call(x, out)
+    return ops.special_airy_ai.call(x)
+
+
+special_airy_ai = Binding(
+    "torch._C._special.special_airy_ai",
+    (
+        ("special_airy_ai(Tensor x, *, Tensor out = None)", _special_special_airy_ai, "aten::special_airy_ai", ops.special_airy_ai.call),
+    ),
+)
+
+
+def _special_special_bessel_j0(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_bessel_j0_out.call(self, out)
+    return ops.special_bessel_j0.call(self)
+
+
+special_bessel_j0 = Binding(
+    "torch._C._special.special_bessel_j0",
+    (
+        ("special_bessel_j0(Tensor input, *, Tensor out = None)", _special_special_bessel_j0, "aten::special_bessel_j0", ops.special_bessel_j0.call),
+    ),
+)
+
+
+def _special_special_bessel_j1(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_bessel_j1_out.call(self, out)
+    return ops.special_bessel_j1.call(self)
+
+
+special_bessel_j1 = Binding(
+    "torch._C._special.special_bessel_j1",
+    (
+        ("special_bessel_j1(Tensor input, *, Tensor out = None)", _special_special_bessel_j1, "aten::special_bessel_j1", ops.special_bessel_j1.call),
+    ),
+)
+
+
+def _special_special_bessel_y0(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_bessel_y0_out.call(self, out)
+    return ops.special_bessel_y0.call(self)
+
+
+special_bessel_y0 = Binding(
+    "torch._C._special.special_bessel_y0",
+    (
+        ("special_bessel_y0(Tensor input, *, Tensor out = None)", _special_special_bessel_y0, "aten::special_bessel_y0", ops.special_bessel_y0.call),
+    ),
+)
+
+
+def _special_special_bessel_y1(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_bessel_y1_out.call(self, out)
+    return ops.special_bessel_y1.call(self)
+
+
+special_bessel_y1 = Binding(
+    "torch._C._special.special_bessel_y1",
+    (
+        ("special_bessel_y1(Tensor input, *, Tensor out = None)", _special_special_bessel_y1, "aten::special_bessel_y1", ops.special_bessel_y1.call),
+    ),
+)
+
+
+def _special_special_chebyshev_polynomial_t(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_chebyshev_polynomial_t_out.call(x, n, out)
+    return ops.special_chebyshev_polynomial_t.call(x, n)
+
+
+def _special_special_chebyshev_polynomial_t_x_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_chebyshev_polynomial_t_x_scalar_out.call(x, n, out)
+    return ops.special_chebyshev_polynomial_t_x_scalar.call(x, n)
+
+
+def _special_special_chebyshev_polynomial_t_n_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_chebyshev_polynomial_t_n_scalar_out.call(x, n, out)
+    return ops.special_chebyshev_polynomial_t_n_scalar.call(x, n)
+
+
+special_chebyshev_polynomial_t = Binding(
+    "torch._C._special.special_chebyshev_polynomial_t",
+    (
+        ("special_chebyshev_polynomial_t(Tensor x, Tensor n, *, Tensor out = None)", _special_special_chebyshev_polynomial_t, "aten::special_chebyshev_polynomial_t", ops.special_chebyshev_polynomial_t.call),
+        ("special_chebyshev_polynomial_t(Number x, Tensor n, *, Tensor out = None)", _special_special_chebyshev_polynomial_t_x_scalar, "aten::special_chebyshev_polynomial_t.x_scalar", ops.special_chebyshev_polynomial_t_x_scalar.call),
+        ("special_chebyshev_polynomial_t(Tensor x, Number n, *, Tensor out = None)", _special_special_chebyshev_polynomial_t_n_scalar, "aten::special_chebyshev_polynomial_t.n_scalar", ops.special_chebyshev_polynomial_t_n_scalar.call),
+    ),
+)
+
+
+def _special_special_chebyshev_polynomial_u(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_chebyshev_polynomial_u_out.call(x, n, out)
+    return ops.special_chebyshev_polynomial_u.call(x, n)
+
+
+def _special_special_chebyshev_polynomial_u_x_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_chebyshev_polynomial_u_x_scalar_out.call(x, n, out)
+    return ops.special_chebyshev_polynomial_u_x_scalar.call(x, n)
+
+
+def _special_special_chebyshev_polynomial_u_n_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_chebyshev_polynomial_u_n_scalar_out.call(x, n, out)
+    return ops.special_chebyshev_polynomial_u_n_scalar.call(x, n)
+
+
+special_chebyshev_polynomial_u = Binding(
+    "torch._C._special.special_chebyshev_polynomial_u",
+    (
+        ("special_chebyshev_polynomial_u(Tensor x, Tensor n, *, Tensor out = None)", _special_special_chebyshev_polynomial_u, "aten::special_chebyshev_polynomial_u", ops.special_chebyshev_polynomial_u.call),
+        ("special_chebyshev_polynomial_u(Number x, Tensor n, *, Tensor out = None)", _special_special_chebyshev_polynomial_u_x_scalar, "aten::special_chebyshev_polynomial_u.x_scalar", ops.special_chebyshev_polynomial_u_x_scalar.call),
+        ("special_chebyshev_polynomial_u(Tensor x, Number n, *, Tensor out = None)", _special_special_chebyshev_polynomial_u_n_scalar, "aten::special_chebyshev_polynomial_u.n_scalar", ops.special_chebyshev_polynomial_u_n_scalar.call),
+    ),
+)
+
+
+def _special_special_chebyshev_polynomial_v(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_chebyshev_polynomial_v_out.call(x, n, out)
+    return ops.special_chebyshev_polynomial_v.call(x, n)
+
+
+def _special_special_chebyshev_polynomial_v_x_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_chebyshev_polynomial_v_x_scalar_out.call(x, n, out)
+    return ops.special_chebyshev_polynomial_v_x_scalar.call(x, n)
+
+
+def _special_special_chebyshev_polynomial_v_n_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_chebyshev_polynomial_v_n_scalar_out.call(x, n, out)
+    return ops.special_chebyshev_polynomial_v_n_scalar.call(x, n)
+
+
+special_chebyshev_polynomial_v = Binding(
+    "torch._C._special.special_chebyshev_polynomial_v",
+    (
+        ("special_chebyshev_polynomial_v(Tensor x, Tensor n, *, Tensor out = None)", _special_special_chebyshev_polynomial_v, "aten::special_chebyshev_polynomial_v", ops.special_chebyshev_polynomial_v.call),
+        ("special_chebyshev_polynomial_v(Number x, Tensor n, *, Tensor out = None)", _special_special_chebyshev_polynomial_v_x_scalar, "aten::special_chebyshev_polynomial_v.x_scalar", ops.special_chebyshev_polynomial_v_x_scalar.call),
+        ("special_chebyshev_polynomial_v(Tensor x, Number n, *, Tensor out = None)", _special_special_chebyshev_polynomial_v_n_scalar, "aten::special_chebyshev_polynomial_v.n_scalar", ops.special_chebyshev_polynomial_v_n_scalar.call),
+    ),
+)
+
+
+def _special_special_chebyshev_polynomial_w(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_chebyshev_polynomial_w_out.call(x, n, out)
+    return ops.special_chebyshev_polynomial_w.call(x, n)
+
+
+def _special_special_chebyshev_polynomial_w_x_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_chebyshev_polynomial_w_x_scalar_out.call(x, n, out)
+    return ops.special_chebyshev_polynomial_w_x_scalar.call(x, n)
+
+
+def _special_special_chebyshev_polynomial_w_n_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_chebyshev_polynomial_w_n_scalar_out.call(x, n, out)
+    return ops.special_chebyshev_polynomial_w_n_scalar.call(x, n)
+
+
+special_chebyshev_polynomial_w = Binding(
+    "torch._C._special.special_chebyshev_polynomial_w",
+    (
+        ("special_chebyshev_polynomial_w(Tensor x, Tensor n, *, Tensor out = None)", _special_special_chebyshev_polynomial_w, "aten::special_chebyshev_polynomial_w", ops.special_chebyshev_polynomial_w.call),
+        ("special_chebyshev_polynomial_w(Number x, Tensor n, *, Tensor out = None)", _special_special_chebyshev_polynomial_w_x_scalar, "aten::special_chebyshev_polynomial_w.x_scalar", ops.special_chebyshev_polynomial_w_x_scalar.call),
+        ("special_chebyshev_polynomial_w(Tensor x, Number n, *, Tensor out = None)", _special_special_chebyshev_polynomial_w_n_scalar, "aten::special_chebyshev_polynomial_w.n_scalar", ops.special_chebyshev_polynomial_w_n_scalar.call),
+    ),
+)
+
+
+def _special_special_hermite_polynomial_h(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_hermite_polynomial_h_out.call(x, n, out)
+    return ops.special_hermite_polynomial_h.call(x, n)
+
+
+def _special_special_hermite_polynomial_h_x_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_hermite_polynomial_h_x_scalar_out.call(x, n, out)
+    return ops.special_hermite_polynomial_h_x_scalar.call(x, n)
+
+
+def _special_special_hermite_polynomial_h_n_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_hermite_polynomial_h_n_scalar_out.call(x, n, out)
+    return ops.special_hermite_polynomial_h_n_scalar.call(x, n)
+
+
+special_hermite_polynomial_h = Binding(
+    "torch._C._special.special_hermite_polynomial_h",
+    (
+        ("special_hermite_polynomial_h(Tensor x, Tensor n, *, Tensor out = None)", _special_special_hermite_polynomial_h, "aten::special_hermite_polynomial_h", ops.special_hermite_polynomial_h.call),
+        ("special_hermite_polynomial_h(Number x, Tensor n, *, Tensor out = None)", _special_special_hermite_polynomial_h_x_scalar, "aten::special_hermite_polynomial_h.x_scalar", ops.special_hermite_polynomial_h_x_scalar.call),
+        ("special_hermite_polynomial_h(Tensor x, Number n, *, Tensor out = None)", _special_special_hermite_polynomial_h_n_scalar, "aten::special_hermite_polynomial_h.n_scalar", ops.special_hermite_polynomial_h_n_scalar.call),
+    ),
+)
+
+
+def _special_special_hermite_polynomial_he(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_hermite_polynomial_he_out.call(x, n, out)
+    return ops.special_hermite_polynomial_he.call(x, n)
+
+
+def _special_special_hermite_polynomial_he_x_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_hermite_polynomial_he_x_scalar_out.call(x, n, out)
+    return ops.special_hermite_polynomial_he_x_scalar.call(x, n)
+
+
+def _special_special_hermite_polynomial_he_n_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_hermite_polynomial_he_n_scalar_out.call(x, n, out)
+    return ops.special_hermite_polynomial_he_n_scalar.call(x, n)
+
+
+special_hermite_polynomial_he = Binding(
+    "torch._C._special.special_hermite_polynomial_he",
+    (
+        ("special_hermite_polynomial_he(Tensor x, Tensor n, *, Tensor out = None)", _special_special_hermite_polynomial_he, "aten::special_hermite_polynomial_he", ops.special_hermite_polynomial_he.call),
+        ("special_hermite_polynomial_he(Number x, Tensor n, *, Tensor out = None)", _special_special_hermite_polynomial_he_x_scalar, "aten::special_hermite_polynomial_he.x_scalar", ops.special_hermite_polynomial_he_x_scalar.call),
+        ("special_hermite_polynomial_he(Tensor x, Number n, *, Tensor out = None)", _special_special_hermite_polynomial_he_n_scalar, "aten::special_hermite_polynomial_he.n_scalar", ops.special_hermite_polynomial_he_n_scalar.call),
+    ),
+)
+
+
+def _special_special_laguerre_polynomial_l(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_laguerre_polynomial_l_out.call(x, n, out)
+    return ops.special_laguerre_polynomial_l.call(x, n)
+
+
+def _special_special_laguerre_polynomial_l_x_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_laguerre_polynomial_l_x_scalar_out.call(x, n, out)
+    return ops.special_laguerre_polynomial_l_x_scalar.call(x, n)
+
+
+def _special_special_laguerre_polynomial_l_n_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_laguerre_polynomial_l_n_scalar_out.call(x, n, out)
+    return ops.special_laguerre_polynomial_l_n_scalar.call(x, n)
+
+
+special_laguerre_polynomial_l = Binding(
+    "torch._C._special.special_laguerre_polynomial_l",
+    (
+        ("special_laguerre_polynomial_l(Tensor x, Tensor n, *, Tensor out = None)", _special_special_laguerre_polynomial_l, "aten::special_laguerre_polynomial_l", ops.special_laguerre_polynomial_l.call),
+        ("special_laguerre_polynomial_l(Number x, Tensor n, *, Tensor out = None)", _special_special_laguerre_polynomial_l_x_scalar, "aten::special_laguerre_polynomial_l.x_scalar", ops.special_laguerre_polynomial_l_x_scalar.call),
+        ("special_laguerre_polynomial_l(Tensor x, Number n, *, Tensor out = None)", _special_special_laguerre_polynomial_l_n_scalar, "aten::special_laguerre_polynomial_l.n_scalar", ops.special_laguerre_polynomial_l_n_scalar.call),
+    ),
+)
+
+
+def _special_special_legendre_polynomial_p(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_legendre_polynomial_p_out.call(x, n, out)
+    return ops.special_legendre_polynomial_p.call(x, n)
+
+
+def _special_special_legendre_polynomial_p_x_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_legendre_polynomial_p_x_scalar_out.call(x, n, out)
+    return ops.special_legendre_polynomial_p_x_scalar.call(x, n)
+
+
+def _special_special_legendre_polynomial_p_n_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_legendre_polynomial_p_n_scalar_out.call(x, n, out)
+    return ops.special_legendre_polynomial_p_n_scalar.call(x, n)
+
+
+special_legendre_polynomial_p = Binding(
+    "torch._C._special.special_legendre_polynomial_p",
+    (
+        ("special_legendre_polynomial_p(Tensor x, Tensor n, *, Tensor out = None)", _special_special_legendre_polynomial_p, "aten::special_legendre_polynomial_p", ops.special_legendre_polynomial_p.call),
+        ("special_legendre_polynomial_p(Number x, Tensor n, *, Tensor out = None)", _special_special_legendre_polynomial_p_x_scalar, "aten::special_legendre_polynomial_p.x_scalar", ops.special_legendre_polynomial_p_x_scalar.call),
+        ("special_legendre_polynomial_p(Tensor x, Number n, *, Tensor out = None)", _special_special_legendre_polynomial_p_n_scalar, "aten::special_legendre_polynomial_p.n_scalar", ops.special_legendre_polynomial_p_n_scalar.call),
+    ),
+)
+
+
+def _special_special_modified_bessel_i0(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_modified_bessel_i0_out.call(self, out)
+    return ops.special_modified_bessel_i0.call(self)
+
+
+special_modified_bessel_i0 = Binding(
+    "torch._C._special.special_modified_bessel_i0",
+    (
+        ("special_modified_bessel_i0(Tensor input, *, Tensor out = None)", _special_special_modified_bessel_i0, "aten::special_modified_bessel_i0", ops.special_modified_bessel_i0.call),
+    ),
+)
+
+
+def _special_special_modified_bessel_i1(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_modified_bessel_i1_out.call(self, out)
+    return ops.special_modified_bessel_i1.call(self)
+
+
+special_modified_bessel_i1 = Binding(
+    "torch._C._special.special_modified_bessel_i1",
+    (
+        ("special_modified_bessel_i1(Tensor input, *, Tensor out = None)", _special_special_modified_bessel_i1, "aten::special_modified_bessel_i1", ops.special_modified_bessel_i1.call),
+    ),
+)
+
+
+def _special_special_modified_bessel_k0(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_modified_bessel_k0_out.call(self, out)
+    return ops.special_modified_bessel_k0.call(self)
+
+
+special_modified_bessel_k0 = Binding(
+    "torch._C._special.special_modified_bessel_k0",
+    (
+        ("special_modified_bessel_k0(Tensor input, *, Tensor out = None)", _special_special_modified_bessel_k0, "aten::special_modified_bessel_k0", ops.special_modified_bessel_k0.call),
+    ),
+)
+
+
+def _special_special_modified_bessel_k1(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_modified_bessel_k1_out.call(self, out)
+    return ops.special_modified_bessel_k1.call(self)
+
+
+special_modified_bessel_k1 = Binding(
+    "torch._C._special.special_modified_bessel_k1",
+    (
+        ("special_modified_bessel_k1(Tensor input, *, Tensor out = None)", _special_special_modified_bessel_k1, "aten::special_modified_bessel_k1", ops.special_modified_bessel_k1.call),
+    ),
+)
+
+
+def _special_special_scaled_modified_bessel_k0(x: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_scaled_modified_bessel_k0_out.call(x, out)
+    return ops.special_scaled_modified_bessel_k0.call(x)
+
+
+special_scaled_modified_bessel_k0 = Binding(
+    "torch._C._special.special_scaled_modified_bessel_k0",
+    (
+        ("special_scaled_modified_bessel_k0(Tensor x, *, Tensor out = None)", _special_special_scaled_modified_bessel_k0, "aten::special_scaled_modified_bessel_k0", ops.special_scaled_modified_bessel_k0.call),
+    ),
+)
+
+
+def _special_special_scaled_modified_bessel_k1(x: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_scaled_modified_bessel_k1_out.call(x, out)
+    return ops.special_scaled_modified_bessel_k1.call(x)
+
+
+special_scaled_modified_bessel_k1 = Binding(
+    "torch._C._special.special_scaled_modified_bessel_k1",
+    (
+        ("special_scaled_modified_bessel_k1(Tensor x, *, Tensor out = None)", _special_special_scaled_modified_bessel_k1, "aten::special_scaled_modified_bessel_k1", ops.special_scaled_modified_bessel_k1.call),
+    ),
+)
+
+
+def _special_special_shifted_chebyshev_polynomial_t(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_shifted_chebyshev_polynomial_t_out.call(x, n, out)
+    return ops.special_shifted_chebyshev_polynomial_t.call(x, n)
+
+
+def _special_special_shifted_chebyshev_polynomial_t_x_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_shifted_chebyshev_polynomial_t_x_scalar_out.call(x, n, out)
+    return ops.special_shifted_chebyshev_polynomial_t_x_scalar.call(x, n)
+
+
+def _special_special_shifted_chebyshev_polynomial_t_n_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_shifted_chebyshev_polynomial_t_n_scalar_out.call(x, n, out)
+    return ops.special_shifted_chebyshev_polynomial_t_n_scalar.call(x, n)
+
+
+special_shifted_chebyshev_polynomial_t = Binding(
+    "torch._C._special.special_shifted_chebyshev_polynomial_t",
+    (
+        ("special_shifted_chebyshev_polynomial_t(Tensor x, Tensor n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_t, "aten::special_shifted_chebyshev_polynomial_t", ops.special_shifted_chebyshev_polynomial_t.call),
+        ("special_shifted_chebyshev_polynomial_t(Number x, Tensor n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_t_x_scalar, "aten::special_shifted_chebyshev_polynomial_t.x_scalar", ops.special_shifted_chebyshev_polynomial_t_x_scalar.call),
+        ("special_shifted_chebyshev_polynomial_t(Tensor x, Number n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_t_n_scalar, "aten::special_shifted_chebyshev_polynomial_t.n_scalar", ops.special_shifted_chebyshev_polynomial_t_n_scalar.call),
+    ),
+)
+
+
+def _special_special_shifted_chebyshev_polynomial_u(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_shifted_chebyshev_polynomial_u_out.call(x, n, out)
+    return ops.special_shifted_chebyshev_polynomial_u.call(x, n)
+
+
+def _special_special_shifted_chebyshev_polynomial_u_x_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_shifted_chebyshev_polynomial_u_x_scalar_out.call(x, n, out)
+    return ops.special_shifted_chebyshev_polynomial_u_x_scalar.call(x, n)
+
+
+def _special_special_shifted_chebyshev_polynomial_u_n_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_shifted_chebyshev_polynomial_u_n_scalar_out.call(x, n, out)
+    return ops.special_shifted_chebyshev_polynomial_u_n_scalar.call(x, n)
+
+
+special_shifted_chebyshev_polynomial_u = Binding(
+    "torch._C._special.special_shifted_chebyshev_polynomial_u",
+    (
+        ("special_shifted_chebyshev_polynomial_u(Tensor x, Tensor n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_u, "aten::special_shifted_chebyshev_polynomial_u", ops.special_shifted_chebyshev_polynomial_u.call),
+        ("special_shifted_chebyshev_polynomial_u(Number x, Tensor n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_u_x_scalar, "aten::special_shifted_chebyshev_polynomial_u.x_scalar", ops.special_shifted_chebyshev_polynomial_u_x_scalar.call),
+        ("special_shifted_chebyshev_polynomial_u(Tensor x, Number n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_u_n_scalar, "aten::special_shifted_chebyshev_polynomial_u.n_scalar", ops.special_shifted_chebyshev_polynomial_u_n_scalar.call),
+    ),
+)
+
+
+def _special_special_shifted_chebyshev_polynomial_v(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_shifted_chebyshev_polynomial_v_out.call(x, n, out)
+    return ops.special_shifted_chebyshev_polynomial_v.call(x, n)
+
+
+def _special_special_shifted_chebyshev_polynomial_v_x_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_shifted_chebyshev_polynomial_v_x_scalar_out.call(x, n, out)
+    return ops.special_shifted_chebyshev_polynomial_v_x_scalar.call(x, n)
+
+
+def _special_special_shifted_chebyshev_polynomial_v_n_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_shifted_chebyshev_polynomial_v_n_scalar_out.call(x, n, out)
+    return ops.special_shifted_chebyshev_polynomial_v_n_scalar.call(x, n)
+
+
+special_shifted_chebyshev_polynomial_v = Binding(
+    "torch._C._special.special_shifted_chebyshev_polynomial_v",
+    (
+        ("special_shifted_chebyshev_polynomial_v(Tensor x, Tensor n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_v, "aten::special_shifted_chebyshev_polynomial_v", ops.special_shifted_chebyshev_polynomial_v.call),
+        ("special_shifted_chebyshev_polynomial_v(Number x, Tensor n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_v_x_scalar, "aten::special_shifted_chebyshev_polynomial_v.x_scalar", ops.special_shifted_chebyshev_polynomial_v_x_scalar.call),
+        ("special_shifted_chebyshev_polynomial_v(Tensor x, Number n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_v_n_scalar, "aten::special_shifted_chebyshev_polynomial_v.n_scalar", ops.special_shifted_chebyshev_polynomial_v_n_scalar.call),
+    ),
+)
+
+
+def _special_special_shifted_chebyshev_polynomial_w(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_shifted_chebyshev_polynomial_w_out.call(x, n, out)
+    return ops.special_shifted_chebyshev_polynomial_w.call(x, n)
+
+
+def _special_special_shifted_chebyshev_polynomial_w_x_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_shifted_chebyshev_polynomial_w_x_scalar_out.call(x, n, out)
+    return ops.special_shifted_chebyshev_polynomial_w_x_scalar.call(x, n)
+
+
+def _special_special_shifted_chebyshev_polynomial_w_n_scalar(x: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_shifted_chebyshev_polynomial_w_n_scalar_out.call(x, n, out)
+    return ops.special_shifted_chebyshev_polynomial_w_n_scalar.call(x, n)
+
+
+special_shifted_chebyshev_polynomial_w = Binding(
+    "torch._C._special.special_shifted_chebyshev_polynomial_w",
+    (
+        ("special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_w, "aten::special_shifted_chebyshev_polynomial_w", ops.special_shifted_chebyshev_polynomial_w.call),
+        ("special_shifted_chebyshev_polynomial_w(Number x, Tensor n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_w_x_scalar, "aten::special_shifted_chebyshev_polynomial_w.x_scalar", ops.special_shifted_chebyshev_polynomial_w_x_scalar.call),
+        ("special_shifted_chebyshev_polynomial_w(Tensor x, Number n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_w_n_scalar, "aten::special_shifted_chebyshev_polynomial_w.n_scalar", ops.special_shifted_chebyshev_polynomial_w_n_scalar.call),
+    ),
+)
+
+
+def _special_special_spherical_bessel_j0(x: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_spherical_bessel_j0_out.call(x, out)
+    return ops.special_spherical_bessel_j0.call(x)
+
+
+special_spherical_bessel_j0 = Binding(
+    "torch._C._special.special_spherical_bessel_j0",
+    (
+        ("special_spherical_bessel_j0(Tensor x, *, Tensor out = None)", _special_special_spherical_bessel_j0, "aten::special_spherical_bessel_j0", ops.special_spherical_bessel_j0.call),
+    ),
+)
+
+
 def _special_special_zeta(self: Any, other: Any, out: Any) -> Any:
     if out is not None:
         return ops.special_zeta_out.call(self, other, out)

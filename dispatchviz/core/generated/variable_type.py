@@ -20853,6 +20853,774 @@ def special_xlog1py_out_other_scalar_out(ks: int, self: Tensor, other: Scalar, o
     return result
 
 
+def special_airy_ai(ks: int, x: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_airy_ai.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x
+    )
+    return result
+
+
+def special_airy_ai_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_airy_ai_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, out
+    )
+    return result
+
+
+def special_bessel_j0(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_bessel_j0.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def special_bessel_j0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_bessel_j0_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    return result
+
+
+def special_bessel_j1(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_bessel_j1.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def special_bessel_j1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_bessel_j1_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    return result
+
+
+def special_bessel_y0(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_bessel_y0.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def special_bessel_y0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_bessel_y0_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    return result
+
+
+def special_bessel_y1(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_bessel_y1.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def special_bessel_y1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_bessel_y1_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    return result
+
+
+def special_chebyshev_polynomial_t(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_t.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_chebyshev_polynomial_t_x_scalar(ks: int, x: Scalar, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_t_x_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_chebyshev_polynomial_t_n_scalar(ks: int, x: Tensor, n: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_t_n_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_chebyshev_polynomial_t_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_t_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_chebyshev_polynomial_t_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_t_x_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_chebyshev_polynomial_t_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_t_n_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_chebyshev_polynomial_u(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_u.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_chebyshev_polynomial_u_x_scalar(ks: int, x: Scalar, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_u_x_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_chebyshev_polynomial_u_n_scalar(ks: int, x: Tensor, n: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_u_n_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_chebyshev_polynomial_u_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_u_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_chebyshev_polynomial_u_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_u_x_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_chebyshev_polynomial_u_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_u_n_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_chebyshev_polynomial_v(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_v.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_chebyshev_polynomial_v_x_scalar(ks: int, x: Scalar, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_v_x_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_chebyshev_polynomial_v_n_scalar(ks: int, x: Tensor, n: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_v_n_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_chebyshev_polynomial_v_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_v_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_chebyshev_polynomial_v_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_v_x_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_chebyshev_polynomial_v_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_v_n_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_chebyshev_polynomial_w(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_w.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_chebyshev_polynomial_w_x_scalar(ks: int, x: Scalar, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_w_x_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_chebyshev_polynomial_w_n_scalar(ks: int, x: Tensor, n: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_w_n_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_chebyshev_polynomial_w_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_w_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_chebyshev_polynomial_w_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_w_x_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_chebyshev_polynomial_w_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_chebyshev_polynomial_w_n_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_hermite_polynomial_h(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_hermite_polynomial_h.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_hermite_polynomial_h_x_scalar(ks: int, x: Scalar, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_hermite_polynomial_h_x_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_hermite_polynomial_h_n_scalar(ks: int, x: Tensor, n: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_hermite_polynomial_h_n_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_hermite_polynomial_h_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_hermite_polynomial_h_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_hermite_polynomial_h_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_hermite_polynomial_h_x_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_hermite_polynomial_h_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_hermite_polynomial_h_n_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_hermite_polynomial_he(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_hermite_polynomial_he.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_hermite_polynomial_he_x_scalar(ks: int, x: Scalar, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_hermite_polynomial_he_x_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_hermite_polynomial_he_n_scalar(ks: int, x: Tensor, n: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_hermite_polynomial_he_n_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_hermite_polynomial_he_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_hermite_polynomial_he_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_hermite_polynomial_he_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_hermite_polynomial_he_x_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_hermite_polynomial_he_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_hermite_polynomial_he_n_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_laguerre_polynomial_l(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_laguerre_polynomial_l.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_laguerre_polynomial_l_x_scalar(ks: int, x: Scalar, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_laguerre_polynomial_l_x_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_laguerre_polynomial_l_n_scalar(ks: int, x: Tensor, n: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_laguerre_polynomial_l_n_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_laguerre_polynomial_l_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_laguerre_polynomial_l_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_laguerre_polynomial_l_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_laguerre_polynomial_l_x_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_laguerre_polynomial_l_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_laguerre_polynomial_l_n_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_legendre_polynomial_p(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_legendre_polynomial_p.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_legendre_polynomial_p_x_scalar(ks: int, x: Scalar, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_legendre_polynomial_p_x_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_legendre_polynomial_p_n_scalar(ks: int, x: Tensor, n: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_legendre_polynomial_p_n_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_legendre_polynomial_p_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_legendre_polynomial_p_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_legendre_polynomial_p_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_legendre_polynomial_p_x_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_legendre_polynomial_p_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_legendre_polynomial_p_n_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_modified_bessel_i0(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_modified_bessel_i0.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def special_modified_bessel_i0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_modified_bessel_i0_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    return result
+
+
+def special_modified_bessel_i1(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_modified_bessel_i1.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def special_modified_bessel_i1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_modified_bessel_i1_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    return result
+
+
+def special_modified_bessel_k0(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_modified_bessel_k0.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def special_modified_bessel_k0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_modified_bessel_k0_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    return result
+
+
+def special_modified_bessel_k1(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_modified_bessel_k1.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def special_modified_bessel_k1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_modified_bessel_k1_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    return result
+
+
+def special_scaled_modified_bessel_k0(ks: int, x: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_scaled_modified_bessel_k0.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x
+    )
+    return result
+
+
+def special_scaled_modified_bessel_k0_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_scaled_modified_bessel_k0_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, out
+    )
+    return result
+
+
+def special_scaled_modified_bessel_k1(ks: int, x: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_scaled_modified_bessel_k1.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x
+    )
+    return result
+
+
+def special_scaled_modified_bessel_k1_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_scaled_modified_bessel_k1_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, out
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_t(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_t.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_t_x_scalar(ks: int, x: Scalar, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_t_x_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_t_n_scalar(ks: int, x: Tensor, n: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_t_n_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_t_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_t_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_t_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_t_x_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_t_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_t_n_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_u(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_u.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_u_x_scalar(ks: int, x: Scalar, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_u_x_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_u_n_scalar(ks: int, x: Tensor, n: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_u_n_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_u_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_u_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_u_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_u_x_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_u_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_u_n_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_v(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_v.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_v_x_scalar(ks: int, x: Scalar, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_v_x_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_v_n_scalar(ks: int, x: Tensor, n: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_v_n_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_v_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_v_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_v_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_v_x_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_v_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_v_n_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_w(ks: int, x: Tensor, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_w.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_w_x_scalar(ks: int, x: Scalar, n: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_w_x_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_w_n_scalar(ks: int, x: Tensor, n: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_w_n_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x, n
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_w_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_w_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_w_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_w_x_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_shifted_chebyshev_polynomial_w_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_shifted_chebyshev_polynomial_w_n_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, n, out
+    )
+    return result
+
+
+def special_spherical_bessel_j0(ks: int, x: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_spherical_bessel_j0.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x
+    )
+    return result
+
+
+def special_spherical_bessel_j0_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.special_spherical_bessel_j0_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        x, out
+    )
+    return result
+
+
 def special_zeta(ks: int, self: Tensor, other: Tensor) -> Tensor:
     grad_fn: nodes.SpecialZetaBackward0 | None = None
     if compute_requires_grad(self, other):
@@ -23429,6 +24197,102 @@ KERNELS = {
     "special_xlog1py.out": special_xlog1py_out_out,
     "special_xlog1py.self_scalar_out": special_xlog1py_out_self_scalar_out,
     "special_xlog1py.other_scalar_out": special_xlog1py_out_other_scalar_out,
+    "special_airy_ai": special_airy_ai,
+    "special_airy_ai.out": special_airy_ai_out_out,
+    "special_bessel_j0": special_bessel_j0,
+    "special_bessel_j0.out": special_bessel_j0_out_out,
+    "special_bessel_j1": special_bessel_j1,
+    "special_bessel_j1.out": special_bessel_j1_out_out,
+    "special_bessel_y0": special_bessel_y0,
+    "special_bessel_y0.out": special_bessel_y0_out_out,
+    "special_bessel_y1": special_bessel_y1,
+    "special_bessel_y1.out": special_bessel_y1_out_out,
+    "special_chebyshev_polynomial_t": special_chebyshev_polynomial_t,
+    "special_chebyshev_polynomial_t.x_scalar": special_chebyshev_polynomial_t_x_scalar,
+    "special_chebyshev_polynomial_t.n_scalar": special_chebyshev_polynomial_t_n_scalar,
+    "special_chebyshev_polynomial_t.out": special_chebyshev_polynomial_t_out_out,
+    "special_chebyshev_polynomial_t.x_scalar_out": special_chebyshev_polynomial_t_out_x_scalar_out,
+    "special_chebyshev_polynomial_t.n_scalar_out": special_chebyshev_polynomial_t_out_n_scalar_out,
+    "special_chebyshev_polynomial_u": special_chebyshev_polynomial_u,
+    "special_chebyshev_polynomial_u.x_scalar": special_chebyshev_polynomial_u_x_scalar,
+    "special_chebyshev_polynomial_u.n_scalar": special_chebyshev_polynomial_u_n_scalar,
+    "special_chebyshev_polynomial_u.out": special_chebyshev_polynomial_u_out_out,
+    "special_chebyshev_polynomial_u.x_scalar_out": special_chebyshev_polynomial_u_out_x_scalar_out,
+    "special_chebyshev_polynomial_u.n_scalar_out": special_chebyshev_polynomial_u_out_n_scalar_out,
+    "special_chebyshev_polynomial_v": special_chebyshev_polynomial_v,
+    "special_chebyshev_polynomial_v.x_scalar": special_chebyshev_polynomial_v_x_scalar,
+    "special_chebyshev_polynomial_v.n_scalar": special_chebyshev_polynomial_v_n_scalar,
+    "special_chebyshev_polynomial_v.out": special_chebyshev_polynomial_v_out_out,
+    "special_chebyshev_polynomial_v.x_scalar_out": special_chebyshev_polynomial_v_out_x_scalar_out,
+    "special_chebyshev_polynomial_v.n_scalar_out": special_chebyshev_polynomial_v_out_n_scalar_out,
+    "special_chebyshev_polynomial_w": special_chebyshev_polynomial_w,
+    "special_chebyshev_polynomial_w.x_scalar": special_chebyshev_polynomial_w_x_scalar,
+    "special_chebyshev_polynomial_w.n_scalar": special_chebyshev_polynomial_w_n_scalar,
+    "special_chebyshev_polynomial_w.out": special_chebyshev_polynomial_w_out_out,
+    "special_chebyshev_polynomial_w.x_scalar_out": special_chebyshev_polynomial_w_out_x_scalar_out,
+    "special_chebyshev_polynomial_w.n_scalar_out": special_chebyshev_polynomial_w_out_n_scalar_out,
+    "special_hermite_polynomial_h": special_hermite_polynomial_h,
+    "special_hermite_polynomial_h.x_scalar": special_hermite_polynomial_h_x_scalar,
+    "special_hermite_polynomial_h.n_scalar": special_hermite_polynomial_h_n_scalar,
+    "special_hermite_polynomial_h.out": special_hermite_polynomial_h_out_out,
+    "special_hermite_polynomial_h.x_scalar_out": special_hermite_polynomial_h_out_x_scalar_out,
+    "special_hermite_polynomial_h.n_scalar_out": special_hermite_polynomial_h_out_n_scalar_out,
+    "special_hermite_polynomial_he": special_hermite_polynomial_he,
+    "special_hermite_polynomial_he.x_scalar": special_hermite_polynomial_he_x_scalar,
+    "special_hermite_polynomial_he.n_scalar": special_hermite_polynomial_he_n_scalar,
+    "special_hermite_polynomial_he.out": special_hermite_polynomial_he_out_out,
+    "special_hermite_polynomial_he.x_scalar_out": special_hermite_polynomial_he_out_x_scalar_out,
+    "special_hermite_polynomial_he.n_scalar_out": special_hermite_polynomial_he_out_n_scalar_out,
+    "special_laguerre_polynomial_l": special_laguerre_polynomial_l,
+    "special_laguerre_polynomial_l.x_scalar": special_laguerre_polynomial_l_x_scalar,
+    "special_laguerre_polynomial_l.n_scalar": special_laguerre_polynomial_l_n_scalar,
+    "special_laguerre_polynomial_l.out": special_laguerre_polynomial_l_out_out,
+    "special_laguerre_polynomial_l.x_scalar_out": special_laguerre_polynomial_l_out_x_scalar_out,
+    "special_laguerre_polynomial_l.n_scalar_out": special_laguerre_polynomial_l_out_n_scalar_out,
+    "special_legendre_polynomial_p": special_legendre_polynomial_p,
+    "special_legendre_polynomial_p.x_scalar": special_legendre_polynomial_p_x_scalar,
+    "special_legendre_polynomial_p.n_scalar": special_legendre_polynomial_p_n_scalar,
+    "special_legendre_polynomial_p.out": special_legendre_polynomial_p_out_out,
+    "special_legendre_polynomial_p.x_scalar_out": special_legendre_polynomial_p_out_x_scalar_out,
+    "special_legendre_polynomial_p.n_scalar_out": special_legendre_polynomial_p_out_n_scalar_out,
+    "special_modified_bessel_i0": special_modified_bessel_i0,
+    "special_modified_bessel_i0.out": special_modified_bessel_i0_out_out,
+    "special_modified_bessel_i1": special_modified_bessel_i1,
+    "special_modified_bessel_i1.out": special_modified_bessel_i1_out_out,
+    "special_modified_bessel_k0": special_modified_bessel_k0,
+    "special_modified_bessel_k0.out": special_modified_bessel_k0_out_out,
+    "special_modified_bessel_k1": special_modified_bessel_k1,
+    "special_modified_bessel_k1.out": special_modified_bessel_k1_out_out,
+    "special_scaled_modified_bessel_k0": special_scaled_modified_bessel_k0,
+    "special_scaled_modified_bessel_k0.out": special_scaled_modified_bessel_k0_out_out,
+    "special_scaled_modified_bessel_k1": special_scaled_modified_bessel_k1,
+    "special_scaled_modified_bessel_k1.out": special_scaled_modified_bessel_k1_out_out,
+    "special_shifted_chebyshev_polynomial_t": special_shifted_chebyshev_polynomial_t,
+    "special_shifted_chebyshev_polynomial_t.x_scalar": special_shifted_chebyshev_polynomial_t_x_scalar,
+    "special_shifted_chebyshev_polynomial_t.n_scalar": special_shifted_chebyshev_polynomial_t_n_scalar,
+    "special_shifted_chebyshev_polynomial_t.out": special_shifted_chebyshev_polynomial_t_out_out,
+    "special_shifted_chebyshev_polynomial_t.x_scalar_out": special_shifted_chebyshev_polynomial_t_out_x_scalar_out,
+    "special_shifted_chebyshev_polynomial_t.n_scalar_out": special_shifted_chebyshev_polynomial_t_out_n_scalar_out,
+    "special_shifted_chebyshev_polynomial_u": special_shifted_chebyshev_polynomial_u,
+    "special_shifted_chebyshev_polynomial_u.x_scalar": special_shifted_chebyshev_polynomial_u_x_scalar,
+    "special_shifted_chebyshev_polynomial_u.n_scalar": special_shifted_chebyshev_polynomial_u_n_scalar,
+    "special_shifted_chebyshev_polynomial_u.out": special_shifted_chebyshev_polynomial_u_out_out,
+    "special_shifted_chebyshev_polynomial_u.x_scalar_out": special_shifted_chebyshev_polynomial_u_out_x_scalar_out,
+    "special_shifted_chebyshev_polynomial_u.n_scalar_out": special_shifted_chebyshev_polynomial_u_out_n_scalar_out,
+    "special_shifted_chebyshev_polynomial_v": special_shifted_chebyshev_polynomial_v,
+    "special_shifted_chebyshev_polynomial_v.x_scalar": special_shifted_chebyshev_polynomial_v_x_scalar,
+    "special_shifted_chebyshev_polynomial_v.n_scalar": special_shifted_chebyshev_polynomial_v_n_scalar,
+    "special_shifted_chebyshev_polynomial_v.out": special_shifted_chebyshev_polynomial_v_out_out,
+    "special_shifted_chebyshev_polynomial_v.x_scalar_out": special_shifted_chebyshev_polynomial_v_out_x_scalar_out,
+    "special_shifted_chebyshev_polynomial_v.n_scalar_out": special_shifted_chebyshev_polynomial_v_out_n_scalar_out,
+    "special_shifted_chebyshev_polynomial_w": special_shifted_chebyshev_polynomial_w,
+    "special_shifted_chebyshev_polynomial_w.x_scalar": special_shifted_chebyshev_polynomial_w_x_scalar,
+    "special_shifted_chebyshev_polynomial_w.n_scalar": special_shifted_chebyshev_polynomial_w_n_scalar,
+    "special_shifted_chebyshev_polynomial_w.out": special_shifted_chebyshev_polynomial_w_out_out,
+    "special_shifted_chebyshev_polynomial_w.x_scalar_out": special_shifted_chebyshev_polynomial_w_out_x_scalar_out,
+    "special_shifted_chebyshev_polynomial_w.n_scalar_out": special_shifted_chebyshev_polynomial_w_out_n_scalar_out,
+    "special_spherical_bessel_j0": special_spherical_bessel_j0,
+    "special_spherical_bessel_j0.out": special_spherical_bessel_j0_out_out,
     "special_zeta": special_zeta,
     "special_zeta.self_scalar": special_zeta_self_scalar,
     "special_zeta.other_scalar": special_zeta_other_scalar,
