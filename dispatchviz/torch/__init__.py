@@ -52,6 +52,7 @@ from dispatchviz.torch import overrides as overrides
 from dispatchviz.torch import python_dispatch_table as _python_dispatch_table  # noqa: F401  chooses for the dispatcher
 from dispatchviz.torch import random as random
 from dispatchviz.torch import serialization as serialization
+from dispatchviz.torch import signal as signal
 from dispatchviz.torch import special as special
 from dispatchviz.torch import storage as storage
 from dispatchviz.torch import switches as _switches

@@ -1,0 +1,7 @@
+"""``torch.signal``."""
+
+from __future__ import annotations
+
+from dispatchviz.torch.signal import windows as windows
+
+__all__ = ["windows"]
