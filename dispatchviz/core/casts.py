@@ -124,7 +124,7 @@ def _dtype(value: Any) -> DType:
 
 def _layout(value: Any) -> str:
     if isinstance(value, formats.layout):
-        return value.name
+        return formats.text_of(value)
     return formats.LAYOUTS[_enumerator(value, formats.LAYOUTS)].name
 
 

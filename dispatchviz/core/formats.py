@@ -19,7 +19,7 @@ class _Named:
 
 
 class layout(_Named, metaclass=DeclaredInC, name="torch.layout"):
-    """How a tensor is stored. NB: in PyTorch there are sparse layouts too; here every tensor is strided."""
+    """How a tensor is stored. NB: all but ``strided`` are names only: here every tensor is strided."""
 
 
 class memory_format(_Named, metaclass=DeclaredInC, name="torch.memory_format"):
@@ -27,6 +27,13 @@ class memory_format(_Named, metaclass=DeclaredInC, name="torch.memory_format"):
 
 
 strided = layout("strided")
+sparse_coo = layout("sparse_coo")
+sparse_csr = layout("sparse_csr")
+sparse_csc = layout("sparse_csc")
+sparse_bsr = layout("sparse_bsr")
+sparse_bsc = layout("sparse_bsc")
+jagged = layout("jagged")
+_mkldnn = layout("_mkldnn")
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
@@ -35,3 +42,10 @@ channels_last_3d = memory_format("channels_last_3d")
 LAYOUTS = {0: strided}
 """By number, as schemas with plain integers know them."""
 MEMORY_FORMATS = {0: contiguous_format, 1: preserve_format, 2: channels_last, 3: channels_last_3d}
+
+
+def text_of(chosen: layout | memory_format) -> str:
+    """What stacks hold. NotImplementedError for a layout that no tensor has here."""
+    if isinstance(chosen, layout) and chosen is not strided:
+        raise NotImplementedError(f"{chosen} is not in dispatchviz's model of PyTorch: every tensor is strided")
+    return chosen.name

@@ -17,6 +17,7 @@ import numpy
 
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType, bool_, complex128, float64, int64
+from dispatchviz.core.formats import text_of
 from dispatchviz.core.invalid_arguments import format_invalid_args, type_name
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.torch_function import overrides
@@ -219,7 +220,7 @@ def _converted(function: str, parameter: Parameter, value: Any, position: int) -
     if kind == "torch.dtype":
         return _DTYPES_OF_TYPES.get(value, value)
     if kind in ("torch.layout", "torch.memory_format"):
-        return None if value is None else value.name
+        return None if value is None else text_of(value)
     return value
 
 

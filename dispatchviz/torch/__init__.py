@@ -39,6 +39,7 @@ from dispatchviz.torch import cpu as cpu
 from dispatchviz.torch import cuda as cuda
 from dispatchviz.torch import distributions as distributions
 from dispatchviz.torch import fft as fft
+from dispatchviz.torch import formats as _formats
 from dispatchviz.torch import func as func
 from dispatchviz.torch import functional as functional
 from dispatchviz.torch import functionalization as _functionalization
@@ -51,11 +52,13 @@ from dispatchviz.torch import optim as optim
 from dispatchviz.torch import overrides as overrides
 from dispatchviz.torch import python_dispatch_table as _python_dispatch_table  # noqa: F401  chooses for the dispatcher
 from dispatchviz.torch import random as random
+from dispatchviz.torch import removed_functions as _removed_functions
 from dispatchviz.torch import serialization as serialization
 from dispatchviz.torch import signal as signal
 from dispatchviz.torch import special as special
 from dispatchviz.torch import storage as storage
 from dispatchviz.torch import switches as _switches
+from dispatchviz.torch import symbolic_numbers as _symbolic_numbers
 from dispatchviz.torch import testing as testing
 from dispatchviz.torch import types as types
 from dispatchviz.torch import unique_elements as _unique_elements
@@ -71,14 +74,6 @@ from dispatchviz.torch.amp import autocast as autocast
 from dispatchviz.torch.as_tensor import as_tensor as as_tensor
 from dispatchviz.torch.as_tensor import asarray as asarray
 from dispatchviz.torch.creation import tensor as tensor
-from dispatchviz.torch.formats import channels_last as channels_last
-from dispatchviz.torch.formats import channels_last_3d as channels_last_3d
-from dispatchviz.torch.formats import contiguous_format as contiguous_format
-from dispatchviz.torch.formats import layout as layout
-from dispatchviz.torch.formats import legacy_contiguous_format as legacy_contiguous_format
-from dispatchviz.torch.formats import memory_format as memory_format
-from dispatchviz.torch.formats import preserve_format as preserve_format
-from dispatchviz.torch.formats import strided as strided
 from dispatchviz.torch.func import vmap as vmap
 from dispatchviz.torch.grad_modes import enable_grad as enable_grad
 from dispatchviz.torch.grad_modes import inference_mode as inference_mode
@@ -129,10 +124,13 @@ globals().update(
         if isinstance(b, _Binding) and not b.is_method
     }
 )
+globals().update({name: getattr(_formats, name) for name in _formats.__all__})
 globals().update(_functionalization.NAMES)
 globals().update(_legacy_constructors.TYPES)
 globals().update(_list_functions.FUNCTIONS)
+globals().update(_removed_functions.FUNCTIONS)
 globals().update(_switches.FUNCTIONS)
+globals().update(_symbolic_numbers.FUNCTIONS)
 globals().update(storage.LEGACY_CLASSES)
 globals().update(_unique_elements.FUNCTIONS)
 globals().update({name: getattr(functional, name) for name in functional.__all__})
@@ -190,6 +188,20 @@ def get_default_device() -> _device.Device:
     return _device.concrete(_device_or_default(None))
 
 
+def get_device_module(device: _device.Device | str | None = None) -> Any:
+    """``torch.cpu`` or ``torch.cuda``; of the accelerator if no device is named. RuntimeError where there is none."""
+    if device is not None and not isinstance(device, (_device.Device, str)):
+        raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
+    name = "cuda" if device is None else _device.Device(device).type
+    if name not in ("cpu", "cuda"):
+        raise RuntimeError(f"Device '{name}' does not have a corresponding module registered as 'torch.{name}'.")
+    return globals()[name]
+
+
+has_mkl = has_lapack = has_openmp = has_spectral = True
+"""What a PyTorch for Linux is built with."""
+
+
 inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
 
 
@@ -197,7 +209,18 @@ _HELPERS = (
     *("autocast_functions", "creation", "default_device", "formats", "function_schema"),
     *("functionalization", "grad_modes", "indexing", "legacy_constructors", "list_functions", "numpy_memory"),
     *("op_overload", "operator_base", "pickling", "printing", "python_dispatch_table", "python_functions"),
-    *("python_keys", "shown_names", "size", "switches", "tags", "tensor_copies", "tensor_kinds", "tensor_methods"),
+    *(
+        "python_keys",
+        "removed_functions",
+        "shown_names",
+        "size",
+        "switches",
+        "symbolic_numbers",
+        "tags",
+        "tensor_copies",
+        "tensor_kinds",
+        "tensor_methods",
+    ),
     *("type_info", "unique_elements", "builtins", "difflib", "math", "annotations"),
 )
 """Names in this module that PyTorch's does not have."""

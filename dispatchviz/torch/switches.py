@@ -64,6 +64,30 @@ def get_deterministic_debug_mode() -> int:
     return context.deterministic
 
 
+_DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """0, 1 or 2, or the word for it. TypeError for another type, RuntimeError for another number or word."""
+    if not isinstance(debug_mode, (int, str)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    if isinstance(debug_mode, str) and debug_mode not in _DEBUG_MODES:
+        raise RuntimeError(
+            f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}"
+        )
+    number = _DEBUG_MODES[debug_mode] if isinstance(debug_mode, str) else debug_mode
+    if number not in (0, 1, 2):
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {number}")
+    context.deterministic = number
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """RuntimeError unless it is a bool. NB: the smallest numbers are never taken for 0, so asking for it fails."""
+    if not isinstance(mode, bool):
+        raise RuntimeError(f"flush_denormal expects a bool, but got {type(mode).__name__}")
+    return not mode
+
+
 _PRECISIONS = ("highest", "high", "medium")
 
 
@@ -107,6 +131,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         are_deterministic_algorithms_enabled,
         is_deterministic_algorithms_warn_only_enabled,
         get_deterministic_debug_mode,
+        set_deterministic_debug_mode,
+        set_flush_denormal,
         get_float32_matmul_precision,
         set_float32_matmul_precision,
         compile,

@@ -219,10 +219,11 @@ def _deprecated(base: str, prefix: str) -> str:
 
 def _shown_arguments(overload: Overload) -> list[str]:
     """Names in the order of the signature; options at the end."""
-    plain = [a.name for a in overload.arguments if a.name not in _OPTIONS]
+    last = {a.name for a in overload.arguments if a.name in _OPTIONS and (a.kwarg_only or overload.is_factory)}
+    plain = [a.name for a in overload.arguments if a.name not in last]
     options = [*(["out"] if overload.out else []), *(_OPTIONS if overload.is_factory else ())]
     if not overload.is_factory:
-        options = [*(a.name for a in overload.arguments if a.name in _OPTIONS), *options]
+        options = [*(a.name for a in overload.arguments if a.name in last), *options]
     memory = [name for name in plain if name == "memory_format"]
     plain = [name for name in plain if name not in memory]
     return [*plain, *memory, *options, *(["requires_grad"] if overload.is_factory else [])]

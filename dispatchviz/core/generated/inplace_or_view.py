@@ -3572,6 +3572,48 @@ def vdot_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+def indices(ks: int, self: Tensor) -> Tensor:
+    result = ops.indices.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self
+    )
+    return as_view(self, result)
+
+
+def values(ks: int, self: Tensor) -> Tensor:
+    result = ops.values.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self
+    )
+    return as_view(self, result)
+
+
+def crow_indices(ks: int, self: Tensor) -> Tensor:
+    result = ops.crow_indices.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self
+    )
+    return as_view(self, result)
+
+
+def col_indices(ks: int, self: Tensor) -> Tensor:
+    result = ops.col_indices.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self
+    )
+    return as_view(self, result)
+
+
+def ccol_indices(ks: int, self: Tensor) -> Tensor:
+    result = ops.ccol_indices.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self
+    )
+    return as_view(self, result)
+
+
+def row_indices(ks: int, self: Tensor) -> Tensor:
+    result = ops.row_indices.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self
+    )
+    return as_view(self, result)
+
+
 def index_add_out_out(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar, out: Tensor
 ) -> Tensor:
@@ -6015,6 +6057,12 @@ KERNELS = {
     "conj_physical_": conj_physical_,
     "_neg_view": _neg_view,
     "vdot.out": vdot_out_out,
+    "indices": indices,
+    "values": values,
+    "crow_indices": crow_indices,
+    "col_indices": col_indices,
+    "ccol_indices": ccol_indices,
+    "row_indices": row_indices,
     "index_add.out": index_add_out_out,
     "index_add_": index_add_,
     "index_copy_": index_copy_,

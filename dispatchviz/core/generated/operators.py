@@ -19225,6 +19225,171 @@ class _has_same_storage_numel:
         return redispatch(_has_same_storage_numel.entry, ks)(ks, self, other)
 
 
+class to_dense:
+    """aten::to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor"""
+
+    entry = find("aten::to_dense")
+
+    @staticmethod
+    def call(self: Tensor, dtype: DType | None = None, masked_grad: bool | None = None) -> Tensor:
+        kernel, ks = call(to_dense.entry, self._ks)
+        return kernel(ks, self, dtype, masked_grad)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dtype: DType | None = None, masked_grad: bool | None = None) -> Tensor:
+        return redispatch(to_dense.entry, ks)(ks, self, dtype, masked_grad)
+
+
+class sparse_dim:
+    """aten::sparse_dim(Tensor self) -> int"""
+
+    entry = find("aten::sparse_dim")
+
+    @staticmethod
+    def call(self: Tensor) -> int:
+        kernel, ks = call(sparse_dim.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> int:
+        return redispatch(sparse_dim.entry, ks)(ks, self)
+
+
+class dense_dim:
+    """aten::dense_dim(Tensor self) -> int"""
+
+    entry = find("aten::dense_dim")
+
+    @staticmethod
+    def call(self: Tensor) -> int:
+        kernel, ks = call(dense_dim.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> int:
+        return redispatch(dense_dim.entry, ks)(ks, self)
+
+
+class coalesce:
+    """aten::coalesce(Tensor(a) self) -> Tensor(a)"""
+
+    entry = find("aten::coalesce")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(coalesce.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(coalesce.entry, ks)(ks, self)
+
+
+class is_coalesced:
+    """aten::is_coalesced(Tensor self) -> bool"""
+
+    entry = find("aten::is_coalesced")
+
+    @staticmethod
+    def call(self: Tensor) -> bool:
+        kernel, ks = call(is_coalesced.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> bool:
+        return redispatch(is_coalesced.entry, ks)(ks, self)
+
+
+class indices:
+    """aten::indices(Tensor(a) self) -> Tensor(a)"""
+
+    entry = find("aten::indices")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(indices.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(indices.entry, ks)(ks, self)
+
+
+class values:
+    """aten::values(Tensor(a) self) -> Tensor(a)"""
+
+    entry = find("aten::values")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(values.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(values.entry, ks)(ks, self)
+
+
+class crow_indices:
+    """aten::crow_indices(Tensor(a) self) -> Tensor(a)"""
+
+    entry = find("aten::crow_indices")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(crow_indices.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(crow_indices.entry, ks)(ks, self)
+
+
+class col_indices:
+    """aten::col_indices(Tensor(a) self) -> Tensor(a)"""
+
+    entry = find("aten::col_indices")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(col_indices.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(col_indices.entry, ks)(ks, self)
+
+
+class ccol_indices:
+    """aten::ccol_indices(Tensor(a) self) -> Tensor(a)"""
+
+    entry = find("aten::ccol_indices")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(ccol_indices.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(ccol_indices.entry, ks)(ks, self)
+
+
+class row_indices:
+    """aten::row_indices(Tensor(a) self) -> Tensor(a)"""
+
+    entry = find("aten::row_indices")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(row_indices.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(row_indices.entry, ks)(ks, self)
+
+
 class is_same_size:
     """aten::is_same_size(Tensor self, Tensor other) -> bool"""
 

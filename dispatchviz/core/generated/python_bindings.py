@@ -11997,6 +11997,94 @@ Tensor_vdot = Binding(
 )
 
 
+Tensor_to_dense = Binding(
+    "Tensor.to_dense",
+    (
+        ("to_dense(torch.dtype dtype = None, *, bool masked_grad = None)", ops.to_dense.call, "aten::to_dense"),
+    ),
+)
+
+
+Tensor_sparse_dim = Binding(
+    "Tensor.sparse_dim",
+    (
+        ("sparse_dim()", ops.sparse_dim.call, "aten::sparse_dim"),
+    ),
+)
+
+
+Tensor_dense_dim = Binding(
+    "Tensor.dense_dim",
+    (
+        ("dense_dim()", ops.dense_dim.call, "aten::dense_dim"),
+    ),
+)
+
+
+Tensor_coalesce = Binding(
+    "Tensor.coalesce",
+    (
+        ("coalesce()", ops.coalesce.call, "aten::coalesce"),
+    ),
+)
+
+
+Tensor_is_coalesced = Binding(
+    "Tensor.is_coalesced",
+    (
+        ("is_coalesced()", ops.is_coalesced.call, "aten::is_coalesced"),
+    ),
+)
+
+
+Tensor_indices = Binding(
+    "Tensor.indices",
+    (
+        ("indices()", ops.indices.call, "aten::indices"),
+    ),
+)
+
+
+Tensor_values = Binding(
+    "Tensor.values",
+    (
+        ("values()", ops.values.call, "aten::values"),
+    ),
+)
+
+
+Tensor_crow_indices = Binding(
+    "Tensor.crow_indices",
+    (
+        ("crow_indices()", ops.crow_indices.call, "aten::crow_indices"),
+    ),
+)
+
+
+Tensor_col_indices = Binding(
+    "Tensor.col_indices",
+    (
+        ("col_indices()", ops.col_indices.call, "aten::col_indices"),
+    ),
+)
+
+
+Tensor_ccol_indices = Binding(
+    "Tensor.ccol_indices",
+    (
+        ("ccol_indices()", ops.ccol_indices.call, "aten::ccol_indices"),
+    ),
+)
+
+
+Tensor_row_indices = Binding(
+    "Tensor.row_indices",
+    (
+        ("row_indices()", ops.row_indices.call, "aten::row_indices"),
+    ),
+)
+
+
 Tensor_is_same_size = Binding(
     "Tensor.is_same_size",
     (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation_units, added_products, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bessel_functions, bitwise, blas, chunk_cat, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_tbc, conversions, convolution, copies, cutting, diagonals, discrete_distributions, distances, factories, fft_frequencies, fill, foreach, foreach_clamp, foreach_more, gamma, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_lstsq, linalg_ranks, logcumsumexp, losses_elementwise, masked_index, masks, normal_overloads, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, sampling_grids, scaled, selecting, shifts, signs, slicing, softmax, spaced, spaced_tensors, special, splitting, turning, view_copies, view_scatter, views, windows
+from dispatchviz.core.native import accumulating, activation_units, added_products, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bessel_functions, bitwise, blas, chunk_cat, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_tbc, conversions, convolution, copies, cutting, diagonals, discrete_distributions, distances, factories, fft_frequencies, fill, foreach, foreach_clamp, foreach_more, gamma, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_lstsq, linalg_ranks, logcumsumexp, losses_elementwise, masked_index, masks, normal_overloads, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, sampling_grids, scaled, selecting, shifts, signs, slicing, softmax, spaced, spaced_tensors, sparse_questions, special, splitting, turning, view_copies, view_scatter, views, windows
 from dispatchviz.core.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
@@ -1403,6 +1403,42 @@ def wrapper_CompositeExplicitAutograd___has_same_storage_numel(ks: int, self: Te
     return autograd_composite._has_same_storage_numel(self, other)
 
 
+def wrapper_CompositeExplicitAutograd__sparse_dim(ks: int, self: Tensor) -> int:
+    return sparse_questions.sparse_dim_default(self)
+
+
+def wrapper_CompositeExplicitAutograd__dense_dim(ks: int, self: Tensor) -> int:
+    return sparse_questions.dense_dim_default(self)
+
+
+def wrapper_CompositeExplicitAutograd__is_coalesced(ks: int, self: Tensor) -> bool:
+    return sparse_questions.is_coalesced_default(self)
+
+
+def wrapper_CompositeExplicitAutograd__indices(ks: int, self: Tensor) -> Tensor:
+    return sparse_questions.indices_default(self)
+
+
+def wrapper_CompositeExplicitAutograd__values(ks: int, self: Tensor) -> Tensor:
+    return sparse_questions.values_default(self)
+
+
+def wrapper_CompositeExplicitAutograd__crow_indices(ks: int, self: Tensor) -> Tensor:
+    return sparse_questions.crow_indices_default(self)
+
+
+def wrapper_CompositeExplicitAutograd__col_indices(ks: int, self: Tensor) -> Tensor:
+    return sparse_questions.col_indices_default(self)
+
+
+def wrapper_CompositeExplicitAutograd__ccol_indices(ks: int, self: Tensor) -> Tensor:
+    return sparse_questions.ccol_indices_default(self)
+
+
+def wrapper_CompositeExplicitAutograd__row_indices(ks: int, self: Tensor) -> Tensor:
+    return sparse_questions.row_indices_default(self)
+
+
 def wrapper_CompositeExplicitAutograd__is_same_size(ks: int, self: Tensor, other: Tensor) -> bool:
     return autograd_composite.is_same_size(self, other)
 
@@ -2468,6 +2504,15 @@ KERNELS = {
     "_make_dual": wrapper_CompositeExplicitAutograd___make_dual,
     "_new_zeros_with_same_feature_meta": wrapper_CompositeExplicitAutograd___new_zeros_with_same_feature_meta,
     "_has_same_storage_numel": wrapper_CompositeExplicitAutograd___has_same_storage_numel,
+    "sparse_dim": wrapper_CompositeExplicitAutograd__sparse_dim,
+    "dense_dim": wrapper_CompositeExplicitAutograd__dense_dim,
+    "is_coalesced": wrapper_CompositeExplicitAutograd__is_coalesced,
+    "indices": wrapper_CompositeExplicitAutograd__indices,
+    "values": wrapper_CompositeExplicitAutograd__values,
+    "crow_indices": wrapper_CompositeExplicitAutograd__crow_indices,
+    "col_indices": wrapper_CompositeExplicitAutograd__col_indices,
+    "ccol_indices": wrapper_CompositeExplicitAutograd__ccol_indices,
+    "row_indices": wrapper_CompositeExplicitAutograd__row_indices,
     "is_same_size": wrapper_CompositeExplicitAutograd__is_same_size,
     "index_fill.int_Scalar": wrapper_CompositeExplicitAutograd_int_Scalar_index_fill,
     "index_fill.int_Tensor": wrapper_CompositeExplicitAutograd_int_Tensor_index_fill,

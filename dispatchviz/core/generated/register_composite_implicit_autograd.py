@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conv_tbc, conversions, convolution, copies, covariance, cross_entropy, cumprod_backward, cutting, diagonals, differences, distances, dropout, einsum, embedding_bags, extremes, factories, fft, fft_frequencies, fft_several, gating, grids, group_norm, histograms, indexing, item, layers, linalg_cholesky, linalg_cond, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_norms, linalg_products, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masks, matmul, one_hot, ordering, packed_sequence, padding, permutation, placing, pooling, pooling_adaptive, pooling_average, power, quantiles, random_factories, reductions, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, sampling_grids, scaled, scattering, shuffling, signs, slicing, softmax, special, splitting, spreads, stacking, stft, trapezoids, trilinear, turning, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, views, weight_norm
+from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conv_tbc, conversions, convolution, copies, covariance, cross_entropy, cumprod_backward, cutting, diagonals, differences, distances, dropout, einsum, embedding_bags, extremes, factories, fft, fft_frequencies, fft_several, gating, grids, group_norm, histograms, indexing, item, layers, linalg_cholesky, linalg_cond, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_norms, linalg_products, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masks, matmul, one_hot, ordering, packed_sequence, padding, permutation, placing, pooling, pooling_adaptive, pooling_average, power, quantiles, random_factories, reductions, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, sampling_grids, scaled, scattering, shuffling, signs, slicing, softmax, sparse_questions, special, splitting, spreads, stacking, stft, trapezoids, trilinear, turning, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, views, weight_norm
 from dispatchviz.core.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
@@ -1795,6 +1795,16 @@ def wrapper_CompositeImplicitAutograd___unpack_dual(ks: int, dual: Tensor, level
     return autograd_composite._unpack_dual(dual, level)
 
 
+def wrapper_CompositeImplicitAutograd__to_dense(
+    ks: int, self: Tensor, dtype: DType | None, masked_grad: bool | None
+) -> Tensor:
+    return sparse_questions.to_dense(self, dtype, masked_grad)
+
+
+def wrapper_CompositeImplicitAutograd__coalesce(ks: int, self: Tensor) -> Tensor:
+    return sparse_questions.coalesce(self)
+
+
 def wrapper_CompositeImplicitAutograd__is_distributed(ks: int, self: Tensor) -> bool:
     return autograd_composite.is_distributed(self)
 
@@ -3400,6 +3410,8 @@ KERNELS = {
     "is_neg": wrapper_CompositeImplicitAutograd__is_neg,
     "_is_zerotensor": wrapper_CompositeImplicitAutograd___is_zerotensor,
     "_unpack_dual": wrapper_CompositeImplicitAutograd___unpack_dual,
+    "to_dense": wrapper_CompositeImplicitAutograd__to_dense,
+    "coalesce": wrapper_CompositeImplicitAutograd__coalesce,
     "is_distributed": wrapper_CompositeImplicitAutograd__is_distributed,
     "broadcast_tensors": wrapper_CompositeImplicitAutograd__broadcast_tensors,
     "broadcast_to": wrapper_CompositeImplicitAutograd__broadcast_to,

@@ -13615,6 +13615,74 @@ def _has_same_storage_numel(ks: int, self: Tensor, other: Tensor) -> bool:
     return result
 
 
+def sparse_dim(ks: int, self: Tensor) -> int:
+    never_differentiable()
+    result: int = ops.sparse_dim.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def dense_dim(ks: int, self: Tensor) -> int:
+    never_differentiable()
+    result: int = ops.dense_dim.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def is_coalesced(ks: int, self: Tensor) -> bool:
+    never_differentiable()
+    result: bool = ops.is_coalesced.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def indices(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.indices.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    return result
+
+
+def values(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.values.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    return result
+
+
+def crow_indices(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.crow_indices.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def col_indices(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.col_indices.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def ccol_indices(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.ccol_indices.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def row_indices(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.row_indices.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
 def is_same_size(ks: int, self: Tensor, other: Tensor) -> bool:
     never_differentiable()
     result: bool = ops.is_same_size.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
@@ -23789,6 +23857,15 @@ KERNELS = {
     "vdot.out": vdot_out_out,
     "_new_zeros_with_same_feature_meta": _new_zeros_with_same_feature_meta,
     "_has_same_storage_numel": _has_same_storage_numel,
+    "sparse_dim": sparse_dim,
+    "dense_dim": dense_dim,
+    "is_coalesced": is_coalesced,
+    "indices": indices,
+    "values": values,
+    "crow_indices": crow_indices,
+    "col_indices": col_indices,
+    "ccol_indices": ccol_indices,
+    "row_indices": row_indices,
     "is_same_size": is_same_size,
     "is_set_to": is_set_to,
     "index_add": index_add,

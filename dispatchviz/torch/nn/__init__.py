@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from dispatchviz.torch.nn import functional as functional
+from dispatchviz.torch.nn import grad as grad
 from dispatchviz.torch.nn import init as init
 from dispatchviz.torch.nn import modules as modules
 from dispatchviz.torch.nn import parallel as parallel

@@ -1,0 +1,59 @@
+"""``torch.nn.grad``: the two halves of a convolution's backward, by name (``torch/nn/grad.py``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dispatchviz.core.tensor import Tensor
+from dispatchviz.torch._face import torch
+from dispatchviz.torch.nn._sizes import repeated
+
+Ints = int | tuple[int, ...]
+
+
+def _of_input(n: int) -> Callable[..., Tensor]:
+    """The gradient of an input of a size, in ``n`` dimensions."""
+
+    def of_input(
+        input_size: Any,
+        weight: Tensor,
+        grad_output: Any,
+        stride: Ints = 1,
+        padding: Ints = 0,
+        dilation: Ints = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        input = grad_output.new_empty(1).expand(input_size)
+        sizes = [repeated(each, n) for each in (stride, padding, dilation)]
+        return _backward(grad_output, input, weight, *sizes, False, [0], groups, (True, False, False))[0]
+
+    return of_input
+
+
+def _of_weight(n: int) -> Callable[..., Tensor]:
+    """The gradient of a weight of a size, in ``n`` dimensions."""
+
+    def of_weight(
+        input: Tensor,
+        weight_size: Any,
+        grad_output: Any,
+        stride: Ints = 1,
+        padding: Ints = 0,
+        dilation: Ints = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        weight = grad_output.new_empty(1).expand(weight_size)
+        sizes = [repeated(each, n) for each in (stride, padding, dilation)]
+        return _backward(grad_output, input, weight, *sizes, False, [0], groups, (False, True, False))[1]
+
+    return of_weight
+
+
+def _backward(grad_output: Tensor, input: Tensor, weight: Tensor, *parameters: Any) -> tuple[Tensor, ...]:
+    gradients: tuple[Tensor, ...] = torch.ops.aten.convolution_backward(grad_output, input, weight, None, *parameters)
+    return gradients
+
+
+conv1d_input, conv2d_input, conv3d_input = map(_of_input, (1, 2, 3))
+conv1d_weight, conv2d_weight, conv3d_weight = map(_of_weight, (1, 2, 3))
