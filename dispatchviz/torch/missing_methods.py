@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any
 
 from dispatchviz.core.tensor import Tensor
 
@@ -28,10 +28,11 @@ _NAMES = frozenset(
 )
 
 
-def getattr_(self: Tensor, name: str) -> NoReturn:
-    """``Tensor.__getattr__``: AttributeError, in Python's words for what PyTorch has not either."""
+def getattr_(self: Tensor, name: str) -> Any:
+    """``Tensor.__getattr__``, called where a look-up failed, which is told anew for names that PyTorch has not either.
+
+    AttributeError.
+    """
     if name in _NAMES:
-        message = f"torch.Tensor.{name} is not in dispatchviz's model of PyTorch"
-    else:
-        message = f"{type(self).__name__!r} object has no attribute {name!r}"
-    raise AttributeError(message, name=name, obj=self)
+        raise AttributeError(f"torch.Tensor.{name} is not in dispatchviz's model of PyTorch", name=name, obj=self)
+    return object.__getattribute__(self, name)
