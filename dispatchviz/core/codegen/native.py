@@ -85,6 +85,7 @@ FORMULAS = (
     "formulas_least_squares",
     "formulas_factors",
     "formulas_lu",
+    "formulas_matrix_exp",
     "formulas_spectral",
     "formulas_householder",
     "formulas_fft",

@@ -72,6 +72,15 @@ def linalg_lu_factor_ex(A: Tensor, bdim: int | None, pivot: bool, check_errors: 
     return _in_front(ops.linalg_lu_factor_ex.call(move_batch_dim_to_front(A, bdim), pivot, check_errors))
 
 
+def linalg_matrix_exp(self: Tensor, self_bdim: int | None) -> Batched:
+    """Side by side in memory, by its old name."""
+    _check_matrix("torch.matrix_exp", "A", (self, self_bdim))
+    matrices = move_batch_dim_to_front(self, self_bdim)
+    if not matrices._is_contiguous:
+        matrices = ops.contiguous.call(matrices, "contiguous_format")
+    return ops.matrix_exp.call(matrices), 0
+
+
 def _linalg_check_errors_plumbing(ks: int, info: Tensor, api_name: str, is_matrix: bool) -> None:
     """One number for each example: these are several matrices."""
     with exclude_batched():
@@ -237,6 +246,7 @@ KERNELS: dict[str, Kernel] = {
     "_linalg_check_errors": _linalg_check_errors_plumbing,
     "linalg_pinv.atol_rtol_tensor": plumbed("linalg_pinv.atol_rtol_tensor", linalg_pinv),
     "cholesky_solve": plumbed("cholesky_solve", cholesky_solve),
+    "linalg_matrix_exp": plumbed("linalg_matrix_exp", linalg_matrix_exp),
     "linalg_householder_product": plumbed("linalg_householder_product", linalg_householder_product),
     "linalg_cross": plumbed("linalg_cross", linalg_cross),
     "_linalg_solve_ex": plumbed("_linalg_solve_ex", _linalg_solve_ex),

@@ -577,6 +577,14 @@ linalg_qr = Binding(
 )
 
 
+linalg_matrix_exp = Binding(
+    "torch._C._linalg.linalg_matrix_exp",
+    (
+        ("linalg_matrix_exp(Tensor input)", ops.linalg_matrix_exp.call, "aten::linalg_matrix_exp"),
+    ),
+)
+
+
 def _linalg_linalg_matrix_power(self: Any, n: Any, out: Any) -> Any:
     if out is not None:
         return ops.linalg_matrix_power_out.call(self, n, out)

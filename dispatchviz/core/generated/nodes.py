@@ -30,6 +30,7 @@ from dispatchviz.core.autograd.formulas_linalg import linalg_det_backward, linal
 from dispatchviz.core.autograd.formulas_least_squares import linalg_lstsq_backward
 from dispatchviz.core.autograd.formulas_factors import cholesky_backward, cholesky_inverse_backward, cholesky_solve_backward, linalg_qr_backward
 from dispatchviz.core.autograd.formulas_lu import linalg_lu_backward, linalg_lu_solve_LU, lu_factor_ex_backward, lu_solve_of, lu_unpack_backward
+from dispatchviz.core.autograd.formulas_matrix_exp import linalg_matrix_exp_differential
 from dispatchviz.core.autograd.formulas_spectral import linalg_eig_backward, linalg_eig_r_to_c, linalg_svd_backward, pinv_backward
 from dispatchviz.core.autograd.formulas_householder import householder_product_backward, ormqr_backward
 from dispatchviz.core.autograd.formulas_fft import fft_c2r_backward, fft_r2c_backward
@@ -3254,6 +3255,30 @@ class LinalgLuBackward0(TraceableFunction):
         self.L_.reset_data()
         self.P_.reset_data()
         self.U_.reset_data()
+
+
+class LinalgMatrixExpBackward0(TraceableFunction):
+    """linalg_matrix_exp(self)    self: linalg_matrix_exp_differential(self, grad, True)"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = linalg_matrix_exp_differential(self_, grad, True)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
 
 
 class LinalgLuSolveBackward0(TraceableFunction):

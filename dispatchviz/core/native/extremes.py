@@ -237,17 +237,18 @@ def _values_and_places(function: str, self: Tensor, dim: int, keepdim: bool, val
         ops.fill__Tensor.call(values, self)
         ops.fill__Scalar.call(indices, 0)
         return
+    if not numel(self._size):
+        return
     if not keepdim and self._device.type == "cpu":  # the loop wants the dimension
         for tensor in (values, indices):
             ops.unsqueeze_.call(tensor, dim)
         for tensor in (values, indices):
             ops.squeeze__dim.call(tensor, dim)
-    if numel(self._size):
-        xp: Any = array_module(self._device.type)
-        axis = wrap_dim(dim, len(self._size))
-        places = xp.expand_dims(getattr(xp, function)(self._array, axis), axis)
-        values._array[...] = xp.take_along_axis(self._array, places, axis).reshape(values._size)
-        indices._array[...] = places.reshape(indices._size)
+    xp: Any = array_module(self._device.type)
+    axis = wrap_dim(dim, len(self._size))
+    places = xp.expand_dims(getattr(xp, function)(self._array, axis), axis)
+    values._array[...] = xp.take_along_axis(self._array, places, axis).reshape(values._size)
+    indices._array[...] = places.reshape(indices._size)
 
 
 # -- backward ----------------------------------------------------------------------------------------------------------

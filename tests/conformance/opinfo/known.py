@@ -39,6 +39,7 @@ KNOWN: dict[str, tuple[Known, ...]] = {
         Known("(function|out=) complex64.*", r"numbers of torch\.float32", "LAPACK builds round otherwise"),
     ),
     "matmul": (SUM_ORDER,),
+    "matrix_exp": (Known(ANY, r"numbers of torch\.(float32|complex64)", "products are added up in another order"),),
     "native_layer_norm": (
         Known("double gradient float64", "proper Tensor but got None", "PyTorch fails without a weight"),
     ),
