@@ -22,7 +22,7 @@ from dispatchviz.core.autograd.formulas_index import _unsafe_index_put_backward,
 from dispatchviz.core.autograd.formulas_scatter import index_reduce_backward, scatter_reduce_backward
 from dispatchviz.core.autograd.formulas_reductions import amaxmin_backward, aminmax_backward, cumsum_backward, evenly_distribute_backward, logcumsumexp_backward, logsumexp_backward, nansum_backward, prod_backward, prod_backward_dim, std_backward, std_mean_backward, var_backward, var_mean_backward
 from dispatchviz.core.autograd.formulas_nn import elu_double_backward, embedding_dense_double_backward, hardswish_double_backward, log_softmax_double_backward, log_softmax_double_backward_grad, max_pool_double_backward, mish_gradient, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, softmax_double_backward, softplus_double_backward
-from dispatchviz.core.autograd.formulas_sampling import grid_sampler_double_backward
+from dispatchviz.core.autograd.formulas_sampling import grid_sampler_2d_double_backward, grid_sampler_3d_double_backward
 from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_double_backward, binary_cross_entropy_double_backward_grad_output, binary_cross_entropy_double_backward_target, binary_cross_entropy_target_backward, binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, huber_loss_double_backward, huber_loss_double_backward_grad_output, log_sigmoid_double_backward, smooth_l1_loss_double_backward, soft_margin_loss_double_backward, soft_margin_loss_double_backward_grad_output
 from dispatchviz.core.autograd.formulas_recurrent import _thnn_fused_gru_cell_gradient, _thnn_fused_lstm_cell_gradient, mkldnn_rnn_layer_gradient
 from dispatchviz.core.autograd.formulas_distances import channel_shuffle_backward, euclidean_dist_backward, trilinear_backward
@@ -10079,7 +10079,7 @@ class GridSampler3DBackward0(TraceableFunction):
 
 
 class GridSampler2DBackwardBackward0(TraceableFunction):
-    """grid_sampler_2d_backward(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask)    grad_output, input, grid: grid_sampler_double_backward(grads[0], grads[1], grad_output, input, grid, interpolation_mode, padding_mode, align_corners, grad_input_mask)"""
+    """grid_sampler_2d_backward(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask)    grad_output, input, grid: grid_sampler_2d_double_backward(grads[0], grads[1], grad_output, input, grid, interpolation_mode, padding_mode, align_corners, grad_input_mask)"""
 
     __slots__ = ('align_corners', 'grad_output_', 'grid_', 'input_', 'interpolation_mode', 'padding_mode')
     edge_names = ('grad_output', 'input', 'grid')
@@ -10102,7 +10102,7 @@ class GridSampler2DBackwardBackward0(TraceableFunction):
         if all(grad is None for grad in grads):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
-            grad_inputs[0], grad_inputs[1], grad_inputs[2] = grid_sampler_double_backward(
+            grad_inputs[0], grad_inputs[1], grad_inputs[2] = grid_sampler_2d_double_backward(
                 grads[0], grads[1], grad_output, input, grid, self.interpolation_mode, self.padding_mode,
                 self.align_corners, (self.task_should_compute_output(0), self.task_should_compute_output(1),
                 self.task_should_compute_output(2))
@@ -10116,7 +10116,7 @@ class GridSampler2DBackwardBackward0(TraceableFunction):
 
 
 class GridSampler3DBackwardBackward0(TraceableFunction):
-    """grid_sampler_3d_backward(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask)    grad_output, input, grid: grid_sampler_double_backward(grads[0], grads[1], grad_output, input, grid, interpolation_mode, padding_mode, align_corners, grad_input_mask)"""
+    """grid_sampler_3d_backward(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask)    grad_output, input, grid: grid_sampler_3d_double_backward(grads[0], grads[1], grad_output, input, grid, interpolation_mode, padding_mode, align_corners, grad_input_mask)"""
 
     __slots__ = ('align_corners', 'grad_output_', 'grid_', 'input_', 'interpolation_mode', 'padding_mode')
     edge_names = ('grad_output', 'input', 'grid')
@@ -10139,7 +10139,7 @@ class GridSampler3DBackwardBackward0(TraceableFunction):
         if all(grad is None for grad in grads):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
-            grad_inputs[0], grad_inputs[1], grad_inputs[2] = grid_sampler_double_backward(
+            grad_inputs[0], grad_inputs[1], grad_inputs[2] = grid_sampler_3d_double_backward(
                 grads[0], grads[1], grad_output, input, grid, self.interpolation_mode, self.padding_mode,
                 self.align_corners, (self.task_should_compute_output(0), self.task_should_compute_output(1),
                 self.task_should_compute_output(2))
