@@ -36,7 +36,7 @@ def grid_sampler_2d_double_backward(
     if ggI is not None and output_mask[0]:
         d_output = ops.grid_sampler_2d.call(ggI, grid, *how)
     if ggI is not None and output_mask[2]:
-        d_grid = ops.grid_sampler_2d_backward.call(grad_output, ggI, grid, *how, [False, True])[1]
+        d_grid = ops.grid_sampler_2d_backward.call(grad_output, ggI, grid, *how, (False, True))[1]
     if ggGrid is None or interpolation_mode == NEAREST:
         return d_output, None, d_grid
     taps: Linear2d | Cubic = Linear2d(ggGrid, input, grid, padding_mode, align_corners)
@@ -62,7 +62,7 @@ def grid_sampler_3d_double_backward(
     if ggI is not None and output_mask[0]:
         d_output = ops.grid_sampler_3d.call(ggI, grid, *how)
     if ggI is not None and output_mask[2]:
-        d_grid = ops.grid_sampler_3d_backward.call(grad_output, ggI, grid, *how, [False, True])[1]
+        d_grid = ops.grid_sampler_3d_backward.call(grad_output, ggI, grid, *how, (False, True))[1]
     if ggGrid is None or interpolation_mode == NEAREST:
         return d_output, None, d_grid
     taps = Linear3d(ggGrid, input, grid, padding_mode, align_corners)
