@@ -1,4 +1,4 @@
-"""Adagrad (``torch/optim/adagrad.py``). NB: in PyTorch, it may be differentiable and takes sparse gradients."""
+"""Adagrad (``torch/optim/adagrad.py``). NB: in PyTorch, it takes sparse gradients."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ from typing import Any
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.optim.optimizer import Optimizer, use_grad_for_differentiable
 from dispatchviz.torch.optim.updates import (
+    allow_fused,
+    check_device_for_fused,
+    check_no_scale,
     check_ranges,
     chosen,
     count_steps,
+    counter,
     grouped,
+    make_counters_tensors,
+    of_fused_kernels,
     real_views,
     run_closure,
-    scalar_dtype,
     to_scalar,
+    uncount_steps,
     value_of,
     view_as_real,
 )
@@ -24,6 +30,9 @@ __all__ = ["Adagrad"]
 
 class Adagrad(Optimizer):
     """Steps by the gradient over the root of the sum of all squares so far. ValueError for options out of range."""
+
+    _checked_for_fused = False
+    """Only the first parameter of all is looked at."""
 
     def __init__(
         self,
@@ -45,14 +54,21 @@ class Adagrad(Optimizer):
         options = {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay}
         flags = {"initial_accumulator_value": first, "foreach": foreach, "maximize": maximize}
         super().__init__(params, {**options, **flags, "differentiable": differentiable, "fused": fused})
-        if fused or differentiable:
-            raise NotImplementedError("fused and differentiable Adagrad is not in dispatchviz's model of PyTorch")
-        for parameter in self._parameters():
-            self._init_state(parameter)
+        allow_fused(self, fused, foreach, differentiable)
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                self._init_state(parameter, group)
 
-    def _init_state(self, parameter: Any) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, value in {"foreach": None, "maximize": False, "differentiable": False, "fused": None}.items():
+                group.setdefault(name, value)
+            make_counters_tensors(self.state, group)
+
+    def _init_state(self, parameter: Any, group: dict[str, Any]) -> None:
         state = self.state[parameter]
-        state["step"] = torch.tensor(0.0, dtype=scalar_dtype())
+        state["step"] = counter(parameter, group)
         first = self.defaults["initial_accumulator_value"]
         first = complex(first, first) if torch.is_complex(parameter) else first
         state["sum"] = torch.full_like(parameter, first, memory_format=torch.preserve_format)
@@ -63,18 +79,25 @@ class Adagrad(Optimizer):
         loss = run_closure(closure)
         for group in self.param_groups:
             params = [parameter for parameter in group["params"] if parameter.grad is not None]
+            if group["fused"] and params and not self._checked_for_fused:
+                check_device_for_fused(params[0])
+                self._checked_for_fused = True
             for parameter in params:
                 if not self.state[parameter]:
-                    self._init_state(parameter)
+                    if group["fused"]:
+                        check_device_for_fused(parameter)
+                    self._init_state(parameter, group)
             states = [[self.state[parameter][name] for parameter in params] for name in ("sum", "step")]
             lists = (params, [parameter.grad for parameter in params], *states)
-            foreach, _ = chosen(group["foreach"], None, params)
-            (_multi_tensor_adagrad if foreach else _single_tensor_adagrad)(lists, group)
+            foreach, fused = chosen(group["foreach"], group["fused"], params, group["differentiable"])
+            update = _fused_adagrad if fused else _multi_tensor_adagrad if foreach else _single_tensor_adagrad
+            update(lists, {**group, **{name: getattr(self, name, None) for name in ("grad_scale", "found_inf")}})
         return loss
 
 
 def _single_tensor_adagrad(lists: tuple[list[Any], ...], group: dict[str, Any]) -> None:
-    lr = to_scalar(group["lr"])
+    check_no_scale(group["grad_scale"], group["found_inf"])
+    lr, eps = to_scalar(group["lr"]), group["eps"]
     for param, given, total, count in zip(*lists, strict=True):
         count += 1
         step = value_of(count)
@@ -86,13 +109,16 @@ def _single_tensor_adagrad(lists: tuple[list[Any], ...], group: dict[str, Any]) 
         if is_complex:
             grad, total, param = real_views(grad, total, param)
         total.addcmul_(grad, grad, value=1)
-        param.addcdiv_(grad, total.sqrt().add_(group["eps"]), value=-rate)
+        root = total.sqrt() + eps if group["differentiable"] else total.sqrt().add_(eps)
+        param.addcdiv_(grad, root, value=-rate)
         if is_complex:
             torch.view_as_complex(param)
             torch.view_as_complex(total)
 
 
 def _multi_tensor_adagrad(lists: tuple[list[Any], ...], group: dict[str, Any]) -> None:
+    assert not group["differentiable"], "_foreach ops don't support autograd"
+    check_no_scale(group["grad_scale"], group["found_inf"])
     lr, decay, maximize = to_scalar(group["lr"]), group["weight_decay"], group["maximize"]
     for (params, grads, sums, steps), _ in grouped(*lists):
         view_as_real(params, grads, sums)
@@ -112,3 +138,18 @@ def _multi_tensor_adagrad(lists: tuple[list[Any], ...], group: dict[str, Any]) -
         else:
             grads = torch._foreach_mul(grads, rates)
         torch._foreach_addcdiv_(params, grads, roots)
+
+
+def _fused_adagrad(lists: tuple[list[Any], ...], group: dict[str, Any]) -> None:
+    if not lists[0]:
+        return
+    if any(torch.is_complex(parameter) for parameter in lists[0]):
+        raise RuntimeError("`fused` does not support sparse grad or complex param")
+    if group["differentiable"]:
+        raise RuntimeError("adagrad with fused=True does not support differentiable=True")
+    options = {name: group[name] for name in ("lr_decay", "weight_decay", "eps", "maximize")}
+    for parts, _ in grouped(*lists):
+        lr, scales = of_fused_kernels(group["lr"], group["grad_scale"], group["found_inf"], parts[0][0].device)
+        torch._foreach_add_(parts[-1], 1)
+        torch._fused_adagrad_(*parts, **options, lr=lr, **scales)
+        uncount_steps(parts[-1], scales["found_inf"])

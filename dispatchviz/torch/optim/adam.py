@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._face import torch
+from dispatchviz.torch.optim.adam_updates import fused_adam, multi_tensor_adam, single_tensor_adam
 from dispatchviz.torch.optim.optimizer import Optimizer, use_grad_for_differentiable
 from dispatchviz.torch.optim.updates import (
+    allow_fused,
     check_device_for_fused,
     chosen,
-    count_steps,
-    grouped,
-    real_views,
+    counter,
+    make_counters_tensors,
     run_closure,
-    scalar_dtype,
     to_scalar,
-    value_of,
-    view_as_real,
 )
 
 __all__ = ["Adam", "AdamW", "adam"]
@@ -51,23 +49,30 @@ class Adam(Optimizer):
         kinds = {"foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused}
         flags = {"amsgrad": amsgrad, "maximize": maximize}
         super().__init__(params, {**options, **flags, **kinds, "decoupled_weight_decay": decoupled_weight_decay})
-        if fused and differentiable:
-            raise RuntimeError("`fused` does not support `differentiable`")
-        if fused and foreach:
-            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+        allow_fused(self, fused, foreach, differentiable)
 
-    def _new_state(self, parameter: Any, group: dict[str, Any]) -> dict[str, Any]:
-        on_device = group["capturable"] or group["fused"]
-        if group["fused"]:
-            check_device_for_fused(parameter)
-        if on_device:
-            dtype = torch.float32 if group["fused"] else scalar_dtype()
-            step = torch.zeros((), dtype=dtype, device=parameter.device)
-        else:  # on the CPU, so that reading it makes nobody wait
-            step = torch.tensor(0.0, dtype=scalar_dtype(), device="cpu")
-        names = ["exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else [])]
-        zeros = {name: torch.zeros_like(parameter, memory_format=torch.preserve_format) for name in names}
-        return {"step": step, **zeros}
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        usual = {"amsgrad": False, "maximize": False, "foreach": None, "capturable": False, "differentiable": False}
+        for group in self.param_groups:
+            for name, value in {**usual, "decoupled_weight_decay": False, "fused": None}.items():
+                group.setdefault(name, value)
+            make_counters_tensors(self.state, group)
+
+    def _state_of(self, parameter: Any, group: dict[str, Any]) -> dict[str, Any]:
+        state: dict[str, Any] = self.state[parameter]
+        if not state:
+            if group["fused"]:
+                check_device_for_fused(parameter)
+            names = ["exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else [])]
+            state["step"] = counter(parameter, group)
+            for name in names:
+                state[name] = torch.zeros_like(parameter, memory_format=torch.preserve_format)
+        if group["differentiable"] and state["step"].requires_grad:
+            raise RuntimeError("`requires_grad` is not supported for `step` in differentiable mode")
+        if group["foreach"] and torch.is_tensor(group["lr"]) and not group["capturable"]:
+            raise RuntimeError("lr as a Tensor is not supported for capturable=False and foreach=True")
+        return state
 
     @use_grad_for_differentiable
     def step(self, closure: Any = None) -> Any:
@@ -75,10 +80,7 @@ class Adam(Optimizer):
         loss = run_closure(closure)
         for group in self.param_groups:
             params = [parameter for parameter in group["params"] if parameter.grad is not None]
-            for parameter in params:
-                if not self.state[parameter]:
-                    self.state[parameter].update(self._new_state(parameter, group))
-            states = [self.state[parameter] for parameter in params]
+            states = [self._state_of(parameter, group) for parameter in params]
             beta1, beta2 = group["betas"]
             adam(
                 params,
@@ -91,6 +93,8 @@ class Adam(Optimizer):
                 beta1=beta1,
                 beta2=beta2,
                 decoupled_weight_decay=group["decoupled_weight_decay"],
+                grad_scale=getattr(self, "grad_scale", None),
+                found_inf=getattr(self, "found_inf", None),
             )
         return loss
 
@@ -157,6 +161,9 @@ def adam(
     capturable: bool = False,
     differentiable: bool = False,
     fused: bool | None = None,
+    grad_scale: Any = None,
+    found_inf: Any = None,
+    has_complex: bool = False,
     decoupled_weight_decay: bool = False,
     *,
     amsgrad: bool,
@@ -167,107 +174,14 @@ def adam(
     eps: float,
     maximize: bool,
 ) -> None:
-    """The update as a function. RuntimeError if the steps are no tensors.
-
-    NB: in PyTorch, there are updates that are ``capturable`` and ``differentiable``.
-    """
+    """The update as a function. RuntimeError if the steps are no tensors."""
     if fused is None and foreach is None and isinstance(lr, torch.Tensor) and not capturable:
         foreach = False
     foreach, fused = chosen(foreach, fused, params, differentiable)
     if not all(isinstance(step, torch.Tensor) for step in state_steps):
         raise RuntimeError("API has changed, `state_steps` argument must contain a list of singleton tensors")
-    if capturable or differentiable:
-        raise NotImplementedError("capturable and differentiable Adam is not in dispatchviz's model of PyTorch")
-    lists = (params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps)
-    options = {"beta1": beta1, "beta2": beta2, "lr": lr, "weight_decay": weight_decay, "eps": eps}
-    flags = {"amsgrad": amsgrad, "maximize": maximize}
-    if fused:
-        _fused_adam(lists, decoupled_weight_decay, **options, **flags)
-    elif foreach:
-        _multi_tensor_adam(lists, decoupled_weight_decay, **options, **flags)
-    else:
-        _single_tensor_adam(lists, decoupled_weight_decay, **options, **flags)
-
-
-def _single_tensor_adam(
-    lists: tuple[list[Any], ...],
-    decoupled: bool,
-    amsgrad: bool,
-    beta1: Any,
-    beta2: Any,
-    lr: Any,
-    weight_decay: float,
-    eps: float,
-    maximize: bool,
-) -> None:
-    lr, beta1, beta2 = to_scalar(lr), to_scalar(beta1), to_scalar(beta2)
-    params, grads, means, squares, largest, steps = lists
-    for i, param in enumerate(params):
-        grad = -grads[i] if maximize else grads[i]
-        steps[i] += 1
-        if weight_decay != 0:
-            if decoupled:
-                param.mul_(1 - lr * weight_decay)
-            else:
-                grad = grad.add(param, alpha=weight_decay)
-        mean, square = means[i], squares[i]
-        most: Any = largest[i] if amsgrad else None
-        if torch.is_complex(param):
-            grad, mean, square, most, param = real_views(grad, mean, square, most, param)
-        mean.lerp_(grad, 1 - beta1)
-        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        step = value_of(steps[i])
-        correction1, correction2 = 1 - beta1**step, 1 - beta2**step
-        if amsgrad:
-            torch.maximum(most, square, out=most)
-        root = (most if amsgrad else square).sqrt()
-        param.addcdiv_(mean, (root / correction2**0.5).add_(eps), value=-(lr / correction1))
-        if amsgrad and torch.is_complex(params[i]):
-            torch.view_as_complex(most)
-
-
-def _multi_tensor_adam(
-    lists: tuple[list[Any], ...],
-    decoupled: bool,
-    amsgrad: bool,
-    beta1: Any,
-    beta2: Any,
-    lr: Any,
-    weight_decay: float,
-    eps: float,
-    maximize: bool,
-) -> None:
-    lr, beta1, beta2 = to_scalar(lr), to_scalar(beta1), to_scalar(beta2)
-    for (params, grads, means, squares, largest, steps), _ in grouped(*lists):
-        view_as_real(params, grads, means, squares, largest)
-        if maximize:
-            grads = torch._foreach_neg(grads)
-        count_steps(steps)
-        if weight_decay != 0:
-            if decoupled:
-                torch._foreach_mul_(params, 1 - lr * weight_decay)
-            elif maximize:
-                torch._foreach_add_(grads, params, alpha=weight_decay)
-            else:
-                grads = torch._foreach_add(grads, params, alpha=weight_decay)
-        torch._foreach_lerp_(means, grads, 1 - beta1)
-        torch._foreach_mul_(squares, beta2)
-        torch._foreach_addcmul_(squares, grads, grads, 1 - beta2)
-        corrections1 = [1 - beta1 ** value_of(step) for step in steps]
-        corrections2 = [1 - beta2 ** value_of(step) for step in steps]
-        if amsgrad:
-            torch._foreach_maximum_(largest, squares)
-        roots = torch._foreach_sqrt(largest if amsgrad else squares)
-        torch._foreach_div_(roots, [correction**0.5 for correction in corrections2])
-        torch._foreach_add_(roots, eps)
-        torch._foreach_addcdiv_(params, means, roots, [lr / correction * -1 for correction in corrections1])
-
-
-def _fused_adam(lists: tuple[list[Any], ...], decoupled: bool, beta1: Any, beta2: Any, **options: Any) -> None:
-    if not lists[0]:
-        return
-    betas = {"beta1": to_scalar(beta1), "beta2": to_scalar(beta2)}
-    for parts, _ in grouped(*lists):
-        torch._foreach_add_(parts[-1], 1)
-        update = torch._fused_adamw_ if decoupled else torch._fused_adam_
-        update(*parts, **options, **betas, grad_scale=None, found_inf=None)
+    update = fused_adam if fused else multi_tensor_adam if foreach else single_tensor_adam
+    group = {"betas": (beta1, beta2), "lr": lr, "weight_decay": weight_decay, "eps": eps, "amsgrad": amsgrad}
+    kinds = {"maximize": maximize, "capturable": capturable, "differentiable": differentiable}
+    scales = {"grad_scale": grad_scale, "found_inf": found_inf, "decoupled_weight_decay": decoupled_weight_decay}
+    update((params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps), {**group, **kinds, **scales})

@@ -6,13 +6,24 @@ from typing import Any
 
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.optim.optimizer import Optimizer, use_grad_for_differentiable
-from dispatchviz.torch.optim.updates import check_device_for_fused, chosen, grouped, run_closure, to_scalar
+from dispatchviz.torch.optim.updates import (
+    allow_fused,
+    check_device_for_fused,
+    check_no_scale,
+    chosen,
+    grouped,
+    run_closure,
+    to_scalar,
+)
 
 __all__ = ["SGD", "sgd"]
 
 
 class SGD(Optimizer):
     """``p -= lr * (momentum of) (grad + weight_decay * p)``. ValueError for options out of range."""
+
+    _checked_for_fused = False
+    """Only the first parameter of all is looked at."""
 
     def __init__(
         self,
@@ -38,10 +49,7 @@ class SGD(Optimizer):
         options = {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay}
         kinds = {"foreach": foreach, "differentiable": differentiable, "fused": fused}
         super().__init__(params, {**options, "nesterov": nesterov, "maximize": maximize, **kinds})
-        if fused and differentiable:
-            raise RuntimeError("`fused` does not support `differentiable`")
-        if fused and foreach:
-            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+        allow_fused(self, fused, foreach, differentiable)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -52,8 +60,9 @@ class SGD(Optimizer):
 
     def _with_gradient(self, group: dict[str, Any]) -> list[Any]:
         found = [parameter for parameter in group["params"] if parameter.grad is not None]
-        if group["fused"] and found:
+        if group["fused"] and found and not self._checked_for_fused:
             check_device_for_fused(found[0])
+            self._checked_for_fused = True
         return found
 
     @use_grad_for_differentiable
@@ -65,7 +74,8 @@ class SGD(Optimizer):
             grads = [parameter.grad for parameter in params]
             buffers = [self.state[p].get("momentum_buffer") for p in params] if group["momentum"] != 0 else []
             names = ("weight_decay", "momentum", "lr", "dampening", "nesterov", "maximize", "foreach", "fused")
-            sgd(params, grads, buffers, **{name: group[name] for name in names})
+            scales: dict[str, Any] = {name: getattr(self, name, None) for name in ("grad_scale", "found_inf")}
+            sgd(params, grads, buffers, **{name: group[name] for name in names}, **scales)
             for parameter, buffer in zip(params, buffers, strict=False):
                 self.state[parameter]["momentum_buffer"] = buffer
         return loss
@@ -91,8 +101,11 @@ def sgd(
     """The update as a function; momentum buffers are put into their list."""
     foreach, fused = chosen(foreach, fused, params)
     update = _multi_tensor_sgd if foreach else _fused_sgd if fused else _single_tensor_sgd
+    if update is not _fused_sgd:
+        check_no_scale(grad_scale, found_inf)
+    scales: dict[str, Any] = {"grad_scale": grad_scale, "found_inf": found_inf} if update is _fused_sgd else {}
     options = {"weight_decay": weight_decay, "momentum": momentum, "lr": lr, "dampening": dampening}
-    update(params, d_p_list, momentum_buffer_list, **options, nesterov=nesterov, maximize=maximize)
+    update(params, d_p_list, momentum_buffer_list, **options, nesterov=nesterov, maximize=maximize, **scales)
 
 
 def _single_tensor_sgd(
@@ -167,12 +180,15 @@ def _moved(buffers: list[Any], gradients: list[Any], momentum: float, dampening:
     ]
 
 
-def _fused_sgd(params: list[Any], grads: list[Any], buffers: list[Any], **options: Any) -> None:
+def _fused_sgd(
+    params: list[Any], grads: list[Any], buffers: list[Any], grad_scale: Any, found_inf: Any, **options: Any
+) -> None:
     if not params:
         return
     first = bool(buffers) and all(buffer is None for buffer in buffers)
     if first:
         buffers[:] = [torch.empty_like(gradient) for gradient in grads]
     for (own, gradients, own_buffers), _ in grouped(params, grads, buffers):
-        rest = {"is_first_step": first, "grad_scale": None, "found_inf": None}
-        torch._fused_sgd_(own, gradients, own_buffers, **options, **rest)
+        given = {"grad_scale": grad_scale, "found_inf": found_inf}
+        scales = {name: None if one is None else one.to(own[0].device) for name, one in given.items()}
+        torch._fused_sgd_(own, gradients, own_buffers, **options, is_first_step=first, **scales)

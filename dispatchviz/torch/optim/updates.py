@@ -33,9 +33,67 @@ def check_device_for_fused(parameter: Any) -> None:
         )
 
 
-def scalar_dtype() -> Any:
-    """Of counters of steps."""
-    return torch.float64 if default_dtype() is torch.float64 else torch.float32
+def scalar_dtype(fused: bool | None = False) -> Any:
+    """Of counters of steps; fused kernels read float32."""
+    return torch.float64 if default_dtype() is torch.float64 and not fused else torch.float32
+
+
+def counter(parameter: Any, group: dict[str, Any]) -> Any:
+    """Where steps are counted: beside the parameter if a kernel reads it, else on the CPU, where nobody has to wait."""
+    fused = group.get("fused")
+    if fused or group.get("capturable"):
+        return torch.zeros((), dtype=scalar_dtype(fused), device=parameter.device)
+    return torch.tensor(0.0, dtype=scalar_dtype(fused))
+
+
+def check_capturable(parts: tuple[Any, ...], names: str = "params and state_steps", supports_xla: bool = True) -> None:
+    """AssertionError unless everything of a parameter is on one device that can record what it is told."""
+    kinds = {part.device.type for part in parts}
+    supported = ["cuda", "xpu", "hpu", "privateuseone", *(["xla"] if supports_xla else [])]
+    if len(kinds) != 1 or not kinds <= set(supported):
+        raise AssertionError(f"If capturable=True, {names} must be on supported devices: {supported}.")
+
+
+def allow_fused(optimizer: Any, fused: bool | None, foreach: bool | None, differentiable: bool) -> None:
+    """RuntimeError for what fused kernels cannot do; a ``GradScaler`` leaves the scale to them."""
+    if not fused:
+        return
+    if differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    optimizer._step_supports_amp_scaling = True
+    if foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+def check_no_scale(grad_scale: Any, found_inf: Any) -> None:
+    """AssertionError for a scale that only fused kernels know."""
+    if grad_scale is not None or found_inf is not None:
+        raise AssertionError("Expected grad_scale and found_inf to be None")
+
+
+def make_counters_tensors(states: Any, group: dict[str, Any]) -> None:
+    """Of a state that older optimizers saved, which counted in numbers."""
+    for parameter in group["params"]:
+        state = states.get(parameter)
+        if not state or torch.is_tensor(state["step"]):
+            continue
+        beside = group.get("capturable") or group.get("fused")
+        options = {"device": parameter.device} if beside else {}
+        state["step"] = torch.tensor(float(state["step"]), dtype=scalar_dtype(group.get("fused")), **options)
+
+
+def of_fused_kernels(lr: Any, grad_scale: Any, found_inf: Any, device: Any) -> tuple[Any, dict[str, Any]]:
+    """A rate, a scale and a flag where a group's kernel reads them; a rate on the CPU stays there."""
+    if isinstance(lr, torch.Tensor) and lr.device not in (torch.device("cpu"), device):
+        lr = lr.to(device=device, non_blocking=True)
+    given = {"grad_scale": grad_scale, "found_inf": found_inf}
+    return lr, {name: None if one is None else one.to(device, non_blocking=True) for name, one in given.items()}
+
+
+def uncount_steps(steps: list[Any], found_inf: Any) -> None:
+    """One less where a gradient was not finite."""
+    if found_inf is not None:
+        torch._foreach_sub_(steps, [found_inf] * len(steps))
 
 
 def to_scalar(value: Any) -> Any:
