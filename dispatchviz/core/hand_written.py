@@ -23,6 +23,7 @@ from dispatchviz.core.autograd import (
     foreach_autograd,
     list_nodes,
     not_implemented_fallback,
+    setting_memory,
     variable_type_manual,
 )
 from dispatchviz.core.functionalization import fallback as functionalize
@@ -43,6 +44,7 @@ KERNELS: dict[DispatchKey, Mapping[str, Callable[..., Any]]] = {
         variable_type_manual.AUTOGRAD_KERNELS
         | list_nodes.AUTOGRAD_KERNELS
         | foreach_autograd.AUTOGRAD_KERNELS
+        | setting_memory.AUTOGRAD_KERNELS
         | functional_variants.AUTOGRAD
     ),
     K.ADInplaceOrView: variable_type_manual.INPLACE_OR_VIEW_KERNELS | list_nodes.INPLACE_OR_VIEW_KERNELS,

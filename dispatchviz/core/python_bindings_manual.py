@@ -13,7 +13,7 @@ from dispatchviz.core.autograd.requires_grad_flag import requires_grad_
 from dispatchviz.core.binding import Binding
 from dispatchviz.core.default_device import check_compiled
 from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import DType
+from dispatchviz.core.dtype import DType, type_meta_name
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.memory_formats import in_format
 from dispatchviz.core.streams import Stream
@@ -82,6 +82,27 @@ def _conj(self: Tensor) -> Any:
     return ops._conj.call(self) if self._dtype.is_complex else self
 
 
+def _set_storage(
+    self: Tensor, source: Any, storage_offset: int | None = None, size: Any = None, stride: Any = None
+) -> Any:
+    memory = getattr(source, "_untyped_storage", source)._storage
+    if size is None or storage_offset is None:
+        return ops.set__source_Storage.call(self, memory)
+    return ops.set__source_Storage_storage_offset.call(self, memory, storage_offset, size, stride or ())
+
+
+def _set_tensor(self: Tensor, source: Tensor) -> Any:
+    """RuntimeError for another dtype, which the operator itself would take."""
+    if source._dtype is not self._dtype:
+        names = type_meta_name(source._dtype), type_meta_name(self._dtype)
+        raise RuntimeError("Could not set tensor of type {} to a tensor of type {}".format(*names))
+    return ops.set__source_Tensor.call(self, source)
+
+
+def _set_geometry(self: Tensor, source: Tensor, storage_offset: int, size: Any, stride: Any) -> Any:
+    return ops.set__source_Tensor_storage_offset.call(self, source, storage_offset, size, stride or ())
+
+
 _TO = ", bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)"
 
 Tensor_to = Binding(
@@ -101,6 +122,17 @@ Tensor_copy_ = Binding(
     (
         ("copy_(Tensor other, bool non_blocking = False)", _copy_, "aten::copy_"),
         ("copy_(Tensor other, bool async)|deprecated", _copy_, "aten::copy_"),
+    ),
+)
+_GEOMETRY = "int storage_offset, tuple of ints size, tuple of ints stride = None"
+Tensor_set_ = Binding(
+    "Tensor.set_",
+    (
+        ("set_()", ops.set_.call, "aten::set_"),
+        ("set_(torch.Storage source)", _set_storage, "aten::set_"),
+        (f"set_(torch.Storage source, {_GEOMETRY})", _set_storage, "aten::set_"),
+        ("set_(Tensor source)", _set_tensor, "aten::set_"),
+        (f"set_(Tensor source, {_GEOMETRY})", _set_geometry, "aten::set_"),
     ),
 )
 nonzero = Binding(

@@ -19,7 +19,7 @@ from dispatchviz.core.native.dims import dim_mask, wrap_dim
 from dispatchviz.core.native.geometry import Geometry
 from dispatchviz.core.native.shapes import compute_stride, expanded_geometry, infer_size
 from dispatchviz.core.structured import broadcast_sizes
-from dispatchviz.core.tensor import Size, Storage, Tensor, VersionCounter, alias_of, is_contiguous, numel, reinterpreted
+from dispatchviz.core.tensor import Size, Tensor, VersionCounter, alias_of, is_contiguous, numel, reinterpreted
 from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
 from dispatchviz.core.warning import warn_once
 
@@ -46,17 +46,6 @@ def as_strided_(self: Tensor, size: Size, stride: Size, storage_offset: int | No
     if recorder.active is not None:
         recorder.active.geometry_changed(self)
     return self
-
-
-def set_storage_cpu_(self: Tensor, source: Storage, storage_offset: int, size: Size, stride: Size) -> Tensor:
-    """Gives self a geometry on a storage. NB: on its own only; no program hands over another one."""
-    assert source is self._storage
-    return as_strided_(self, size, stride, storage_offset)
-
-
-def set_storage_cuda_(self: Tensor, source: Storage, storage_offset: int, size: Size, stride: Size) -> Tensor:
-    """The same."""
-    return set_storage_cpu_(self, source, storage_offset, size, stride)
 
 
 def _check_geometry(size: Size, stride: Size, offset: int) -> None:
