@@ -1,12 +1,11 @@
-"""``torch.nn.utils``: gradients clipped, parameters in one vector, weights normalised, layers fused.
-
-NB: in PyTorch, here are also parametrizations.
-"""
+"""``torch.nn.utils``: gradients clipped, parameters in one vector, weights normalised, parametrized, layers fused."""
 
 from __future__ import annotations
 
 from dispatchviz.torch.nn.utils import clip_grad as clip_grad
 from dispatchviz.torch.nn.utils import convert_parameters as convert_parameters
+from dispatchviz.torch.nn.utils import parametrizations as parametrizations
+from dispatchviz.torch.nn.utils import parametrize as parametrize
 from dispatchviz.torch.nn.utils import prune as prune
 from dispatchviz.torch.nn.utils import rnn as rnn
 from dispatchviz.torch.nn.utils import stateless as stateless
