@@ -42,6 +42,8 @@ class Storage(Struct, eq=False, gc=False):
     """A 1-d array, None on meta."""
     _number: int = -1
     """Given by the recorder."""
+    kind: str = ""
+    """``"pinned"`` or ``"shared"``, which is only said: all memory is alike."""
 
 
 class VersionCounter(Struct, eq=False, gc=False):

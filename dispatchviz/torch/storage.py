@@ -71,8 +71,18 @@ class UntypedStorage:
         return self.device.type == "cuda"
 
     def is_shared(self) -> bool:
-        """Whether other processes see it: on the GPU."""
-        return self.is_cuda
+        """Whether other processes see it: on the GPU, or where somebody has said so."""
+        return self.is_cuda or self._storage.kind == "shared"
+
+    def share_memory_(self) -> Any:
+        """Says that other processes may see it. NB: there are no others."""
+        if not self.is_cuda:
+            self._storage.kind = "shared"
+        return self
+
+    def is_pinned(self, device: object = "cuda") -> bool:
+        """Whether a GPU copies from it without waiting."""
+        return self._storage.kind == "pinned"
 
     def tolist(self) -> list[int]:
         """The bytes as numbers."""

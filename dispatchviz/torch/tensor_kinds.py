@@ -54,6 +54,13 @@ def _array_wrap(self: Tensor, array: Any) -> Tensor:
     return from_numpy(array.astype("uint8") if array.dtype == numpy.bool_ else array)
 
 
+def _share_memory_(self: Tensor) -> Tensor:
+    """Says that other processes may see it. NB: there are no others."""
+    if self._device.type != "cuda":
+        self._storage.kind = "shared"
+    return self
+
+
 PROPERTIES: dict[str, Any] = {
     "is_cpu": property(lambda self: self._device.type == "cpu"),
     **{name: property(lambda self: False) for name in _NEVER},
@@ -66,7 +73,8 @@ PROPERTIES: dict[str, Any] = {
 }
 METHODS: dict[str, Any] = {
     "is_contiguous": _is_contiguous,
-    "is_shared": lambda self: self._device.type == "cuda",
+    "is_shared": lambda self: self._device.type == "cuda" or self._storage.kind == "shared",
+    "share_memory_": _share_memory_,
     "__array_wrap__": _array_wrap,
     "__array_priority__": 1000,
 }

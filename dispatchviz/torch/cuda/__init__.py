@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from dispatchviz.core.backend import array_module, cuda_state
 from dispatchviz.core.native.random import default_generators
 from dispatchviz.core.tensor import Tensor
+from dispatchviz.torch import errors
 from dispatchviz.torch.cuda import amp as amp
+from dispatchviz.torch.cuda import memory as memory
+from dispatchviz.torch.cuda import nvtx as nvtx
 from dispatchviz.torch.cuda.current_device import current_device as current_device
 from dispatchviz.torch.cuda.current_device import device as device
 from dispatchviz.torch.cuda.current_device import device_count as device_count
 from dispatchviz.torch.cuda.current_device import set_device as set_device
+from dispatchviz.torch.cuda.memory import empty_cache as empty_cache
+from dispatchviz.torch.cuda.memory import max_memory_allocated as max_memory_allocated
+from dispatchviz.torch.cuda.memory import max_memory_cached as max_memory_cached
+from dispatchviz.torch.cuda.memory import max_memory_reserved as max_memory_reserved
+from dispatchviz.torch.cuda.memory import mem_get_info as mem_get_info
+from dispatchviz.torch.cuda.memory import memory_allocated as memory_allocated
+from dispatchviz.torch.cuda.memory import memory_cached as memory_cached
+from dispatchviz.torch.cuda.memory import memory_reserved as memory_reserved
+from dispatchviz.torch.cuda.memory import memory_stats as memory_stats
+from dispatchviz.torch.cuda.memory import memory_summary as memory_summary
+from dispatchviz.torch.cuda.memory import reset_accumulated_memory_stats as reset_accumulated_memory_stats
+from dispatchviz.torch.cuda.memory import reset_max_memory_allocated as reset_max_memory_allocated
+from dispatchviz.torch.cuda.memory import reset_max_memory_cached as reset_max_memory_cached
+from dispatchviz.torch.cuda.memory import reset_peak_memory_stats as reset_peak_memory_stats
+from dispatchviz.torch.cuda.memory import set_per_process_memory_fraction as set_per_process_memory_fraction
+from dispatchviz.torch.cuda.properties import get_device_capability as get_device_capability
+from dispatchviz.torch.cuda.properties import get_device_name as get_device_name
+from dispatchviz.torch.cuda.properties import get_device_properties as get_device_properties
 from dispatchviz.torch.cuda.streams import Event as Event
 from dispatchviz.torch.cuda.streams import Stream as Stream
 from dispatchviz.torch.cuda.streams import StreamContext as StreamContext
@@ -25,21 +48,34 @@ def is_available() -> bool:
     return True
 
 
+def init() -> None:
+    """Nothing: CUDA is ready."""
+
+
+def ipc_collect() -> None:
+    """Nothing: no other process has memory of this one."""
+
+
+def is_current_stream_capturing() -> bool:
+    """False: there are no CUDA graphs."""
+    return False
+
+
+def can_device_access_peer(device: object, peer_device: object) -> bool:
+    """Whether one device reads another's memory; there is one. RuntimeError for others."""
+    set_device(device)
+    set_device(peer_device)
+    return False
+
+
+def get_arch_list() -> list[str]:
+    """For which GPUs PyTorch's kernels are compiled: none are."""
+    return []
+
+
 def is_initialized() -> bool:
     """True."""
     return True
-
-
-def empty_cache() -> None:
-    """Gives blocks that CuPy keeps back to the GPU."""
-    if cuda_state().real:
-        array_module("cuda").get_default_memory_pool().free_all_blocks()
-
-
-def get_device_name(device: object = None) -> str:
-    """The GPU's name, or that it is emulated and why."""
-    state = cuda_state()
-    return state.reason if state.real else f"dispatchviz: {state}"
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
@@ -61,6 +97,25 @@ def manual_seed(seed: int) -> None:
 manual_seed_all = manual_seed
 
 
+def seed() -> None:
+    """Seeds it with a random number."""
+    default_generators["cuda"].seed()
+
+
+seed_all = seed
+
+
+def get_rng_state_all() -> list[Tensor]:
+    """Of all devices: of one."""
+    return [get_rng_state()]
+
+
+def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
+    """Of all devices: of one."""
+    for state in new_states:
+        set_rng_state(state)
+
+
 def initial_seed() -> int:
     """The seed from which the device's default generator started."""
     return default_generators["cuda"].initial_seed()
@@ -75,5 +130,8 @@ def set_rng_state(new_state: Tensor, device: object = "cuda") -> None:
     """Puts the device's default generator where a state says."""
     default_generators["cuda"].set_state(new_state)
 
+
+OutOfMemoryError, AcceleratorError = errors.OutOfMemoryError, errors.AcceleratorError
+has_half = True
 
 globals().update(CUDA_TYPES)

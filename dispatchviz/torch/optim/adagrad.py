@@ -66,6 +66,11 @@ class Adagrad(Optimizer):
                 group.setdefault(name, value)
             make_counters_tensors(self.state, group)
 
+    def share_memory(self) -> None:
+        """Says that other processes may see the sums."""
+        for parameter in self._parameters():
+            self.state[parameter]["sum"].share_memory_()
+
     def _init_state(self, parameter: Any, group: dict[str, Any]) -> None:
         state = self.state[parameter]
         state["step"] = counter(parameter, group)

@@ -69,6 +69,10 @@ class Conversions:
         """All tensors to a dtype."""
         return self._apply(lambda tensor: tensor.type(dst_type))
 
+    def share_memory(self) -> Any:
+        """Says of all parameters and buffers that other processes may see them."""
+        return self._apply(lambda tensor: tensor.share_memory_())
+
     def float(self) -> Any:
         """Floating tensors to float32."""
         return self._apply(lambda tensor: tensor.float() if tensor.is_floating_point() else tensor)

@@ -1,0 +1,103 @@
+"""``torch.cuda.memory``: how much memory of the device is in use (``torch/cuda/memory.py``).
+
+NB: what CuPy's pool has given away; an emulated device lives in the machine's memory and counts nothing: 0, with a
+warning at the first question. Peaks are what is in use when they are asked for, and there is no list of allocations.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import OrderedDict
+from typing import Any
+
+from dispatchviz.core.backend import array_module, cuda_state
+from dispatchviz.torch.cuda.current_device import set_device
+
+_said: set[str] = set()
+
+
+def _pool() -> Any:
+    """CuPy's; None where CUDA is emulated."""
+    if cuda_state().real:
+        return array_module("cuda").get_default_memory_pool()
+    if not _said:
+        _said.add("emulated")
+        warnings.warn("dispatchviz emulates CUDA in the machine's memory and does not count it: 0 bytes", stacklevel=4)
+    return None
+
+
+def _asked(device: object, method: str) -> int:
+    set_device(device)
+    pool = _pool()
+    return 0 if pool is None else int(getattr(pool, method)())
+
+
+def memory_allocated(device: object = None) -> int:
+    """Bytes that tensors take."""
+    return _asked(device, "used_bytes")
+
+
+def memory_reserved(device: object = None) -> int:
+    """Bytes that are kept for tensors."""
+    return _asked(device, "total_bytes")
+
+
+def max_memory_allocated(device: object = None) -> int:
+    """The same as ``memory_allocated``: peaks are not followed."""
+    return _asked(device, "used_bytes")
+
+
+def max_memory_reserved(device: object = None) -> int:
+    """The same as ``memory_reserved``: peaks are not followed."""
+    return _asked(device, "total_bytes")
+
+
+memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
+
+
+def reset_peak_memory_stats(device: object = None) -> None:
+    """Nothing: peaks are not followed."""
+    set_device(device)
+
+
+reset_accumulated_memory_stats = reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
+
+
+def mem_get_info(device: object = None) -> tuple[int, int]:
+    """Free and all bytes, of the GPU or, emulated, of the machine."""
+    set_device(device)
+    if cuda_state().real:
+        free, total = array_module("cuda").cuda.runtime.memGetInfo()
+        return int(free), int(total)
+    page = os.sysconf("SC_PAGE_SIZE")
+    return page * os.sysconf("SC_AVPHYS_PAGES"), page * os.sysconf("SC_PHYS_PAGES")
+
+
+def memory_stats(device: object = None) -> OrderedDict[str, Any]:
+    """What is in use now; none of the other counters."""
+    used, kept = _asked(device, "used_bytes"), _asked(device, "total_bytes")
+    names = {"allocated_bytes": used, "reserved_bytes": kept}
+    return OrderedDict((f"{name}.all.{when}", value) for name, value in names.items() for when in ("current", "peak"))
+
+
+def memory_summary(device: object = None, abbreviated: bool = False) -> str:
+    """Two lines: what is in use, and what is kept."""
+    used, kept = memory_allocated(device), memory_reserved(device)
+    lines = ["dispatchviz does not keep PyTorch's statistics", f"allocated memory  {used} bytes"]
+    return "\n".join([*lines, f"reserved memory   {kept} bytes"])
+
+
+def set_per_process_memory_fraction(fraction: float, device: object = None) -> None:
+    """Changes nothing. ValueError unless it is between 0 and 1."""
+    set_device(device)
+    if not isinstance(fraction, float):
+        raise TypeError("Invalid type for fraction argument, must be `float`")
+    if fraction < 0 or fraction > 1:
+        raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
+
+
+def empty_cache() -> None:
+    """Gives blocks that CuPy keeps back to the GPU."""
+    if cuda_state().real:
+        array_module("cuda").get_default_memory_pool().free_all_blocks()
