@@ -50,7 +50,7 @@ def matching_stack(
     schema: FunctionSchema, args: Sequence[Any], kwargs: Mapping[str, Any], numbers_as_tensors: bool = True
 ) -> list[Any]:
     """The same for one of several overloads: SchemaMatchError if this is not the one."""
-    _check_positional(schema, args)
+    _check_count(schema, len(args), len(kwargs))
     numbers = numbers_as_tensors and schema.name in NUMBERS_AS_TENSORS
     stack = [_converted(schema, position, value, numbers) for position, value in enumerate(args)]
     used = 0
@@ -69,16 +69,16 @@ def matching_stack(
     return stack
 
 
-def _check_positional(schema: FunctionSchema, args: Sequence[Any]) -> None:
+def _check_count(schema: FunctionSchema, positional: int, named: int) -> None:
     allowed = sum(not argument.kwarg_only for argument in schema.arguments)
-    if len(args) > len(schema.arguments):
+    if positional + named > len(schema.arguments):
         raise SchemaMatchError(
-            f"{schema.name}() expected at most {len(schema.arguments)} argument(s) but received {len(args)} "
+            f"{schema.name}() expected at most {len(schema.arguments)} argument(s) but received {positional + named} "
             f"argument(s). Declaration: {schema}"
         )
-    if len(args) > allowed:
+    if positional > allowed:
         raise SchemaMatchError(
-            f"{schema.name}() takes {allowed} positional argument(s) but {len(args)} was/were given.  "
+            f"{schema.name}() takes {allowed} positional argument(s) but {positional} was/were given.  "
             f"Declaration: {schema}"
         )
 

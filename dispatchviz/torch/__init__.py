@@ -77,14 +77,6 @@ from dispatchviz.torch.as_tensor import asarray as asarray
 from dispatchviz.torch.creation import tensor as tensor
 from dispatchviz.torch.errors import AcceleratorError as AcceleratorError
 from dispatchviz.torch.errors import OutOfMemoryError as OutOfMemoryError
-from dispatchviz.torch.formats import channels_last as channels_last
-from dispatchviz.torch.formats import channels_last_3d as channels_last_3d
-from dispatchviz.torch.formats import contiguous_format as contiguous_format
-from dispatchviz.torch.formats import layout as layout
-from dispatchviz.torch.formats import legacy_contiguous_format as legacy_contiguous_format
-from dispatchviz.torch.formats import memory_format as memory_format
-from dispatchviz.torch.formats import preserve_format as preserve_format
-from dispatchviz.torch.formats import strided as strided
 from dispatchviz.torch.func import vmap as vmap
 from dispatchviz.torch.grad_modes import enable_grad as enable_grad
 from dispatchviz.torch.grad_modes import inference_mode as inference_mode

@@ -35,7 +35,10 @@ def layer_norm_double_backward(
     input: Tensor, gamma: Tensor | None, grads: list[Tensor | None], grad_out: Tensor, mean: Tensor, rstd: Tensor,
     normalized_shape: Size, grad_input_mask: Mask,
 ) -> Three:  # fmt: skip
-    """The gradients of input, weight and grad_out, from those of what the backward gave."""
+    """The gradients of input, weight and grad_out, from those of what the backward gave.
+
+    RuntimeError, as in PyTorch, for that of a bias without a weight next to that of an input.
+    """
     axis = len(input._size) - len(normalized_shape)
     count, length = prod(input._size[:axis]), prod(input._size[axis:])
     flat = ops.reshape.call(input, (count, length))
@@ -62,6 +65,10 @@ def layer_norm_double_backward(
         of_grad_out = _added(of_grad_out, term)
     if beta_grad is not None:
         of_grad_out = _added(of_grad_out, beta_grad)
+    elif grads[2] is not None and of_grad_out is not None:
+        raise RuntimeError(
+            "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #1 'other'"
+        )
     if of_grad_out is not None:
         of_grad_out = ops.reshape_as.call(ops.expand.call(of_grad_out, (count, length), False), input)
     return of_input, of_weight, of_grad_out

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import DType, bool_
+from dispatchviz.core.dtype import DType, bfloat16, bool_, float16, float32
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import compute, elementwise, elementwise_same, no_instance, result_type
 from dispatchviz.core.native.scalars import Scalar, element
@@ -112,12 +112,22 @@ def gelu_backward_meta(op: Structured, grad_output: Tensor, self: Tensor, approx
 def gelu_out(self: Tensor, approximate: str, out: Tensor) -> None:
     """self times the share of a normal distribution below it"""
     is_tanh = _is_tanh(approximate)
+    if not is_tanh and _left_unwritten(self, out):
+        return
     kind, dtype = out._device.type, self._dtype
     xp, erf = array_module(kind), error_function(kind)
     function = (
         (lambda x: 0.5 * x * (1 + xp.tanh(_inner(x)))) if is_tanh else lambda x: x * 0.5 * (1 + erf(x * math.sqrt(0.5)))
     )
     compute(out, dtype, _floating("GeluKernelImpl", dtype, function), self)
+
+
+def _left_unwritten(self: Tensor, out: Tensor) -> bool:
+    """Whether oneDNN computes, whose result goes into memory of its own if ``out`` has other strides than ``self``."""
+    if out._device.type != "cpu" or self._dtype not in (float32, float16, bfloat16) or not self._is_contiguous:
+        return False
+    steps = zip(self._size, self._stride, out._stride, strict=True)
+    return any(length != 1 and old != new for length, old, new in steps)
 
 
 def gelu_backward_out(grad_output: Tensor, self: Tensor, approximate: str, out: Tensor) -> None:

@@ -13,14 +13,11 @@ from typing import Any
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.at_places import add_at
 from dispatchviz.core.native.iterator import not_implemented, quiet, store
 from dispatchviz.core.native.memory_formats import in_format
-from dispatchviz.core.native.sampling_taps import BICUBIC, NEAREST, Element, Taps, elements, taps
+from dispatchviz.core.native.sampling_numbers import Mode, grid_gradient, input_gradient, sampled, samples
+from dispatchviz.core.native.sampling_taps import BICUBIC, NEAREST
 from dispatchviz.core.tensor import Size, Tensor, numel
-
-Mode = tuple[int, int, bool]
-"""Interpolation, padding, align_corners."""
 
 # -- grid_sampler ------------------------------------------------------------------------------------------------------
 
@@ -99,26 +96,8 @@ def _check_dtypes(input: Tensor, grid: Tensor, kernel: str) -> None:
         raise RuntimeError(f"expected scalar type {input._dtype.legacy} but found {grid._dtype.legacy}")
 
 
-def _by_dim(xp: Any, input: Tensor, grid: Tensor, mode: Mode) -> list[Taps]:
-    """The taps of each dimension of the input, as arrays of (N, 1, places)."""
-    dims = len(input._size) - 2
-    places = grid._array[:, None]
-    return [taps(xp, places[..., dims - 1 - d], input._size[2 + d], mode, dims) for d in range(dims)]
-
-
-def _positions(xp: Any, input: Tensor, each: Element) -> tuple[Any, ...]:
-    """Where an element is in the input, with batch and channel."""
-    more = (1,) * (len(input._size) - 2)
-    batch = xp.arange(input._size[0]).reshape(-1, 1, *more)
-    return batch, xp.arange(input._size[1]).reshape(1, -1, *more), *each.places
-
-
 def _sampled(input: Tensor, grid: Tensor, mode: Mode) -> Any:
-    xp: Any = array_module(input._device.type)
-    total: Any = 0
-    for each in elements(_by_dim(xp, input, grid, mode), input._size[2:]):
-        total = total + input._array[_positions(xp, input, each)] * each.inside * each.weight
-    return total
+    return sampled(samples(array_module(input._device.type), input._array, grid._array, mode))
 
 
 # -- backward ----------------------------------------------------------------------------------------------------------
@@ -179,22 +158,9 @@ def _store_gradients(grad_input: Tensor | None, grad_grid: Tensor, found: tuple[
 
 
 def _gradients(grad_output: Tensor, input: Tensor, grid: Tensor, mode: Mode, of_input: bool) -> tuple[Any, Any]:
-    xp: Any = array_module(input._device.type)
-    by_dim, grad = _by_dim(xp, input, grid, mode), grad_output._array
-    dims = len(by_dim)
-    total = xp.zeros(input._size, input._dtype.numpy)
-    slopes = xp.zeros(grid._size, grid._dtype.numpy)
-    for each in elements(by_dim, input._size[2:]):
-        positions = _positions(xp, input, each)
-        if of_input:
-            places = xp.ravel_multi_index(xp.broadcast_arrays(*positions), input._size).reshape(-1)
-            add_at(total.reshape(-1), places, (grad * (each.weight * each.inside)).reshape(-1))
-        felt = (input._array[positions] * each.inside * grad).sum(1)
-        for d in range(dims):
-            slopes[..., dims - 1 - d] += felt * each.slope(d)[:, 0]
-    for d, along in enumerate(by_dim):
-        slopes[..., dims - 1 - d] *= along.scale[:, 0]
-    return total, slopes
+    given = samples(array_module(input._device.type), input._array, grid._array, mode)
+    grad = grad_output._array
+    return input_gradient(given, grad) if of_input else None, grid_gradient(given, grad)
 
 
 # -- affine_grid_generator ---------------------------------------------------------------------------------------------

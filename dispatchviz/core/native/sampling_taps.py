@@ -106,14 +106,20 @@ def _cubic(t: Any) -> list[tuple[Any, Any]]:
 
 def _inner(x: Any) -> tuple[Any, Any]:
     """At most 1 away."""
-    a = CUBIC
-    return ((a + 2) * x - (a + 3)) * x * x + 1, (3 * (a + 2) * x - 2 * (a + 3)) * x
+    two, three, slope, more = _numbers(x, CUBIC + 2, CUBIC + 3, 3 * (CUBIC + 2), 2 * (CUBIC + 3))
+    return (two * x - three) * x * x + 1, (slope * x - more) * x
 
 
 def _outer(x: Any) -> tuple[Any, Any]:
     """1 to 2 away."""
-    a = CUBIC
-    return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a, (3 * a * x - 10 * a) * x + 8 * a
+    one, four, five, eight = _numbers(x, CUBIC, 4 * CUBIC, 5 * CUBIC, 8 * CUBIC)
+    slope, more = _numbers(x, 3 * CUBIC, 10 * CUBIC)
+    return ((one * x - five) * x + eight) * x - four, (slope * x - more) * x + eight
+
+
+def _numbers(like: Any, *numbers: float) -> list[Any]:
+    """Of an array's dtype: Python's numbers would make float32 of bfloat16."""
+    return [like.dtype.type(number) for number in numbers]
 
 
 def _whole(xp: Any, places: Any) -> Any:
@@ -134,11 +140,6 @@ class Element(NamedTuple):
     def weight(self) -> Any:
         """Of all dimensions, the width's first."""
         return math.prod(self.weights[-2::-1], start=self.weights[-1])
-
-    def slope(self, dim: int) -> Any:
-        """Of the weight, along one dimension."""
-        factors = [self.slopes[d] if d == dim else weight for d, weight in enumerate(self.weights)]
-        return math.prod(factors[1:], start=factors[0])
 
 
 def elements(by_dim: list[Taps], sizes: tuple[int, ...]) -> Iterator[Element]:

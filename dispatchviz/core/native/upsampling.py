@@ -6,6 +6,7 @@ each gradient to the same ones. ``scales`` are factors that a user gave, or None
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -181,6 +182,7 @@ def _resized_bytes(xp: Any, values: Any, axis: int, taps: Taps) -> Any:
     """With weights of 15 bits, as many behind the point as the largest one leaves (``compute_index_ranges_int16``)."""
     if taps[0][1] is None:
         return xp.take(values, taps[0][0], axis)
+    taps = _merged(xp, taps)
     largest = max(float(weight.max()) for _, weight in taps)
     bits = next((bits for bits in range(22) if int(0.5 + largest * (1 << bits + 1)) >= 1 << 15), 22)
     total = 1 << bits - 1
@@ -190,6 +192,16 @@ def _resized_bytes(xp: Any, values: Any, axis: int, taps: Taps) -> Any:
         shape = [-1 if dim == axis else 1 for dim in range(values.ndim)]
         total = total + xp.take(values, index, axis).astype(xp.int64) * whole.reshape(shape)
     return xp.clip(total >> bits, 0, 255).astype(values.dtype)
+
+
+def _merged(xp: Any, taps: Taps) -> Taps:
+    """An element that is met twice, at an edge, with both weights the second time: they are rounded as one."""
+    found = list(taps)
+    for i, ((index, _), (following, more)) in enumerate(itertools.pairwise(taps)):
+        twice = xp.where(index == following, found[i][1], 0)
+        found[i] = index, found[i][1] - twice
+        found[i + 1] = following, more + twice
+    return found
 
 
 def _resized(xp: Any, values: Any, axis: int, taps: Taps) -> Any:

@@ -151,7 +151,20 @@ def _model_word(value: Any) -> Any:
         return _named(str(value))
     if isinstance(value, torch.Generator):
         return Generator()
+    if isinstance(value, torch.nn.Module):
+        return _model_module(value)
     return face.Size(value) if isinstance(value, torch.Size) else value
+
+
+def _model_module(value: torch.nn.Module) -> Any:
+    """Of the same class, with the same settings. Untranslatable if it has parameters, buffers or parts."""
+    if value.state_dict() or list(value.children()):
+        raise Untranslatable(f"{type(value).__name__} with something in it")
+    module = getattr(face.nn, type(value).__name__)()
+    for name, setting in vars(value).items():
+        if not name.startswith("_"):
+            setattr(module, name, setting)
+    return module
 
 
 def _named(name: str) -> Any:
