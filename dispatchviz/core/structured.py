@@ -235,7 +235,7 @@ def warn_of_resizing(output: Tensor, size: Size) -> None:
             f"match the required output shape {list(size)}. This behavior is deprecated, and in a future PyTorch "
             "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
             "tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
-            "/__w/pytorch/pytorch/aten/src/ATen/native/Resize.cpp:30",
+            "aten/src/ATen/native/Resize.cpp:30",
         )
 
 

@@ -21,6 +21,9 @@ _said: set[str] = set()
 """Texts of which one warning a process is enough."""
 
 
+BUILT_IN = "/__w/pytorch/pytorch/"
+"""Where PyTorch's wheels for the CPU were compiled: places in its source tree are told with it."""
+
 _always = False
 
 
@@ -111,7 +114,7 @@ def _within_a_binding() -> bool:
 
 def warn_python(text: str, place: str) -> None:
     """``TORCH_WARN`` inside of a call from Python."""
-    give(f"{text} (Triggered internally at {place}.)")
+    give(f"{text} (Triggered internally at {BUILT_IN}{place}.)")
 
 
 def give(text: str) -> None:

@@ -144,7 +144,8 @@ _install_shown_names()
 
 
 def numel(input: Tensor) -> builtins.int:
-    """How many elements a tensor has."""
+    """How many elements a tensor has. TypeError for what is not one."""
+    functional.check_input("numel", input)
     return _numel(input._size)
 
 

@@ -114,13 +114,22 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
 
 
 def is_floating_point(input: Any) -> bool:
-    """Whether the dtype has fractions."""
+    """Whether the dtype has fractions. TypeError for what is not a tensor."""
+    check_input("is_floating_point", input)
     return bool(input._dtype.is_floating_point)
 
 
 def is_complex(input: Any) -> bool:
-    """Whether the dtype has imaginary parts."""
+    """Whether the dtype has imaginary parts. TypeError for what is not a tensor."""
+    check_input("is_complex", input)
     return bool(input._dtype.is_complex)
+
+
+def check_input(name: str, input: Any) -> None:
+    """TypeError for what is not a tensor."""
+    if not isinstance(input, Tensor):
+        found = type(input).__name__
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {found}")
 
 
 def is_signed(input: Any) -> bool:

@@ -40,7 +40,7 @@ def from_numpy(ndarray: Any) -> Tensor:
             "memory."
         )
     if not ndarray.flags.writeable:
-        warn_python_once("from_numpy", _NOT_WRITABLE, "torch/csrc/utils/tensor_numpy.cpp:211")
+        warn_python_once("from_numpy", _NOT_WRITABLE, "torch/csrc/utils/tensor_numpy.cpp:213")
     stride = tuple(step // width for step in ndarray.strides)
     return ops.lift_fresh.call(on_memory(_flat(ndarray, stride), ndarray.shape, stride, known_dtype(ndarray.dtype)))
 
@@ -63,7 +63,7 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
         raise ValueError("object does not implement Python buffer protocol.") from None
     count = _elements(view.nbytes, dtype.itemsize, count, offset)
     if view.readonly:
-        warn_python_once("frombuffer", _BUFFER_NOT_WRITABLE, "torch/csrc/utils/tensor_new.cpp:1711")
+        warn_python_once("frombuffer", _BUFFER_NOT_WRITABLE, "torch/csrc/utils/tensor_new.cpp:1556")
     memory = numpy.frombuffer(view, dtype.numpy, count, offset)
     memory = memory if memory.flags.writeable else numpy.array(memory)
     return make_variable(on_memory(memory, (count,), (1,), dtype), requires_grad)

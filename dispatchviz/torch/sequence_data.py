@@ -32,7 +32,7 @@ def numbers_in(data: Any, dtype: DType | None) -> tuple[tuple[int, ...], DType, 
     size = _size(data)
     kind = inferred_dtype(data) if dtype is None else dtype
     if isinstance(data, list) and data and isinstance(data[0], numpy.ndarray):
-        warn_python_once("list of arrays", _SLOW, "torch/csrc/utils/tensor_new.cpp:256")
+        warn_python_once("list of arrays", _SLOW, "torch/csrc/utils/tensor_new.cpp:252")
 
     def read() -> Any:
         leaves: list[Any] = []

@@ -21,7 +21,6 @@ would be, and ``device_threads.py`` has its numbers.
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
@@ -79,7 +78,7 @@ def execute(
     """
     validate_outputs(roots, gradients, None)
     if accumulate and create_graph and warning.first_time("create_graph"):
-        warnings.warn(_REFERENCE_CYCLE, UserWarning, stacklevel=4)
+        warning.warn_python(_REFERENCE_CYCLE, "torch/csrc/autograd/engine.cpp:1307")
     if not accumulate and not outputs:
         raise ValueError("grad requires non-empty inputs.")
     task = GraphTask(keep_graph, create_graph, _depth())

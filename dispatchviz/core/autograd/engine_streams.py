@@ -113,7 +113,7 @@ def _warn(node: Node) -> None:
 
     if isinstance(node, AccumulateGrad) and warn_on_accumulate_grad_stream_mismatch and warning.first_time("stream"):
         with warning.as_python():
-            warning.warn(_MISMATCH, "/pytorch/torch/csrc/autograd/input_buffer.cpp:240")
+            warning.warn(_MISMATCH, "torch/csrc/autograd/input_buffer.cpp:240")
 
 
 def wait_for_inputs(task: GraphTask, node: Node, buffer: Buffer) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from dispatchviz.core import recorder
@@ -11,6 +10,7 @@ from dispatchviz.core.dtype import type_meta_name
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.keyset import functorch_batched_ks
 from dispatchviz.core.tensor import Tensor, VersionCounter
+from dispatchviz.core.warning import warn_python
 
 _NOT_A_LEAF = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
@@ -23,7 +23,7 @@ _NOT_A_LEAF = (
 def get_grad(tensor: Tensor) -> Tensor | None:
     """``.grad``; warns for a tensor that will never get one."""
     if tensor._grad is None and not tensor._retains_grad and not is_leaf(tensor):
-        warnings.warn(_NOT_A_LEAF, UserWarning, stacklevel=3)
+        warn_python(_NOT_A_LEAF, "build/aten/src/ATen/core/TensorBody.h:493")
     return tensor._grad
 
 

@@ -68,9 +68,10 @@ def _scalar_to(tensor: Tensor, device: Device) -> Tensor:
 
 def _as_condition(condition: Tensor) -> Tensor:
     if condition._dtype is uint8:
-        warning.give(
+        warning.warn_python(
             "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
-            "version of PyTorch. Use a boolean condition instead."
+            "version of PyTorch. Use a boolean condition instead.",
+            "aten/src/ATen/native/TensorCompare.cpp:621",
         )
         return _to(condition, bool_)
     if condition._dtype is not bool_:

@@ -54,7 +54,7 @@ def _warn_of_lost_parts(self: Tensor) -> None:
         warn_once(
             "complex to real",
             "Casting complex values to real discards the imaginary part",
-            "/__w/pytorch/pytorch/aten/src/ATen/native/Copy.cpp:307",
+            "aten/src/ATen/native/Copy.cpp:307",
         )
 
 

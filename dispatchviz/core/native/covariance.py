@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-
 from dispatchviz.core.dtype import Category, bool_, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.quantiles import is_scalar_tensor_true
 from dispatchviz.core.tensor import Tensor, numel
+from dispatchviz.core.warning import warn_python
 
 
 def cov(self: Tensor, correction: int, fweights: Tensor | None, aweights: Tensor | None) -> Tensor:
@@ -87,10 +86,9 @@ def _factor(
         share = ops.div_Tensor.call(ops.mul_Scalar.call(squares, correction), total)
         factor = ops.sub_Tensor.call(total, share, 1)
     if is_scalar_tensor_true(ops.le_Scalar.call(factor, 0)):
-        warnings.warn(
+        warn_python(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
-            UserWarning,
-            stacklevel=2,
+            "aten/src/ATen/native/Correlation.cpp:129",
         )
         ops.zero_.call(factor)
     return factor

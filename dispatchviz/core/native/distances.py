@@ -60,7 +60,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
     """(*, rows of x1, rows of x2). RuntimeError for tensors or a norm that do not fit."""
     _check_columns(x1, x2)
     _check_kinds(x1, x2, p)
-    if _by_product(x1, x2, p, compute_mode):
+    if _by_product(x1, x2, p, compute_mode) and numel(x1._size) and numel(x2._size):
         return _cdist_impl(x1, x2, p, compute_mode)
     return ops._cdist_forward.call(x1, x2, p, compute_mode)
 

@@ -192,13 +192,16 @@ def _hfftn(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor | Non
 
 
 def _ihfftn(self: Tensor, s: Dims, dim: Dims, norm: str | None, out: Tensor | None) -> Tensor:
-    """Real along the last dimension, complex along the others."""
+    """Real along the last dimension, complex along the others.
+
+    With one dimension PyTorch takes ``out`` for what is read, so that it stays as it was.
+    """
     wanted = _some("ihfftn", shape_and_dims(self, s, dim))
     points = resize_fft_input(promoted(self, False), wanted.dim, wanted.shape)
     mode = norm_from_string(norm, False)
     half = ops._fft_r2c.call(points, wanted.dim[-1:], mode, True)
     if len(wanted.dim) == 1:
-        return ops._conj.call(half) if out is None else ops.conj_physical_out.call(half, out)
+        return ops._conj.call(half) if out is None else ops.conj_physical_out.call(out, half)
     return c2c("ihfftn", out, ops.conj_physical.call(half), wanted.dim[:-1], mode, False)
 
 

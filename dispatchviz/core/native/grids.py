@@ -25,7 +25,7 @@ def meshgrid(tensors: list[Tensor]) -> list[Tensor]:
     if first_time("meshgrid"):
         warn_python(
             "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
-            "aten/src/ATen/native/TensorShape.cpp:4406",
+            "aten/src/ATen/native/TensorShape.cpp:4215",
         )
     return meshgrid_indexing(tensors, "ij")
 

@@ -114,7 +114,7 @@ def _warn_cholesky(line: int) -> None:
         "should be replaced with\n"
         "U = torch.linalg.cholesky(A).mH\n"
         "This transform will produce equivalent results for all valid (symmetric positive definite) inputs.",
-        f"/__w/pytorch/pytorch/aten/src/ATen/native/BatchLinearAlgebra.cpp:{line}",
+        f"aten/src/ATen/native/BatchLinearAlgebra.cpp:{line}",
     )
 
 

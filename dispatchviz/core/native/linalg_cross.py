@@ -65,7 +65,7 @@ def _cross_dim(dim: int | None, size: Size) -> int:
         "Using torch.cross without specifying the dim arg is deprecated.\n"
         "Please either pass the dim explicitly or simply use torch.linalg.cross.\n"
         "The default value of dim will change to agree with that of linalg.cross in a future release.",
-        "/__w/pytorch/pytorch/aten/src/ATen/native/Cross.cpp:63",
+        "aten/src/ATen/native/Cross.cpp:63",
     )
     if 3 not in size:
         raise RuntimeError("no dimension of size 3 in input")

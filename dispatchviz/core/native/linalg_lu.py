@@ -78,7 +78,7 @@ def _lu_with_info(self: Tensor, pivot: bool, check_errors: bool) -> tuple[Tensor
         "LU, pivots, info = torch.lu(A, compute_pivots, get_infos=True)\n"
         "should be replaced with\n"
         "LU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)",
-        "/__w/pytorch/pytorch/aten/src/ATen/native/BatchLinearAlgebra.cpp:2073",
+        "aten/src/ATen/native/BatchLinearAlgebra.cpp:2073",
     )
     return ops.linalg_lu_factor_ex.call(self, pivot, False)
 

@@ -227,5 +227,5 @@ def _warn_old(name: str, instead: str, line: int) -> None:
         f"{name}_norm {line}",
         f"at::{name}_norm is deprecated and it is just left for JIT compatibility. It will be removed in a future "
         f"PyTorch release. Please use `{instead}` instead",
-        f"/__w/pytorch/pytorch/aten/src/ATen/native/LinearAlgebra.cpp:{line}",
+        f"aten/src/ATen/native/LinearAlgebra.cpp:{line}",
     )

@@ -230,7 +230,7 @@ def _check_matrices(matrices: Sequence[Tensor], line: int) -> None:
         f"torch.chain_matmul {line}",
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
         "instead, which accepts a list of two or more tensors rather than multiple parameters.",
-        f"/__w/pytorch/pytorch/aten/src/ATen/native/LinearAlgebra.cpp:{line}",
+        f"aten/src/ATen/native/LinearAlgebra.cpp:{line}",
     )
     for matrix in matrices:
         if len(matrix._size) != 2:

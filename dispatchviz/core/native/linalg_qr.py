@@ -108,7 +108,7 @@ def _warn_qr(line: int) -> None:
         "Q, R = torch.qr(A, some)\n"
         "should be replaced with\n"
         "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')",
-        f"/__w/pytorch/pytorch/aten/src/ATen/native/BatchLinearAlgebra.cpp:{line}",
+        f"aten/src/ATen/native/BatchLinearAlgebra.cpp:{line}",
     )
 
 

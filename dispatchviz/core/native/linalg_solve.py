@@ -112,7 +112,7 @@ def _warn_lu_solve(line: int) -> None:
         "X = torch.lu_solve(B, LU, pivots)\n"
         "should be replaced with\n"
         "X = torch.linalg.lu_solve(LU, pivots, B)",
-        f"/__w/pytorch/pytorch/aten/src/ATen/native/BatchLinearAlgebra.cpp:{line}",
+        f"aten/src/ATen/native/BatchLinearAlgebra.cpp:{line}",
     )
 
 

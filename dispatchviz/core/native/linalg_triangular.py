@@ -130,5 +130,5 @@ def _warn_triangular_solve() -> None:
         "X = torch.triangular_solve(B, A).solution\n"
         "should be replaced with\n"
         "X = torch.linalg.solve_triangular(A, B).",
-        "/__w/pytorch/pytorch/aten/src/ATen/native/BatchLinearAlgebra.cpp:2273",
+        "aten/src/ATen/native/BatchLinearAlgebra.cpp:2273",
     )

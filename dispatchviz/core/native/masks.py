@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import bool_, int64, type_meta_name
+from dispatchviz.core.dtype import bool_, int64, type_meta_name, uint8
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.copies import as_contiguous
 from dispatchviz.core.native.memory_overlap import check_no_overlap
@@ -136,6 +136,12 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         )
     if mask._size != self._size:
         mask = ops.expand.call(mask, self._size, False)
+    if mask._dtype is uint8:
+        warn_python(
+            "masked_scatter_ received a mask with dtype torch.uint8, this behavior is now deprecated,"
+            "please use a mask with dtype torch.bool instead.",
+            "aten/src/ATen/native/TensorAdvancedIndexing.cpp:3130",
+        )
     if mask._dtype is not bool_:
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask._dtype.legacy}")
     given = as_contiguous(source)._array.reshape(-1)

@@ -200,7 +200,7 @@ def index_reduce_out(
     if first_time("index_reduce"):
         warn_python(
             "index_reduce() is in beta and the API may change at any time.",
-            "aten/src/ATen/native/TensorAdvancedIndexing.cpp:1425",
+            "aten/src/ATen/native/TensorAdvancedIndexing.cpp:1523",
         )
     if out is not self:
         ops.copy_.call(out, self, False)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import Category, DType, int64
+from dispatchviz.core.dtype import Category, DType, bool_, int64
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator import store
+from dispatchviz.core.native.iterator import not_implemented, store
 from dispatchviz.core.native.scalars import Scalar
 from dispatchviz.core.tensor import Tensor, numel
+from dispatchviz.core.warning import warn_python
 
 
 def arange(
@@ -56,7 +56,8 @@ def arange_out(end: Scalar, out: Tensor) -> Tensor:
 
 
 def arange_start_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
-    """Into out, which is resized. RuntimeError for a step that leads nowhere."""
+    """Into out, which is resized. RuntimeError for a step that leads nowhere, NotImplementedError for some dtypes."""
+    _refuse(out, "arange_cpu")
     first, last, each = _real(start), _real(end), _real(step)
     _check(first, last, each)
     begin, stride = (int(first), int(each)) if out._dtype.category is Category.INTEGRAL else (first, each)
@@ -65,12 +66,11 @@ def arange_start_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> T
     count = math.ceil((int(last) - begin) / stride if out._dtype is int64 else (last - first) / each)
     if numel(out._size) != count:
         if numel(out._size):
-            warnings.warn(
+            warn_python(
                 f"The number of elements in the out tensor of shape {list(out._size)} is {numel(out._size)} which does "
                 f"not match the computed number of elements {count}. Note that this may occur as a result of rounding "
                 f"error. The out tensor will be resized to a tensor of shape ({count},).",
-                UserWarning,
-                stacklevel=2,
+                "aten/src/ATen/native/RangeFactories.cpp:199",
             )
         ops.resize_.call(out, (count,), None)
     store(out, (array_module(out._device.type).arange(count) * stride + begin).reshape(out._size))
@@ -112,7 +112,8 @@ def range_out_no_step(start: Scalar, end: Scalar, out: Tensor) -> Tensor:
 
 
 def range_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
-    """Into out, which is resized. RuntimeError for a step that leads nowhere."""
+    """Into out, which is resized. RuntimeError for a step that leads nowhere, NotImplementedError for some dtypes."""
+    _refuse(out, "range_cpu")
     first, last, each = _real(start), _real(end), _real(step)
     _check(first, last, each)
     if out._dtype.category is Category.INTEGRAL:
@@ -122,6 +123,11 @@ def range_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
         ops.resize_.call(out, (count,), None)
     store(out, (array_module(out._device.type).arange(count) * each + first).reshape(out._size))
     return out
+
+
+def _refuse(out: Tensor, kernel: str) -> None:
+    if out._dtype is bool_ or out._dtype.is_complex:
+        raise not_implemented(kernel, out._dtype)
 
 
 def _check(first: Any, last: Any, each: Any) -> None:

@@ -188,7 +188,7 @@ def lstm_input(
     if _use_mkldnn(input, params, hx) and not projected:
         return mkldnn_rnn(input, params, (hx[0], hx[1]), has_biases, stack, batch_first)
     if _use_mkldnn(input, params, hx):
-        warn_once("lstm_projections", _PROJECTIONS, "RNN.cpp:1573")
+        warn_once("lstm_projections", _PROJECTIONS, "aten/src/ATen/native/RNN.cpp:1512")
     check_attributes(input, params, hx)
     sequence = ops.transpose_int.call(input, 0, 1) if batch_first else input
     layers = gather_params(params, has_biases, projected)

@@ -228,7 +228,7 @@ def scatter_reduce_meta(op: Structured, self: Tensor, dim: int, index: Tensor, s
         warn_python(
             "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
             "PyTorch release. Use torch.scatter_reduce instead for more reduction options.",
-            "aten/src/ATen/native/TensorAdvancedIndexing.cpp:233",
+            "aten/src/ATen/native/TensorAdvancedIndexing.cpp:225",
         )
     _like_self(op, self, dim, index, src)
     _check_old_reduce(reduce)

@@ -164,7 +164,7 @@ def _dense(tensor: Tensor, name: str, wanted: str) -> Tensor:
             f"torch.searchsorted(): {name} tensor is non-contiguous, this will lower the performance due to extra data "
             f"copy when converting non-contiguous tensor to contiguous, please use contiguous {wanted}tensor if "
             "possible. This message will only appear once per program.",
-            "aten/src/ATen/native/BucketizationUtils.h:33",
+            "aten/src/ATen/native/BucketizationUtils.h:32",
         )
     return ops.contiguous.call(tensor, "contiguous_format")
 

@@ -8,10 +8,10 @@ import numpy
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import REDUCED, DType, default_complex_dtype
+from dispatchviz.core.dtype import REDUCED, DType, bool_, default_complex_dtype, type_meta_name
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.fused_multiply_add import fma
-from dispatchviz.core.native.iterator import accumulated, quiet, store
+from dispatchviz.core.native.iterator import accumulated, not_implemented, quiet, store
 from dispatchviz.core.native.scalars import Scalar, convert
 from dispatchviz.core.tensor import Tensor, numel
 
@@ -29,7 +29,8 @@ def linspace(
 ) -> Tensor:
     """So many numbers from start to end, both included. RuntimeError for fewer than none."""
     _check_steps(steps)
-    result = ops.empty_memory_format.call((steps,), _dtype(dtype, start, end), layout, device, pin_memory, None)
+    dtype = _dtype("linspace", dtype, start, end)
+    result = ops.empty_memory_format.call((steps,), dtype, layout, device, pin_memory, None)
     return ops.linspace_out.call(start, end, steps, result)
 
 
@@ -39,6 +40,8 @@ def linspace_out(start: Scalar, end: Scalar, steps: int, out: Tensor) -> Tensor:
         return out
     if steps == 1:
         return ops.fill__Scalar.call(out, start)
+    if out._dtype is bool_:
+        raise not_implemented("linspace_cpu", bool_)
     return _stored(out, _line(start, end, steps, out._dtype))
 
 
@@ -54,7 +57,8 @@ def logspace(
 ) -> Tensor:
     """base to the power of evenly spaced numbers. RuntimeError for fewer than none."""
     _check_steps(steps)
-    result = ops.empty_memory_format.call((steps,), _dtype(dtype, start, end), layout, device, pin_memory, None)
+    dtype = _dtype("logspace", dtype, start, end)
+    result = ops.empty_memory_format.call((steps,), dtype, layout, device, pin_memory, None)
     return ops.logspace_out.call(start, end, steps, base, result)
 
 
@@ -64,6 +68,8 @@ def logspace_out(start: Scalar, end: Scalar, steps: int, base: float, out: Tenso
         return out
     if steps == 1:
         return ops.fill__Scalar.call(out, base**start.real if out._dtype.can_require_grad else int(base**start.real))
+    if out._dtype is bool_:
+        raise not_implemented("logspace_cpu", bool_)
     if not out._dtype.can_require_grad:  # the ends are cut to integers, the steps between are not
         start, end = convert(start, out._dtype), convert(end, out._dtype)
     line = _line(start, end, steps, accumulated(out._dtype))
@@ -75,11 +81,17 @@ def _check_steps(steps: int) -> None:
         raise RuntimeError("number of steps must be non-negative")
 
 
-def _dtype(dtype: DType | None, start: Scalar, end: Scalar) -> DType | None:
-    """A complex end makes complex numbers."""
-    if dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
-        return default_complex_dtype()
-    return dtype
+def _dtype(name: str, dtype: DType | None, start: Scalar, end: Scalar) -> DType | None:
+    """A complex end makes complex numbers. RuntimeError if others were asked for."""
+    if not (isinstance(start, complex) or isinstance(end, complex)):
+        return dtype
+    inferred = default_complex_dtype()
+    if dtype is not None and not dtype.is_complex:
+        raise RuntimeError(
+            f"torch.{name}(): inferred dtype {type_meta_name(inferred)} can't be safely cast to passed dtype "
+            f"{dtype.legacy}"
+        )
+    return dtype or inferred
 
 
 def _prepared(out: Tensor, steps: int) -> bool:

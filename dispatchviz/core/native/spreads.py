@@ -152,9 +152,10 @@ def _complex_spread(
 def _warn_if_undefined(name: str, self: Tensor, mask: list[bool], correction: float) -> None:
     count = math.prod(length for length, reduced in zip(self._size, mask, strict=True) if reduced)
     if numel(self._size) and count - correction <= 0:
-        warning.give(
+        warning.warn_python(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
-            "(input numel divided by output numel)."
+            "(input numel divided by output numel).",
+            "aten/src/ATen/native/ReduceOps.cpp:1861",
         )
 
 

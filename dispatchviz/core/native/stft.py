@@ -11,7 +11,7 @@ from dispatchviz.core.native.quantiles import is_scalar_tensor_true
 from dispatchviz.core.tensor import Tensor, numel
 from dispatchviz.core.warning import warn_python_once
 
-_PLACE = "/__w/pytorch/pytorch/aten/src/ATen/native/SpectralOps.cpp"
+_PLACE = "aten/src/ATen/native/SpectralOps.cpp"
 _RECTANGULAR = (
     "To suppress this warning and use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`."
 )

@@ -240,7 +240,7 @@ def numpy_T(self: Tensor) -> Tensor:
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
             "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*"
             "torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
-            "/__w/pytorch/pytorch/aten/src/ATen/native/TensorShape.cpp:4314",
+            "aten/src/ATen/native/TensorShape.cpp:4314",
         )
     return ops.permute.call(self, tuple(reversed(range(rank))))
 
@@ -281,7 +281,7 @@ _USE_CONJ = "Consider using x.conj()."
 
 
 def _warn_of_number(name: str, instead: str, line: int) -> None:
-    place = f"/__w/pytorch/pytorch/aten/src/ATen/native/TensorShape.cpp:{line}"
+    place = f"aten/src/ATen/native/TensorShape.cpp:{line}"
     warn_once(f"{name} of a number", f"{name} is deprecated on 0-D tensors. {instead}", place)
 
 

@@ -257,7 +257,7 @@ class TransformerEncoder(Module):
         nested = self._becomes_nested(src, padding, mask)
         if nested:
             kept = padding.logical_not()
-            warn_python_once("nested tensor", _PROTOTYPE, "/__w/pytorch/pytorch/aten/src/ATen/NestedTensorImpl.cpp:177")
+            warn_python_once("nested tensor", _PROTOTYPE, "aten/src/ATen/NestedTensorImpl.cpp:177")
         causal = _detect_is_causal_mask(mask, is_causal, _get_seq_len(src, self.layers[0].self_attn.batch_first))
         for layer in self.layers:
             output = layer(output, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
