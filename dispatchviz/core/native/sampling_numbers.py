@@ -11,6 +11,7 @@ from functools import reduce
 from operator import add
 from typing import Any, NamedTuple
 
+from dispatchviz.core.native.at_places import add_at
 from dispatchviz.core.native.sampling_taps import BICUBIC, NEAREST, Element, Taps, elements, taps
 from dispatchviz.core.tensor import Size
 
@@ -80,7 +81,7 @@ def input_gradient(given: Samples, grad: Any) -> Any:
     inside = [xp.broadcast_to(one.inside, grad.shape) for one in each]
     order = _order_of_adding(given, len(each), _count(grad.shape[2:]))
     chosen, where, shared = (_in_order(xp, parts, order) for parts in (inside, places, shares))
-    xp.add.at(total.reshape(-1), where[chosen], shared[chosen])
+    add_at(total.reshape(-1), where[chosen], shared[chosen])
     return total
 
 
