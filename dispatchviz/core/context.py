@@ -14,6 +14,13 @@ class Context:
     deterministic: int = 0
     """0: whatever is fastest, 1: warn of what is not deterministic, 2: refuse it."""
     float32_matmul_precision: str = "highest"
+    flash_sdp: bool = True
+    mem_efficient_sdp: bool = True
+    math_sdp: bool = True
+    cudnn_sdp: bool = True
+    overrideable_sdp: bool = True
+    sdp_priority_order: tuple[int, ...] = (1, 2, 0, 3, 4)
+    """Numbers of ``SDPBackend``, the one to try first in front."""
 
 
 context = Context()

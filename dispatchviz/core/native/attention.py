@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import REDUCED, bfloat16, bool_, float16, float32, float64
+from dispatchviz.core.dtype import REDUCED, bfloat16, bool_, float16, float32
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.native.attention_backends import SDPBackend, fused_sdp_choice
+from dispatchviz.core.native.dims import wrap_dim
+from dispatchviz.core.tensor import Tensor, numel
 from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
 
 
@@ -29,14 +31,25 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """softmax(query key^T scale + mask) value. RuntimeError for shapes, dtypes and masks that do not fit together."""
     _validate(query, key, value, attn_mask, is_causal)
-    flash = _use_flash(query, key, value, attn_mask, dropout_p, enable_gqa)
+    if 0 in (numel(tensor._size) for tensor in (query, key, value)):
+        return _nothing(query, key, value)
+    backend = fused_sdp_choice(query, key, value, attn_mask, dropout_p, enable_gqa)
     mask = _as_float(attn_mask, query)
-    if flash:
+    if backend is SDPBackend.FLASH_ATTENTION:
         rest = (dropout_p, is_causal, mask, scale)
         return ops._scaled_dot_product_flash_attention_for_cpu.call(query, key, value, *rest)[0]
     return ops._scaled_dot_product_attention_math.call(
         query, key, value, mask, dropout_p, is_causal, None, scale, enable_gqa
     )[0]
+
+
+def _nothing(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Zeros, with a graph that leads to all three."""
+    size = (*query._size[:-1], value._size[-1])
+    zeros = ops.zeros.call(size, query._dtype, None, query._device, None)
+    values, keys, queries = (ops.sum.call(tensor, None) for tensor in (value, key, query))
+    total = ops.add_Tensor.call(ops.add_Tensor.call(queries, keys, 1), values, 1)
+    return ops.add_Tensor.call(zeros, ops.mul_Scalar.call(total, 0), 1)
 
 
 def _validate(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool) -> None:
@@ -70,35 +83,6 @@ def _name(tensor: Tensor) -> str:
     return tensor._dtype.name.removesuffix("32") if tensor._dtype is float32 else tensor._dtype.name
 
 
-def _use_flash(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, enable_gqa: bool
-) -> bool:
-    """``_fused_sdp_choice_cpp``: what the flash kernel cannot do the composite does."""
-    return (
-        query._device.type == "cpu"
-        and len(query._size) == len(key._size) == len(value._size) == 4
-        and query._dtype in (float32, float64, float16, bfloat16)
-        and dropout_p == 0.0
-        and not enable_gqa
-        and query._size[:2] == key._size[:2] == value._size[:2]
-        and query._size[3] == key._size[3] == value._size[3]
-        and 0 not in (query._size[2], key._size[2])
-        and all(t._stride[-1] == 1 for t in (query, key, value))
-        and (mask is None or (_fits(mask, query, key) and not _needs_gradient(mask)))
-    )
-
-
-def _needs_gradient(mask: Tensor) -> bool:
-    return mask._requires_grad or mask._grad_fn is not None
-
-
-def _fits(mask: Tensor, query: Tensor, key: Tensor) -> bool:
-    batch, heads, rows, _ = query._size
-    if not (len(mask._size) in (2, 4) and mask._size[-2] in (1, rows) and mask._size[-1] in (1, key._size[2])):
-        return False
-    return len(mask._size) == 2 or (mask._size[0] in (1, batch) and mask._size[1] in (1, heads))
-
-
 def _as_float(mask: Tensor | None, query: Tensor) -> Tensor | None:
     """A mask of bools as what is to be added: 0 or minus infinity."""
     if mask is None or mask._dtype is not bool_:
@@ -122,8 +106,8 @@ def _scaled_dot_product_attention_math(
     enable_gqa: bool,
 ) -> tuple[Tensor, Tensor]:
     """The result and the weights, by operators that have derivatives."""
-    if dropout_mask is not None or enable_gqa:
-        raise NotImplementedError("attention with a dropout mask or grouped queries is not part of the model")
+    if dropout_mask is not None:
+        raise NotImplementedError("attention with a dropout mask is not part of the model")
     origin = query._dtype
     if origin in REDUCED:
         query, key, value = (ops.to_dtype.call(t, float32, False, False, None) for t in (query, key, value))
@@ -134,6 +118,8 @@ def _scaled_dot_product_attention_math(
         shape = (query._size[-2], key._size[-2])
         ones = ops.ones.call(shape, bool_, None, query._device, None)
         attn_mask = _as_float(ops.tril.call(ones, 0), scaled)
+    if enable_gqa:
+        key, value = _repeated_for_groups(query, key, value)
     keys = ops.mul_Scalar.call(ops.transpose_int.call(key, -2, -1), factor)
     weights = ops.matmul.call(scaled, keys)
     if attn_mask is not None:
@@ -145,6 +131,20 @@ def _scaled_dot_product_attention_math(
     shown = ops.to_dtype.call(weights, origin, False, False, None)
     result = ops.matmul.call(weights, value)
     return ops.to_dtype.call(result, origin, False, False, None), shown
+
+
+def _repeated_for_groups(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    """Heads of keys and values, as often as there are heads of queries for each. RuntimeError if it does not go up."""
+    heads = [t._size[wrap_dim(-3, len(t._size))] for t in (query, key, value)]
+    if heads[0] == heads[1] == heads[2]:
+        return key, value
+    if 0 in heads[1:] or heads[0] % heads[1] or heads[0] % heads[2]:
+        raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
+    times = (heads[0] // heads[1], heads[0] // heads[2])
+    key, value = (
+        ops.repeat_interleave_self_int.call(t, count, -3, None) for t, count in zip((key, value), times, strict=True)
+    )
+    return key, value
 
 
 def _safe_softmax(self: Tensor, dim: int, dtype: Any) -> Tensor:
@@ -179,7 +179,8 @@ def _scaled_dot_product_flash_attention_cpu(
     powers, total, sums = _powers(query, key, is_causal, mask, scale, wide.numpy)
     kept = powers.astype(query._array.dtype).astype(wide.numpy)  # in the dtype of what they are multiplied with
     xp = array_module(query._device.type)
-    output._array[...] = xp.swapaxes(kept @ value._array.astype(wide.numpy) / total, 1, 2)
+    values = _of_each_head(value, query).astype(wide.numpy)
+    output._array[...] = xp.swapaxes(kept @ values / total, 1, 2)
     logsumexp._array[...] = xp.swapaxes(sums, 1, 2)
     return ops.transpose_int.call(output, 1, 2), ops.transpose_int.call(logsumexp, 1, 2)
 
@@ -202,7 +203,7 @@ def _powers(
     """What softmax divides by the sum of every row, that sum and its logarithm; rows that see nothing are 0."""
     xp = array_module(query._device.type)
     factor = dtype.type(1.0 / math.sqrt(query._size[-1]) if scale is None else scale)
-    scores = query._array.astype(dtype) @ xp.swapaxes(key._array.astype(dtype), -2, -1) * factor
+    scores = query._array.astype(dtype) @ xp.swapaxes(_of_each_head(key, query).astype(dtype), -2, -1) * factor
     if is_causal:
         seen = xp.tril(xp.ones(scores.shape[-2:], bool))
         scores = xp.where(seen, scores, dtype.type(-math.inf))
@@ -261,8 +262,22 @@ def _gradients(
     wide = (float32 if query._dtype in (float16, bfloat16) else query._dtype).numpy
     powers, total, _ = _powers(query, key, is_causal, mask, scale, wide)
     weights = powers / total
-    grad, q, k, v = (tensor._array.astype(wide) for tensor in (grad_out, query, key, value))
+    arrays = (grad_out._array, query._array, _of_each_head(key, query), _of_each_head(value, query))
+    grad, q, k, v = (array.astype(wide) for array in arrays)
     factor = wide.type(1.0 / math.sqrt(query._size[-1]) if scale is None else scale)
     grad_weights = grad @ xp.swapaxes(v, -2, -1)
     grad_scores = weights * (grad_weights - (grad_weights * weights).sum(axis=-1, keepdims=True)) * factor
-    return grad_scores @ k, xp.swapaxes(grad_scores, -2, -1) @ q, xp.swapaxes(weights, -2, -1) @ grad
+    grad_keys, grad_values = xp.swapaxes(grad_scores, -2, -1) @ q, xp.swapaxes(weights, -2, -1) @ grad
+    return grad_scores @ k, _summed_over_groups(grad_keys, key), _summed_over_groups(grad_values, value)
+
+
+def _of_each_head(tensor: Tensor, query: Tensor) -> Any:
+    """The array of keys or values, each head as often as there are queries' heads in its group."""
+    times = query._size[1] // tensor._size[1]
+    return tensor._array if times == 1 else tensor._array.repeat(times, axis=1)
+
+
+def _summed_over_groups(grad: Any, tensor: Tensor) -> Any:
+    """One gradient for every head of keys or values."""
+    batch, heads, length, width = tensor._size
+    return grad if grad.shape[1] == heads else grad.reshape(batch, heads, -1, length, width).sum(axis=2)

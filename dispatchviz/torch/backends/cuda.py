@@ -1,8 +1,18 @@
-"""``torch.backends.cuda``: how CUDA computes products (``torch/backends/cuda/__init__.py``). NB: it changes nothing."""
+"""``torch.backends.cuda``: how CUDA computes products, and what may compute attention
+(``torch/backends/cuda/__init__.py``).
+
+NB: precision of products changes nothing.
+"""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import SimpleNamespace
+
+from dispatchviz.core.context import context
+from dispatchviz.core.native.attention_backends import SDPBackend as SDPBackend
 
 matmul = SimpleNamespace(
     allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True
@@ -12,3 +22,47 @@ matmul = SimpleNamespace(
 def is_built() -> bool:
     """The model always has CUDA."""
     return True
+
+
+def _switch(name: str, says: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:
+    """How a switch is read and turned."""
+
+    def enabled() -> bool:
+        return bool(getattr(context, name))
+
+    def enable(enabled: bool) -> None:
+        setattr(context, name, bool(enabled))
+
+    enabled.__name__, enable.__name__ = f"{name}_enabled", f"enable_{name}"
+    enabled.__doc__, enable.__doc__ = f"Whether {says} may compute attention.", f"Lets {says} compute attention or not."
+    return enabled, enable
+
+
+flash_sdp_enabled, enable_flash_sdp = _switch("flash_sdp", "the flash kernel")
+mem_efficient_sdp_enabled, enable_mem_efficient_sdp = _switch("mem_efficient_sdp", "the memory-efficient kernel")
+math_sdp_enabled, enable_math_sdp = _switch("math_sdp", "products one by one")
+cudnn_sdp_enabled, enable_cudnn_sdp = _switch("cudnn_sdp", "cuDNN")
+
+
+def sdp_kernel(
+    enable_flash: bool = True,
+    enable_math: bool = True,
+    enable_mem_efficient: bool = True,
+    enable_cudnn: bool = True,
+) -> AbstractContextManager[dict[str, object]]:
+    """For a block, what may compute attention. FutureWarning: ``torch.nn.attention.sdpa_kernel`` takes its place."""
+    from dispatchviz.torch.nn.attention import sdpa_kernel  # which reads this module's switches
+
+    choices = {
+        SDPBackend.FLASH_ATTENTION: enable_flash,
+        SDPBackend.EFFICIENT_ATTENTION: enable_mem_efficient,
+        SDPBackend.MATH: enable_math,
+        SDPBackend.CUDNN_ATTENTION: enable_cudnn,
+    }
+    warnings.warn(
+        "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please "
+        "see `torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return sdpa_kernel([backend for backend, wanted in choices.items() if wanted])

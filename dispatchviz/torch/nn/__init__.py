@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from dispatchviz.torch.nn import attention as attention
 from dispatchviz.torch.nn import functional as functional
 from dispatchviz.torch.nn import grad as grad
 from dispatchviz.torch.nn import init as init
