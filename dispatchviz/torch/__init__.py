@@ -28,6 +28,8 @@ from dispatchviz.core.tensor import numel as _numel
 from dispatchviz.core.warning import is_warn_always_enabled as is_warn_always_enabled
 from dispatchviz.core.warning import set_warn_always as set_warn_always
 from dispatchviz.torch import _C as _C
+from dispatchviz.torch import _dynamo as _dynamo
+from dispatchviz.torch import _inductor as _inductor
 from dispatchviz.torch import _lowrank as _lowrank
 from dispatchviz.torch import _tensor_str as _tensor_str
 from dispatchviz.torch import accelerator as accelerator
@@ -35,14 +37,19 @@ from dispatchviz.torch import amp as amp
 from dispatchviz.torch import autocast_functions as _autocast_functions
 from dispatchviz.torch import autograd as autograd
 from dispatchviz.torch import backends as backends
+from dispatchviz.torch import checks as _checks
+from dispatchviz.torch import compiler as compiler
 from dispatchviz.torch import cpu as cpu
 from dispatchviz.torch import cuda as cuda
+from dispatchviz.torch import distributed as distributed
 from dispatchviz.torch import distributions as distributions
 from dispatchviz.torch import fft as fft
 from dispatchviz.torch import formats as _formats
 from dispatchviz.torch import func as func
 from dispatchviz.torch import functional as functional
 from dispatchviz.torch import functionalization as _functionalization
+from dispatchviz.torch import hub as hub
+from dispatchviz.torch import jit as jit
 from dispatchviz.torch import legacy_constructors as _legacy_constructors
 from dispatchviz.torch import library as library
 from dispatchviz.torch import linalg as linalg
@@ -63,6 +70,7 @@ from dispatchviz.torch import testing as testing
 from dispatchviz.torch import types as types
 from dispatchviz.torch import unique_elements as _unique_elements
 from dispatchviz.torch import utils as utils
+from dispatchviz.torch import version as version
 from dispatchviz.torch._C import DispatchKey as DispatchKey
 from dispatchviz.torch._C import DispatchKeySet as DispatchKeySet
 from dispatchviz.torch._C._engine import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
@@ -103,14 +111,14 @@ from dispatchviz.torch.tensor_methods import install as _install
 from dispatchviz.torch.type_info import finfo as finfo
 from dispatchviz.torch.type_info import iinfo as iinfo
 
-__version__ = "2.13.0"
-"""The PyTorch release whose behaviour this is."""
+__version__ = version.__version__
 
 device = _device.Device
 dtype = _dtype.DType
 globals().update({name: value for name, value in vars(_dtype).items() if isinstance(value, _dtype.DType)})
 globals().update({d.name: d for d in _dtype.ALL})
 globals().update(_autocast_functions.FUNCTIONS)
+globals().update(_checks.FUNCTIONS)
 half, float, double, cfloat, cdouble = (
     _dtype.float16,
     _dtype.float32,
@@ -209,8 +217,27 @@ has_mkl = has_lapack = has_openmp = has_spectral = True
 inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
 
 
+class OutOfMemoryError(RuntimeError):
+    """A device's memory is full. NB: CuPy's own error is what is raised."""
+
+
+cuda.OutOfMemoryError = OutOfMemoryError  # type: ignore[attr-defined]
+OutOfMemoryError.__module__ = "torch"
+
+
+def get_device_module(device: Any = None) -> Any:
+    """``torch.cuda`` for a CUDA device and without one, ``torch.cpu`` for a CPU. RuntimeError for others."""
+    if not (device is None or isinstance(device, (str, _device.Device))):
+        raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
+    kind = "cuda" if device is None else _device.Device(device).type
+    module = globals().get(kind)
+    if module is None:
+        raise RuntimeError(f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'.")
+    return module
+
+
 _HELPERS = (
-    *("autocast_functions", "creation", "default_device", "formats", "function_schema"),
+    *("autocast_functions", "checks", "creation", "default_device", "formats", "function_schema"),
     *("functionalization", "grad_modes", "indexing", "legacy_constructors", "list_functions", "numpy_memory"),
     *("op_overload", "operator_base", "pickling", "printing", "python_dispatch_table", "python_functions"),
     *(

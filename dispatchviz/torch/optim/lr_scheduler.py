@@ -13,3 +13,7 @@ __all__ = sorted(name for module in _MODULES for name in module.__all__)
 globals().update({name: getattr(module, name) for module in _MODULES for name in module.__all__})
 for _name in __all__:
     globals()[_name].__module__ = "torch.optim.lr_scheduler"
+
+
+class _LRScheduler(schedules.LRScheduler):
+    """The name that ``LRScheduler`` had."""

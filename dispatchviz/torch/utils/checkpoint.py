@@ -15,6 +15,7 @@ from typing import Any
 
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.autograd.function import Function
+from dispatchviz.torch.utils._pytree import tree_leaves
 from dispatchviz.torch.utils.checkpoint_frames import (
     CheckpointError,
     device_type_of,
@@ -48,6 +49,18 @@ def _detached(tensor: Any) -> Any:
     leaf = tensor.detach()
     leaf.requires_grad = tensor.requires_grad
     return leaf
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
+    """For every tensor of a device, the device's number and the state of its generator."""
+    found = [value.get_device() for value in tree_leaves(args) if isinstance(value, torch.Tensor) and value.is_cuda]
+    return found, [torch.cuda.get_rng_state() for _ in found]
+
+
+def set_device_states(devices: list[int], states: list[Any], *, device_type: str | None = None) -> None:
+    """Puts the generators where the states say."""
+    for _, state in zip(devices, states, strict=False):
+        torch.cuda.set_rng_state(state)
 
 
 def check_backward_validity(inputs: Any) -> None:

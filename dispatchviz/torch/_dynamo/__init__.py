@@ -1,0 +1,25 @@
+"""``torch._dynamo``: what programs ask of the compiler that is not here (``torch/_dynamo/__init__.py``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchviz.torch._dynamo import config as config
+from dispatchviz.torch.compiler import allow_in_graph as allow_in_graph
+from dispatchviz.torch.compiler import assume_constant_result as assume_constant_result
+from dispatchviz.torch.compiler import disable as disable
+from dispatchviz.torch.compiler import is_compiling as is_compiling
+from dispatchviz.torch.compiler import reset as reset
+from dispatchviz.torch.compiler import set_stance as set_stance
+
+
+def graph_break(msg: str = "") -> None:
+    """Nothing: there is no graph to break."""
+
+
+def mark_dynamic(t: Any, index: Any, **bounds: Any) -> None:
+    """Says to a compiler which sizes change."""
+
+
+def mark_static(t: Any, index: Any = None) -> None:
+    """Says to a compiler which sizes do not change."""

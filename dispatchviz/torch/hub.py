@@ -1,0 +1,37 @@
+"""``torch.hub``: where downloaded models would be (``torch/hub.py``). NB: nothing is downloaded."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NoReturn
+
+_hub_dir: str | None = None
+
+
+def get_dir() -> str:
+    """The folder that ``set_dir``, ``TORCH_HOME`` or ``XDG_CACHE_HOME`` names."""
+    if _hub_dir is not None:
+        return _hub_dir
+    cache = os.path.join(os.getenv("XDG_CACHE_HOME", "~/.cache"), "torch")
+    return os.path.join(os.path.expanduser(os.getenv("TORCH_HOME", cache)), "hub")
+
+
+def set_dir(d: str | os.PathLike[str]) -> None:
+    """From now on."""
+    global _hub_dir
+    _hub_dir = os.path.expanduser(d)
+
+
+def load(repo_or_dir: Any, model: str, *args: Any, **kwargs: Any) -> NoReturn:
+    """NotImplementedError."""
+    raise NotImplementedError("dispatchviz's model of PyTorch downloads nothing: torch.hub.load has no models")
+
+
+def load_state_dict_from_url(url: str, *args: Any, **kwargs: Any) -> NoReturn:
+    """NotImplementedError."""
+    raise NotImplementedError(f"dispatchviz's model of PyTorch downloads nothing: it cannot load {url}")
+
+
+def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> NoReturn:
+    """NotImplementedError."""
+    load_state_dict_from_url(url)

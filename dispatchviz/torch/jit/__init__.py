@@ -1,0 +1,137 @@
+"""``torch.jit`` as it is with ``PYTORCH_JIT=0``: Python runs, and what compiles gives back what it was given
+(``torch/jit/__init__.py``, ``_script.py``, ``_trace.py``).
+
+NB: nothing is compiled or traced, and a UserWarning says so: scripted code calls the operators that Python calls.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Final, NamedTuple, TypeVar
+
+from dispatchviz.torch.nn.modules.module import Module
+
+_T = TypeVar("_T")
+
+__all__ = [
+    "Attribute",
+    "Final",
+    "ScriptFunction",
+    "ScriptModule",
+    "annotate",
+    "export",
+    "ignore",
+    "interface",
+    "is_scripting",
+    "is_tracing",
+    "script",
+    "script_if_tracing",
+    "script_method",
+    "trace",
+    "trace_module",
+    "unused",
+]
+
+
+class ScriptModule(Module):
+    """A Module: none is compiled."""
+
+
+class ScriptFunction:
+    """The class of compiled functions, of which there are none."""
+
+
+class Attribute(NamedTuple):
+    """A value with its type, which compiled modules would keep."""
+
+    value: Any
+    type: Any
+
+
+def _say_deprecated(name: str) -> None:
+    warnings.warn(
+        f"`torch.jit.{name}` is deprecated. Please switch to `torch.compile` or `torch.export`.",
+        DeprecationWarning,
+        stacklevel=2,  # PyTorch's own file, too, so that it is shown to those who ask for all
+    )
+
+
+def _say_uncompiled(name: str) -> None:
+    warnings.warn(
+        f"dispatchviz's model of PyTorch has no TorchScript: what torch.jit.{name} was given runs as Python, as "
+        "it does in PyTorch with PYTORCH_JIT=0",
+        stacklevel=3,
+    )
+
+
+def script(obj: _T, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> _T:
+    """What it was given."""
+    _say_deprecated("script")
+    _say_uncompiled("script")
+    return obj
+
+
+def trace(func: _T, example_inputs: Any = None, *args: Any, **kwargs: Any) -> _T:
+    """What it was given."""
+    _say_deprecated("trace")
+    _say_uncompiled("trace")
+    return func
+
+
+def trace_module(mod: _T, inputs: Any, *args: Any, **kwargs: Any) -> _T:
+    """What it was given."""
+    _say_deprecated("trace_method")
+    _say_uncompiled("trace_module")
+    return mod
+
+
+def script_if_tracing(fn: _T) -> _T:
+    """What it was given: nothing is ever traced."""
+    return fn
+
+
+def script_method(fn: _T) -> _T:
+    """What it was given."""
+    _say_deprecated("script_method")
+    return fn
+
+
+def export(fn: _T) -> _T:
+    """What it was given."""
+    return fn
+
+
+def interface(obj: _T) -> _T:
+    """What it was given. RuntimeError unless it is a class."""
+    if type(obj) is not type:
+        raise RuntimeError("interface must be applied to a class")
+    return obj
+
+
+def ignore(drop: Any = False, **kwargs: Any) -> Any:
+    """The function, or with arguments a decorator that gives the function."""
+    return drop if callable(drop) else _unchanged
+
+
+def unused(fn: _T) -> _T:
+    """What it was given."""
+    return fn
+
+
+def _unchanged(fn: _T) -> _T:
+    return fn
+
+
+def is_scripting() -> bool:
+    """False."""
+    return False
+
+
+def is_tracing() -> bool:
+    """False."""
+    return False
+
+
+def annotate(the_type: Any, the_value: _T) -> _T:
+    """The value."""
+    return the_value

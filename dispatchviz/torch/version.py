@@ -1,0 +1,10 @@
+"""``torch.version``: the release whose behaviour this is; no CUDA library stands behind it (``torch/version.py``)."""
+
+from __future__ import annotations
+
+__version__ = "2.13.0"
+debug = False
+cuda: str | None = None
+hip: str | None = None
+rocm: str | None = None
+xpu: str | None = None
