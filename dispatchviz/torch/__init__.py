@@ -217,27 +217,8 @@ has_mkl = has_lapack = has_openmp = has_spectral = True
 inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
 
 
-class OutOfMemoryError(RuntimeError):
-    """A device's memory is full. NB: CuPy's own error is what is raised."""
-
-
-cuda.OutOfMemoryError = OutOfMemoryError  # type: ignore[attr-defined]
-OutOfMemoryError.__module__ = "torch"
-
-
-def get_device_module(device: Any = None) -> Any:
-    """``torch.cuda`` for a CUDA device and without one, ``torch.cpu`` for a CPU. RuntimeError for others."""
-    if not (device is None or isinstance(device, (str, _device.Device))):
-        raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
-    kind = "cuda" if device is None else _device.Device(device).type
-    module = globals().get(kind)
-    if module is None:
-        raise RuntimeError(f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'.")
-    return module
-
-
 _HELPERS = (
-    *("autocast_functions", "checks", "creation", "default_device", "formats", "function_schema"),
+    *("autocast_functions", "checks", "creation", "default_device", "errors", "formats", "function_schema"),
     *("functionalization", "grad_modes", "indexing", "legacy_constructors", "list_functions", "numpy_memory"),
     *("op_overload", "operator_base", "pickling", "printing", "python_dispatch_table", "python_functions"),
     *(

@@ -2714,12 +2714,34 @@ def linalg_pinv_out_atol_rtol_tensor_out(
     return out
 
 
+def set__source_Storage(ks: int, self: Tensor, source: Storage) -> Tensor:
+    ops.set__source_Storage.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, source
+    )
+    increment_version(self)
+    return self
+
+
 def set__source_Storage_storage_offset(
     ks: int, self: Tensor, source: Storage, storage_offset: int, size: Size, stride: Size
 ) -> Tensor:
     ops.set__source_Storage_storage_offset.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, source, storage_offset, size, stride
     )
+    increment_version(self)
+    return self
+
+
+def set__source_Tensor(ks: int, self: Tensor, source: Tensor) -> Tensor:
+    ops.set__source_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, source
+    )
+    increment_version(self)
+    return self
+
+
+def set_(ks: int, self: Tensor) -> Tensor:
+    ops.set_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
 
@@ -5955,7 +5977,10 @@ KERNELS = {
     "linalg_inv_ex.inverse": linalg_inv_ex_out_inverse,
     "_linalg_svd.U": _linalg_svd_out_U,
     "linalg_pinv.atol_rtol_tensor_out": linalg_pinv_out_atol_rtol_tensor_out,
+    "set_.source_Storage": set__source_Storage,
     "set_.source_Storage_storage_offset": set__source_Storage_storage_offset,
+    "set_.source_Tensor": set__source_Tensor,
+    "set_": set_,
     "linalg_lstsq.out": linalg_lstsq_out_out,
     "_linalg_solve_ex.result": _linalg_solve_ex_out_result,
     "linalg_qr.out": linalg_qr_out_out,

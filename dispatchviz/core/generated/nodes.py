@@ -922,6 +922,25 @@ class CloneBackward0(TraceableFunction):
         return grad_inputs
 
 
+class PinMemoryBackward0(TraceableFunction):
+    """_pin_memory(self, device)    self: grad"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = grad
+        return grad_inputs
+
+
 class ToCopyBackward0(TraceableFunction):
     """_to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_format)    self: _to_copy_backward(grad, self.options())"""
 

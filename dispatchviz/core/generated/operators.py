@@ -12109,6 +12109,36 @@ class kron_out:
         return redispatch(kron_out.entry, ks)(ks, self, other, out)
 
 
+class matrix_exp:
+    """aten::matrix_exp(Tensor self) -> Tensor"""
+
+    entry = find("aten::matrix_exp")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(matrix_exp.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(matrix_exp.entry, ks)(ks, self)
+
+
+class matrix_exp_backward:
+    """aten::matrix_exp_backward(Tensor self, Tensor grad) -> Tensor"""
+
+    entry = find("aten::matrix_exp_backward")
+
+    @staticmethod
+    def call(self: Tensor, grad: Tensor) -> Tensor:
+        kernel, ks = call(matrix_exp_backward.entry, self._ks | grad._ks)
+        return kernel(ks, self, grad)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, grad: Tensor) -> Tensor:
+        return redispatch(matrix_exp_backward.entry, ks)(ks, self, grad)
+
+
 class matrix_power:
     """aten::matrix_power(Tensor self, int n) -> Tensor"""
 
@@ -12137,6 +12167,51 @@ class matrix_power_out:
     @staticmethod
     def redispatch(ks: int, self: Tensor, n: int, out: Tensor) -> Tensor:
         return redispatch(matrix_power_out.entry, ks)(ks, self, n, out)
+
+
+class is_pinned:
+    """aten::is_pinned(Tensor self, Device? device=None) -> bool"""
+
+    entry = find("aten::is_pinned")
+
+    @staticmethod
+    def call(self: Tensor, device: Device | None = None) -> bool:
+        kernel, ks = call(is_pinned.entry, self._ks)
+        return kernel(ks, self, device)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, device: Device | None = None) -> bool:
+        return redispatch(is_pinned.entry, ks)(ks, self, device)
+
+
+class pin_memory:
+    """aten::pin_memory(Tensor(a) self, Device? device=None) -> Tensor(a)"""
+
+    entry = find("aten::pin_memory")
+
+    @staticmethod
+    def call(self: Tensor, device: Device | None = None) -> Tensor:
+        kernel, ks = call(pin_memory.entry, self._ks)
+        return kernel(ks, self, device)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, device: Device | None = None) -> Tensor:
+        return redispatch(pin_memory.entry, ks)(ks, self, device)
+
+
+class _pin_memory:
+    """aten::_pin_memory(Tensor self, Device? device=None) -> Tensor"""
+
+    entry = find("aten::_pin_memory")
+
+    @staticmethod
+    def call(self: Tensor, device: Device | None = None) -> Tensor:
+        kernel, ks = call(_pin_memory.entry, self._ks)
+        return kernel(ks, self, device)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, device: Device | None = None) -> Tensor:
+        return redispatch(_pin_memory.entry, ks)(ks, self, device)
 
 
 class pinverse:
@@ -14129,6 +14204,21 @@ class linalg_pinv_out_rcond_tensor:
         return redispatch(linalg_pinv_out_rcond_tensor.entry, ks)(ks, self, rcond, hermitian, out)
 
 
+class set__source_Storage:
+    """aten::set_.source_Storage(Tensor(a!) self, Storage source) -> Tensor(a!)"""
+
+    entry = find("aten::set_.source_Storage")
+
+    @staticmethod
+    def call(self: Tensor, source: Storage) -> Tensor:
+        kernel, ks = call(set__source_Storage.entry, self._ks)
+        return kernel(ks, self, source)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, source: Storage) -> Tensor:
+        return redispatch(set__source_Storage.entry, ks)(ks, self, source)
+
+
 class set__source_Storage_storage_offset:
     """aten::set_.source_Storage_storage_offset(Tensor(a!) self, Storage source, SymInt storage_offset, SymInt[] size, SymInt[] stride=[]) -> Tensor(a!)"""
 
@@ -14146,6 +14236,53 @@ class set__source_Storage_storage_offset:
         return redispatch(set__source_Storage_storage_offset.entry, ks)(
             ks, self, source, storage_offset, size, stride
         )
+
+
+class set__source_Tensor_storage_offset:
+    """aten::set_.source_Tensor_storage_offset(Tensor(a!) self, Tensor source, SymInt storage_offset, SymInt[] size, SymInt[] stride=[]) -> Tensor(a!)"""
+
+    entry = find("aten::set_.source_Tensor_storage_offset")
+
+    @staticmethod
+    def call(self: Tensor, source: Tensor, storage_offset: int, size: Size, stride: Size = ()) -> Tensor:
+        kernel, ks = call(set__source_Tensor_storage_offset.entry, self._ks | source._ks)
+        return kernel(ks, self, source, storage_offset, size, stride)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, source: Tensor, storage_offset: int, size: Size, stride: Size = ()
+    ) -> Tensor:
+        return redispatch(set__source_Tensor_storage_offset.entry, ks)(ks, self, source, storage_offset, size, stride)
+
+
+class set__source_Tensor:
+    """aten::set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)"""
+
+    entry = find("aten::set_.source_Tensor")
+
+    @staticmethod
+    def call(self: Tensor, source: Tensor) -> Tensor:
+        kernel, ks = call(set__source_Tensor.entry, self._ks | source._ks)
+        return kernel(ks, self, source)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, source: Tensor) -> Tensor:
+        return redispatch(set__source_Tensor.entry, ks)(ks, self, source)
+
+
+class set_:
+    """aten::set_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::set_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(set_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(set_.entry, ks)(ks, self)
 
 
 class linalg_lstsq:
@@ -14385,6 +14522,21 @@ class linalg_qr_out:
     @staticmethod
     def redispatch(ks: int, A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
         return redispatch(linalg_qr_out.entry, ks)(ks, A, mode, Q, R)
+
+
+class linalg_matrix_exp:
+    """aten::linalg_matrix_exp(Tensor self) -> Tensor"""
+
+    entry = find("aten::linalg_matrix_exp")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(linalg_matrix_exp.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(linalg_matrix_exp.entry, ks)(ks, self)
 
 
 class linalg_matrix_power:
@@ -25008,6 +25160,267 @@ class _amp_update_scale_:
     ) -> Tensor:
         return redispatch(_amp_update_scale_.entry, ks)(
             ks, self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval
+        )
+
+
+class _fused_adam_:
+    """aten::_fused_adam_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()"""
+
+    entry = find("aten::_fused_adam_")
+
+    @staticmethod
+    def call(
+        self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor], max_exp_avg_sqs:
+        list[Tensor], state_steps: list[Tensor], lr: float, beta1: float, beta2: float, weight_decay: float, eps:
+        float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None
+    ) -> None:
+        kernel, ks = call(
+            _fused_adam_.entry, keys_of(self) | keys_of(grads) | keys_of(exp_avgs) | keys_of(exp_avg_sqs) |
+            keys_of(max_exp_avg_sqs) | keys_of(state_steps) | (0 if grad_scale is None else grad_scale._ks) | (0 if
+            found_inf is None else found_inf._ks)
+        )
+        return kernel(
+            ks, self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
+            amsgrad, maximize, grad_scale, found_inf
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
+        max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: float, beta1: float, beta2: float, weight_decay:
+        float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None = None, found_inf: Tensor | None =
+        None
+    ) -> None:
+        return redispatch(_fused_adam_.entry, ks)(
+            ks, self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
+            amsgrad, maximize, grad_scale, found_inf
+        )
+
+
+class _fused_adam__tensor_lr:
+    """aten::_fused_adam_.tensor_lr(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, Tensor lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()"""
+
+    entry = find("aten::_fused_adam_.tensor_lr")
+
+    @staticmethod
+    def call(
+        self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor], max_exp_avg_sqs:
+        list[Tensor], state_steps: list[Tensor], lr: Tensor, beta1: float, beta2: float, weight_decay: float, eps:
+        float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None
+    ) -> None:
+        kernel, ks = call(
+            _fused_adam__tensor_lr.entry, keys_of(self) | keys_of(grads) | keys_of(exp_avgs) | keys_of(exp_avg_sqs) |
+            keys_of(max_exp_avg_sqs) | keys_of(state_steps) | lr._ks | (0 if grad_scale is None else grad_scale._ks) |
+            (0 if found_inf is None else found_inf._ks)
+        )
+        return kernel(
+            ks, self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
+            amsgrad, maximize, grad_scale, found_inf
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
+        max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: Tensor, beta1: float, beta2: float,
+        weight_decay: float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None = None, found_inf:
+        Tensor | None = None
+    ) -> None:
+        return redispatch(_fused_adam__tensor_lr.entry, ks)(
+            ks, self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
+            amsgrad, maximize, grad_scale, found_inf
+        )
+
+
+class _fused_adamw_:
+    """aten::_fused_adamw_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()"""
+
+    entry = find("aten::_fused_adamw_")
+
+    @staticmethod
+    def call(
+        self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor], max_exp_avg_sqs:
+        list[Tensor], state_steps: list[Tensor], lr: float, beta1: float, beta2: float, weight_decay: float, eps:
+        float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None
+    ) -> None:
+        kernel, ks = call(
+            _fused_adamw_.entry, keys_of(self) | keys_of(grads) | keys_of(exp_avgs) | keys_of(exp_avg_sqs) |
+            keys_of(max_exp_avg_sqs) | keys_of(state_steps) | (0 if grad_scale is None else grad_scale._ks) | (0 if
+            found_inf is None else found_inf._ks)
+        )
+        return kernel(
+            ks, self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
+            amsgrad, maximize, grad_scale, found_inf
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
+        max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: float, beta1: float, beta2: float, weight_decay:
+        float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None = None, found_inf: Tensor | None =
+        None
+    ) -> None:
+        return redispatch(_fused_adamw_.entry, ks)(
+            ks, self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
+            amsgrad, maximize, grad_scale, found_inf
+        )
+
+
+class _fused_adamw__tensor_lr:
+    """aten::_fused_adamw_.tensor_lr(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, Tensor lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()"""
+
+    entry = find("aten::_fused_adamw_.tensor_lr")
+
+    @staticmethod
+    def call(
+        self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor], max_exp_avg_sqs:
+        list[Tensor], state_steps: list[Tensor], lr: Tensor, beta1: float, beta2: float, weight_decay: float, eps:
+        float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None = None, found_inf: Tensor | None = None
+    ) -> None:
+        kernel, ks = call(
+            _fused_adamw__tensor_lr.entry, keys_of(self) | keys_of(grads) | keys_of(exp_avgs) | keys_of(exp_avg_sqs) |
+            keys_of(max_exp_avg_sqs) | keys_of(state_steps) | lr._ks | (0 if grad_scale is None else grad_scale._ks) |
+            (0 if found_inf is None else found_inf._ks)
+        )
+        return kernel(
+            ks, self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
+            amsgrad, maximize, grad_scale, found_inf
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
+        max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: Tensor, beta1: float, beta2: float,
+        weight_decay: float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None = None, found_inf:
+        Tensor | None = None
+    ) -> None:
+        return redispatch(_fused_adamw__tensor_lr.entry, ks)(
+            ks, self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
+            amsgrad, maximize, grad_scale, found_inf
+        )
+
+
+class _fused_sgd_:
+    """aten::_fused_sgd_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] momentum_buffer_list, *, float weight_decay, float momentum, float lr, float dampening, bool nesterov, bool maximize, bool is_first_step, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()"""
+
+    entry = find("aten::_fused_sgd_")
+
+    @staticmethod
+    def call(
+        self: list[Tensor], grads: list[Tensor], momentum_buffer_list: list[Tensor], weight_decay: float, momentum:
+        float, lr: float, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool, grad_scale: Tensor |
+        None = None, found_inf: Tensor | None = None
+    ) -> None:
+        kernel, ks = call(
+            _fused_sgd_.entry, keys_of(self) | keys_of(grads) | keys_of(momentum_buffer_list) | (0 if grad_scale is
+            None else grad_scale._ks) | (0 if found_inf is None else found_inf._ks)
+        )
+        return kernel(
+            ks, self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize,
+            is_first_step, grad_scale, found_inf
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: list[Tensor], grads: list[Tensor], momentum_buffer_list: list[Tensor], weight_decay: float,
+        momentum: float, lr: float, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool, grad_scale:
+        Tensor | None = None, found_inf: Tensor | None = None
+    ) -> None:
+        return redispatch(_fused_sgd_.entry, ks)(
+            ks, self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize,
+            is_first_step, grad_scale, found_inf
+        )
+
+
+class _fused_sgd__tensor_lr:
+    """aten::_fused_sgd_.tensor_lr(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] momentum_buffer_list, *, float weight_decay, float momentum, Tensor lr, float dampening, bool nesterov, bool maximize, bool is_first_step, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()"""
+
+    entry = find("aten::_fused_sgd_.tensor_lr")
+
+    @staticmethod
+    def call(
+        self: list[Tensor], grads: list[Tensor], momentum_buffer_list: list[Tensor], weight_decay: float, momentum:
+        float, lr: Tensor, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool, grad_scale: Tensor |
+        None = None, found_inf: Tensor | None = None
+    ) -> None:
+        kernel, ks = call(
+            _fused_sgd__tensor_lr.entry, keys_of(self) | keys_of(grads) | keys_of(momentum_buffer_list) | lr._ks | (0
+            if grad_scale is None else grad_scale._ks) | (0 if found_inf is None else found_inf._ks)
+        )
+        return kernel(
+            ks, self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize,
+            is_first_step, grad_scale, found_inf
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: list[Tensor], grads: list[Tensor], momentum_buffer_list: list[Tensor], weight_decay: float,
+        momentum: float, lr: Tensor, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool,
+        grad_scale: Tensor | None = None, found_inf: Tensor | None = None
+    ) -> None:
+        return redispatch(_fused_sgd__tensor_lr.entry, ks)(
+            ks, self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize,
+            is_first_step, grad_scale, found_inf
+        )
+
+
+class _fused_adagrad_:
+    """aten::_fused_adagrad_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] state_sums, Tensor(d!)[] state_steps, *, float lr, float lr_decay, float weight_decay, float eps, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()"""
+
+    entry = find("aten::_fused_adagrad_")
+
+    @staticmethod
+    def call(
+        self: list[Tensor], grads: list[Tensor], state_sums: list[Tensor], state_steps: list[Tensor], lr: float,
+        lr_decay: float, weight_decay: float, eps: float, maximize: bool, grad_scale: Tensor | None = None, found_inf:
+        Tensor | None = None
+    ) -> None:
+        kernel, ks = call(
+            _fused_adagrad_.entry, keys_of(self) | keys_of(grads) | keys_of(state_sums) | keys_of(state_steps) | (0 if
+            grad_scale is None else grad_scale._ks) | (0 if found_inf is None else found_inf._ks)
+        )
+        return kernel(
+            ks, self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: list[Tensor], grads: list[Tensor], state_sums: list[Tensor], state_steps: list[Tensor], lr:
+        float, lr_decay: float, weight_decay: float, eps: float, maximize: bool, grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None
+    ) -> None:
+        return redispatch(_fused_adagrad_.entry, ks)(
+            ks, self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf
+        )
+
+
+class _fused_adagrad__tensor_lr:
+    """aten::_fused_adagrad_.tensor_lr(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] state_sums, Tensor[] state_steps, *, Tensor lr, float lr_decay, float weight_decay, float eps, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()"""
+
+    entry = find("aten::_fused_adagrad_.tensor_lr")
+
+    @staticmethod
+    def call(
+        self: list[Tensor], grads: list[Tensor], state_sums: list[Tensor], state_steps: list[Tensor], lr: Tensor,
+        lr_decay: float, weight_decay: float, eps: float, maximize: bool, grad_scale: Tensor | None = None, found_inf:
+        Tensor | None = None
+    ) -> None:
+        kernel, ks = call(
+            _fused_adagrad__tensor_lr.entry, keys_of(self) | keys_of(grads) | keys_of(state_sums) |
+            keys_of(state_steps) | lr._ks | (0 if grad_scale is None else grad_scale._ks) | (0 if found_inf is None
+            else found_inf._ks)
+        )
+        return kernel(
+            ks, self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: list[Tensor], grads: list[Tensor], state_sums: list[Tensor], state_steps: list[Tensor], lr:
+        Tensor, lr_decay: float, weight_decay: float, eps: float, maximize: bool, grad_scale: Tensor | None = None,
+        found_inf: Tensor | None = None
+    ) -> None:
+        return redispatch(_fused_adagrad__tensor_lr.entry, ks)(
+            ks, self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf
         )
 
 

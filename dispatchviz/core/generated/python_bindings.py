@@ -4198,6 +4198,14 @@ kron = Binding(
 )
 
 
+matrix_exp = Binding(
+    "torch.matrix_exp",
+    (
+        ("matrix_exp(Tensor input)", ops.matrix_exp.call, "aten::matrix_exp"),
+    ),
+)
+
+
 def _torch_matrix_power(self: Any, n: Any, out: Any) -> Any:
     if out is not None:
         return ops.matrix_power_out.call(self, n, out)
@@ -4208,6 +4216,14 @@ matrix_power = Binding(
     "torch.matrix_power",
     (
         ("matrix_power(Tensor input, int n, *, Tensor out = None)", _torch_matrix_power, "aten::matrix_power", ops.matrix_power.call),
+    ),
+)
+
+
+_pin_memory = Binding(
+    "torch._pin_memory",
+    (
+        ("_pin_memory(Tensor input, torch.device device = None)", ops._pin_memory.call, "aten::_pin_memory"),
     ),
 )
 
@@ -7348,6 +7364,42 @@ _amp_update_scale_ = Binding(
     "torch._amp_update_scale_",
     (
         ("_amp_update_scale_(Tensor input, Tensor growth_tracker, Tensor found_inf, float scale_growth_factor, float scale_backoff_factor, int growth_interval)", ops._amp_update_scale_.call, "aten::_amp_update_scale_"),
+    ),
+)
+
+
+_fused_adam_ = Binding(
+    "torch._fused_adam_",
+    (
+        ("_fused_adam_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors exp_avgs, tuple of Tensors exp_avg_sqs, tuple of Tensors max_exp_avg_sqs, tuple of Tensors state_steps, *, Tensor lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor grad_scale = None, Tensor found_inf = None)", ops._fused_adam__tensor_lr.call, "aten::_fused_adam_.tensor_lr"),
+        ("_fused_adam_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors exp_avgs, tuple of Tensors exp_avg_sqs, tuple of Tensors max_exp_avg_sqs, tuple of Tensors state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor grad_scale = None, Tensor found_inf = None)", ops._fused_adam_.call, "aten::_fused_adam_"),
+    ),
+)
+
+
+_fused_adamw_ = Binding(
+    "torch._fused_adamw_",
+    (
+        ("_fused_adamw_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors exp_avgs, tuple of Tensors exp_avg_sqs, tuple of Tensors max_exp_avg_sqs, tuple of Tensors state_steps, *, Tensor lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor grad_scale = None, Tensor found_inf = None)", ops._fused_adamw__tensor_lr.call, "aten::_fused_adamw_.tensor_lr"),
+        ("_fused_adamw_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors exp_avgs, tuple of Tensors exp_avg_sqs, tuple of Tensors max_exp_avg_sqs, tuple of Tensors state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor grad_scale = None, Tensor found_inf = None)", ops._fused_adamw_.call, "aten::_fused_adamw_"),
+    ),
+)
+
+
+_fused_sgd_ = Binding(
+    "torch._fused_sgd_",
+    (
+        ("_fused_sgd_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors momentum_buffer_list, *, float weight_decay, float momentum, Tensor lr, float dampening, bool nesterov, bool maximize, bool is_first_step, Tensor grad_scale = None, Tensor found_inf = None)", ops._fused_sgd__tensor_lr.call, "aten::_fused_sgd_.tensor_lr"),
+        ("_fused_sgd_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors momentum_buffer_list, *, float weight_decay, float momentum, float lr, float dampening, bool nesterov, bool maximize, bool is_first_step, Tensor grad_scale = None, Tensor found_inf = None)", ops._fused_sgd_.call, "aten::_fused_sgd_"),
+    ),
+)
+
+
+_fused_adagrad_ = Binding(
+    "torch._fused_adagrad_",
+    (
+        ("_fused_adagrad_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors state_sums, tuple of Tensors state_steps, *, Tensor lr, float lr_decay, float weight_decay, float eps, bool maximize, Tensor grad_scale = None, Tensor found_inf = None)", ops._fused_adagrad__tensor_lr.call, "aten::_fused_adagrad_.tensor_lr"),
+        ("_fused_adagrad_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors state_sums, tuple of Tensors state_steps, *, float lr, float lr_decay, float weight_decay, float eps, bool maximize, Tensor grad_scale = None, Tensor found_inf = None)", ops._fused_adagrad_.call, "aten::_fused_adagrad_"),
     ),
 )
 
@@ -10878,10 +10930,34 @@ Tensor_kron = Binding(
 )
 
 
+Tensor_matrix_exp = Binding(
+    "Tensor.matrix_exp",
+    (
+        ("matrix_exp()", ops.matrix_exp.call, "aten::matrix_exp"),
+    ),
+)
+
+
 Tensor_matrix_power = Binding(
     "Tensor.matrix_power",
     (
         ("matrix_power(int n)", ops.matrix_power.call, "aten::matrix_power"),
+    ),
+)
+
+
+Tensor_is_pinned = Binding(
+    "Tensor.is_pinned",
+    (
+        ("is_pinned(torch.device device = None)", ops.is_pinned.call, "aten::is_pinned"),
+    ),
+)
+
+
+Tensor_pin_memory = Binding(
+    "Tensor.pin_memory",
+    (
+        ("pin_memory(torch.device device = None)", ops.pin_memory.call, "aten::pin_memory"),
     ),
 )
 

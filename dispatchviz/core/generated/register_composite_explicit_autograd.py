@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation_units, added_products, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bessel_functions, bitwise, blas, chunk_cat, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_tbc, conversions, convolution, copies, cutting, diagonals, discrete_distributions, distances, factories, fft_frequencies, fill, foreach, foreach_clamp, foreach_more, gamma, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_lstsq, linalg_ranks, logcumsumexp, losses_elementwise, masked_index, masks, normal_overloads, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, sampling_grids, scaled, selecting, shifts, signs, slicing, softmax, spaced, spaced_tensors, sparse_questions, special, splitting, turning, view_copies, view_scatter, views, windows
+from dispatchviz.core.native import accumulating, activation_units, added_products, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bessel_functions, bitwise, blas, chunk_cat, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_tbc, conversions, convolution, copies, cutting, diagonals, discrete_distributions, distances, factories, fft_frequencies, fill, foreach, foreach_clamp, foreach_more, gamma, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_lstsq, linalg_ranks, logcumsumexp, losses_elementwise, masked_index, masks, normal_overloads, ordering, packed_sequence, padding, permutation, pinned_memory, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, sampling_grids, scaled, selecting, shifts, signs, slicing, softmax, spaced, spaced_tensors, sparse_questions, special, splitting, turning, view_copies, view_scatter, views, windows
 from dispatchviz.core.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
@@ -985,6 +985,14 @@ def wrapper_CompositeExplicitAutograd_out_logcumsumexp_out(ks: int, self: Tensor
 
 def wrapper_CompositeExplicitAutograd__count_nonzero(ks: int, self: Tensor, dim: int | None) -> Tensor:
     return reductions.count_nonzero(self, dim)
+
+
+def wrapper_CompositeExplicitAutograd__is_pinned(ks: int, self: Tensor, device: Device | None) -> bool:
+    return pinned_memory.is_pinned(self, device)
+
+
+def wrapper_CompositeExplicitAutograd___pin_memory(ks: int, self: Tensor, device: Device | None) -> Tensor:
+    return pinned_memory._pin_memory(self, device)
 
 
 def wrapper_CompositeExplicitAutograd___linalg_check_errors(
@@ -2418,6 +2426,8 @@ KERNELS = {
     "logcumsumexp": wrapper_CompositeExplicitAutograd__logcumsumexp,
     "logcumsumexp.out": wrapper_CompositeExplicitAutograd_out_logcumsumexp_out,
     "count_nonzero": wrapper_CompositeExplicitAutograd__count_nonzero,
+    "is_pinned": wrapper_CompositeExplicitAutograd__is_pinned,
+    "_pin_memory": wrapper_CompositeExplicitAutograd___pin_memory,
     "_linalg_check_errors": wrapper_CompositeExplicitAutograd___linalg_check_errors,
     "cholesky_solve.out": wrapper_CompositeExplicitAutograd_out_cholesky_solve_out,
     "cholesky_solve": wrapper_CompositeExplicitAutograd__cholesky_solve,

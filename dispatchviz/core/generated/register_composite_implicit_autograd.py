@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conv_tbc, conversions, convolution, copies, covariance, cross_entropy, cumprod_backward, cutting, diagonals, differences, distances, dropout, einsum, embedding_bags, extremes, factories, fft, fft_frequencies, fft_several, gating, grids, group_norm, histograms, indexing, item, layers, linalg_cholesky, linalg_cond, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_norms, linalg_products, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masks, matmul, one_hot, ordering, packed_sequence, padding, permutation, placing, pooling, pooling_adaptive, pooling_average, power, quantiles, random_factories, reductions, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, sampling_grids, scaled, scattering, shuffling, signs, slicing, softmax, sparse_questions, special, splitting, spreads, stacking, stft, trapezoids, trilinear, turning, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, views, weight_norm
+from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conv_tbc, conversions, convolution, copies, covariance, cross_entropy, cumprod_backward, cutting, diagonals, differences, distances, dropout, einsum, embedding_bags, extremes, factories, fft, fft_frequencies, fft_several, gating, grids, group_norm, histograms, indexing, item, layers, linalg_cholesky, linalg_cond, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_matrix_exp, linalg_norms, linalg_products, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masks, matmul, one_hot, ordering, packed_sequence, padding, permutation, pinned_memory, placing, pooling, pooling_adaptive, pooling_average, power, quantiles, random_factories, reductions, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, sampling_grids, scaled, scattering, set_storage, shuffling, signs, slicing, softmax, sparse_questions, special, splitting, spreads, stacking, stft, trapezoids, trilinear, turning, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, views, weight_norm
 from dispatchviz.core.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
@@ -807,12 +807,24 @@ def wrapper_CompositeImplicitAutograd_out_kron_out(ks: int, self: Tensor, other:
     return linalg_products.kron_out(self, other, out)
 
 
+def wrapper_CompositeImplicitAutograd__matrix_exp(ks: int, self: Tensor) -> Tensor:
+    return linalg_matrix_exp.matrix_exp(self)
+
+
+def wrapper_CompositeImplicitAutograd__matrix_exp_backward(ks: int, self: Tensor, grad: Tensor) -> Tensor:
+    return linalg_matrix_exp.matrix_exp_backward(self, grad)
+
+
 def wrapper_CompositeImplicitAutograd__matrix_power(ks: int, self: Tensor, n: int) -> Tensor:
     return linalg_products.matrix_power(self, n)
 
 
 def wrapper_CompositeImplicitAutograd_out_matrix_power_out(ks: int, self: Tensor, n: int, out: Tensor) -> Tensor:
     return linalg_products.matrix_power_out(self, n, out)
+
+
+def wrapper_CompositeImplicitAutograd__pin_memory(ks: int, self: Tensor, device: Device | None) -> Tensor:
+    return pinned_memory.pin_memory(self, device)
 
 
 def wrapper_CompositeImplicitAutograd__pinverse(ks: int, self: Tensor, rcond: float) -> Tensor:
@@ -1185,6 +1197,12 @@ def wrapper_CompositeImplicitAutograd_out_rcond_tensor_linalg_pinv_out(
     ks: int, self: Tensor, rcond: Tensor, hermitian: bool, out: Tensor
 ) -> Tensor:
     return linalg_ranks.linalg_pinv_out_rcond_tensor(self, rcond, hermitian, out)
+
+
+def wrapper_CompositeImplicitAutograd_source_Tensor_storage_offset_set_(
+    ks: int, self: Tensor, source: Tensor, storage_offset: int, size: Size, stride: Size
+) -> Tensor:
+    return set_storage.set__symint(self, source, storage_offset, size, stride)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_solve_ex(
@@ -3204,8 +3222,11 @@ KERNELS = {
     "linalg_diagonal": wrapper_CompositeImplicitAutograd__linalg_diagonal,
     "kron": wrapper_CompositeImplicitAutograd__kron,
     "kron.out": wrapper_CompositeImplicitAutograd_out_kron_out,
+    "matrix_exp": wrapper_CompositeImplicitAutograd__matrix_exp,
+    "matrix_exp_backward": wrapper_CompositeImplicitAutograd__matrix_exp_backward,
     "matrix_power": wrapper_CompositeImplicitAutograd__matrix_power,
     "matrix_power.out": wrapper_CompositeImplicitAutograd_out_matrix_power_out,
+    "pin_memory": wrapper_CompositeImplicitAutograd__pin_memory,
     "pinverse": wrapper_CompositeImplicitAutograd__pinverse,
     "tensordot": wrapper_CompositeImplicitAutograd__tensordot,
     "tensordot.out": wrapper_CompositeImplicitAutograd_out_tensordot_out,
@@ -3280,6 +3301,7 @@ KERNELS = {
     "linalg_pinv.rcond_tensor": wrapper_CompositeImplicitAutograd_rcond_tensor_linalg_pinv,
     "linalg_pinv.out": wrapper_CompositeImplicitAutograd_out_linalg_pinv_out,
     "linalg_pinv.out_rcond_tensor": wrapper_CompositeImplicitAutograd_out_rcond_tensor_linalg_pinv_out,
+    "set_.source_Tensor_storage_offset": wrapper_CompositeImplicitAutograd_source_Tensor_storage_offset_set_,
     "linalg_solve_ex": wrapper_CompositeImplicitAutograd__linalg_solve_ex,
     "linalg_solve_ex.out": wrapper_CompositeImplicitAutograd_out_linalg_solve_ex_out,
     "linalg_solve": wrapper_CompositeImplicitAutograd__linalg_solve,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, attention, batch_norm_backward, batch_norm_cpu, bessel_functions, binary_float, bitwise, blas, choice, clamping, closeness, comparison, complex_numbers, conj, conv_slow, conv_slow_backward, copies, cutting, dirichlet, discrete_distributions, distances, distributions, dropout, embedding_bags, embedding_bags_backward, extremes, factories, fft_kernels, fill, fold, fused_attention, gamma, gamma_gradient, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lstsq, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, loss_scaling, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masked_softmax, masks, membership, memory_overlap, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integer_factories, random_integers, ranges, reductions, rejection_tensors, remainders, renorm, repeating, rnn_mkldnn, rounding, running_extremes, sampling_grids, scaled, scattering, searching, selecting, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, views, weight_norm, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, attention, batch_norm_backward, batch_norm_cpu, bessel_functions, binary_float, bitwise, blas, choice, clamping, closeness, comparison, complex_numbers, conj, conv_slow, conv_slow_backward, copies, cutting, dirichlet, discrete_distributions, distances, distributions, dropout, embedding_bags, embedding_bags_backward, extremes, factories, fft_kernels, fill, fold, fused_attention, fused_optimizers, gamma, gamma_gradient, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lstsq, linalg_lu, linalg_matrix_exp, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, loss_scaling, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masked_softmax, masks, membership, memory_overlap, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integer_factories, random_integers, ranges, reductions, rejection_tensors, remainders, renorm, repeating, rnn_mkldnn, rounding, running_extremes, sampling_grids, scaled, scattering, searching, selecting, set_storage, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, views, weight_norm, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Storage, Tensor
 
@@ -3032,10 +3032,22 @@ def wrapper_CPU__linalg_svd_out_U(
     return op0.finish("_linalg_svd_out", linalg_spectral._linalg_svd_out), op1.finish("_linalg_svd_out", linalg_spectral._linalg_svd_out), op2.finish("_linalg_svd_out", linalg_spectral._linalg_svd_out)
 
 
+def wrapper_CPU_source_Storage_set_(ks: int, self: Tensor, source: Storage) -> Tensor:
+    return set_storage.set_(self, source)
+
+
 def wrapper_CPU_source_Storage_storage_offset_set_(
     ks: int, self: Tensor, source: Storage, storage_offset: int, size: Size, stride: Size
 ) -> Tensor:
-    return views.set_storage_cpu_(self, source, storage_offset, size, stride)
+    return set_storage.set_storage_cpu_(self, source, storage_offset, size, stride)
+
+
+def wrapper_CPU_source_Tensor_set_(ks: int, self: Tensor, source: Tensor) -> Tensor:
+    return set_storage.set_tensor_(self, source)
+
+
+def wrapper_CPU__set_(ks: int, self: Tensor) -> Tensor:
+    return set_storage.set_cpu_(self)
 
 
 def wrapper_CPU_out_linalg_lstsq_out(
@@ -3076,6 +3088,10 @@ def wrapper_CPU_linalg_qr_out_out(ks: int, A: Tensor, mode: str, Q: Tensor, R: T
     linalg_qr.linalg_qr_meta((op0, op1), A, mode)
     linalg_qr.linalg_qr_out(A, mode, op0.target, op1.target)
     return op0.finish("linalg_qr_out", linalg_qr.linalg_qr_out), op1.finish("linalg_qr_out", linalg_qr.linalg_qr_out)
+
+
+def wrapper_CPU__linalg_matrix_exp(ks: int, self: Tensor) -> Tensor:
+    return linalg_matrix_exp.linalg_matrix_exp(self)
 
 
 def wrapper_CPU_cumsum(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
@@ -5035,6 +5051,92 @@ def wrapper_CPU___amp_update_scale_(
 ) -> Tensor:
     return loss_scaling._amp_update_scale_(
         self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval
+    )
+
+
+def wrapper_CPU___fused_adam_(
+    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: float, beta1: float, beta2: float, weight_decay:
+    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+) -> None:
+    return fused_optimizers._fused_adam_kernel_cpu_(
+        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
+        amsgrad, maximize, grad_scale, found_inf
+    )
+
+
+def wrapper_CPU_tensor_lr__fused_adam_(
+    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: Tensor, beta1: float, beta2: float, weight_decay:
+    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+) -> None:
+    return fused_optimizers._fused_adam_kernel_cpu_(
+        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
+        amsgrad, maximize, grad_scale, found_inf
+    )
+
+
+def wrapper_CPU___fused_adamw_(
+    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: float, beta1: float, beta2: float, weight_decay:
+    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+) -> None:
+    return fused_optimizers._fused_adamw_kernel_cpu_(
+        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
+        amsgrad, maximize, grad_scale, found_inf
+    )
+
+
+def wrapper_CPU_tensor_lr__fused_adamw_(
+    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: Tensor, beta1: float, beta2: float, weight_decay:
+    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+) -> None:
+    return fused_optimizers._fused_adamw_kernel_cpu_(
+        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
+        amsgrad, maximize, grad_scale, found_inf
+    )
+
+
+def wrapper_CPU___fused_sgd_(
+    ks: int, self: list[Tensor], grads: list[Tensor], momentum_buffer_list: list[Tensor], weight_decay: float,
+    momentum: float, lr: float, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool, grad_scale:
+    Tensor | None, found_inf: Tensor | None
+) -> None:
+    return fused_optimizers._fused_sgd_kernel_cpu_(
+        self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step,
+        grad_scale, found_inf
+    )
+
+
+def wrapper_CPU_tensor_lr__fused_sgd_(
+    ks: int, self: list[Tensor], grads: list[Tensor], momentum_buffer_list: list[Tensor], weight_decay: float,
+    momentum: float, lr: Tensor, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool, grad_scale:
+    Tensor | None, found_inf: Tensor | None
+) -> None:
+    return fused_optimizers._fused_sgd_kernel_cpu_(
+        self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step,
+        grad_scale, found_inf
+    )
+
+
+def wrapper_CPU___fused_adagrad_(
+    ks: int, self: list[Tensor], grads: list[Tensor], state_sums: list[Tensor], state_steps: list[Tensor], lr: float,
+    lr_decay: float, weight_decay: float, eps: float, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor |
+    None
+) -> None:
+    return fused_optimizers._fused_adagrad_kernel_cpu_(
+        self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf
+    )
+
+
+def wrapper_CPU_tensor_lr__fused_adagrad_(
+    ks: int, self: list[Tensor], grads: list[Tensor], state_sums: list[Tensor], state_steps: list[Tensor], lr: Tensor,
+    lr_decay: float, weight_decay: float, eps: float, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor |
+    None
+) -> None:
+    return fused_optimizers._fused_adagrad_kernel_cpu_(
+        self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf
     )
 
 
@@ -7169,12 +7271,16 @@ KERNELS = {
     "linalg_inv_ex.inverse": wrapper_CPU_linalg_inv_ex_out_inverse,
     "_linalg_svd": wrapper_CPU__linalg_svd,
     "_linalg_svd.U": wrapper_CPU__linalg_svd_out_U,
+    "set_.source_Storage": wrapper_CPU_source_Storage_set_,
     "set_.source_Storage_storage_offset": wrapper_CPU_source_Storage_storage_offset_set_,
+    "set_.source_Tensor": wrapper_CPU_source_Tensor_set_,
+    "set_": wrapper_CPU__set_,
     "linalg_lstsq.out": wrapper_CPU_out_linalg_lstsq_out,
     "_linalg_solve_ex": wrapper_CPU__linalg_solve_ex,
     "_linalg_solve_ex.result": wrapper_CPU__linalg_solve_ex_out_result,
     "linalg_qr": wrapper_CPU_linalg_qr,
     "linalg_qr.out": wrapper_CPU_linalg_qr_out_out,
+    "linalg_matrix_exp": wrapper_CPU__linalg_matrix_exp,
     "cumsum": wrapper_CPU_cumsum,
     "cumsum_": wrapper_CPU_cumsum_,
     "cumsum.out": wrapper_CPU_cumsum_out_out,
@@ -7433,6 +7539,14 @@ KERNELS = {
     "col2im": wrapper_CPU__col2im,
     "_amp_foreach_non_finite_check_and_unscale_": wrapper_CPU___amp_foreach_non_finite_check_and_unscale_,
     "_amp_update_scale_": wrapper_CPU___amp_update_scale_,
+    "_fused_adam_": wrapper_CPU___fused_adam_,
+    "_fused_adam_.tensor_lr": wrapper_CPU_tensor_lr__fused_adam_,
+    "_fused_adamw_": wrapper_CPU___fused_adamw_,
+    "_fused_adamw_.tensor_lr": wrapper_CPU_tensor_lr__fused_adamw_,
+    "_fused_sgd_": wrapper_CPU___fused_sgd_,
+    "_fused_sgd_.tensor_lr": wrapper_CPU_tensor_lr__fused_sgd_,
+    "_fused_adagrad_": wrapper_CPU___fused_adagrad_,
+    "_fused_adagrad_.tensor_lr": wrapper_CPU_tensor_lr__fused_adagrad_,
     "baddbmm": wrapper_CPU_baddbmm,
     "baddbmm_": wrapper_CPU_baddbmm_,
     "baddbmm.out": wrapper_CPU_baddbmm_out_out,

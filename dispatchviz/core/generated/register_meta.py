@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bessel_functions, binary_float, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, gamma, gating, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logit, losses, losses_elementwise, losses_sequences, membership, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integers, ranges, reductions, remainders, renorm, repeating, rounding, scattering, several_operands, shifts, signs, slopes, softmax, spaced, special, unary, unary_float, upsampling_cubic, upsampling_linear, upsampling_nearest, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bessel_functions, binary_float, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, gamma, gating, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logit, losses, losses_elementwise, losses_sequences, membership, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integers, ranges, reductions, remainders, renorm, repeating, rounding, scattering, set_storage, several_operands, shifts, signs, slopes, softmax, spaced, special, unary, unary_float, upsampling_cubic, upsampling_linear, upsampling_nearest, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Storage, Tensor
 
@@ -2293,6 +2293,24 @@ def wrapper_Meta__linalg_svd_out_U(
     op0, op1, op2 = Out("_linalg_svd", U), Out("_linalg_svd", S), Out("_linalg_svd", Vh)
     linalg_spectral._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
     return op0.output, op1.output, op2.output
+
+
+def wrapper_Meta_source_Storage_set_(ks: int, self: Tensor, source: Storage) -> Tensor:
+    return set_storage.set_(self, source)
+
+
+def wrapper_Meta_source_Storage_storage_offset_set_(
+    ks: int, self: Tensor, source: Storage, storage_offset: int, size: Size, stride: Size
+) -> Tensor:
+    return set_storage.set_storage_meta__symint(self, source, storage_offset, size, stride)
+
+
+def wrapper_Meta_source_Tensor_set_(ks: int, self: Tensor, source: Tensor) -> Tensor:
+    return set_storage.set_tensor_(self, source)
+
+
+def wrapper_Meta__set_(ks: int, self: Tensor) -> Tensor:
+    return set_storage.set_meta_(self)
 
 
 def wrapper_Meta__linalg_solve_ex(
@@ -4855,6 +4873,10 @@ KERNELS = {
     "linalg_inv_ex.inverse": wrapper_Meta_linalg_inv_ex_out_inverse,
     "_linalg_svd": wrapper_Meta__linalg_svd,
     "_linalg_svd.U": wrapper_Meta__linalg_svd_out_U,
+    "set_.source_Storage": wrapper_Meta_source_Storage_set_,
+    "set_.source_Storage_storage_offset": wrapper_Meta_source_Storage_storage_offset_set_,
+    "set_.source_Tensor": wrapper_Meta_source_Tensor_set_,
+    "set_": wrapper_Meta__set_,
     "_linalg_solve_ex": wrapper_Meta__linalg_solve_ex,
     "_linalg_solve_ex.result": wrapper_Meta__linalg_solve_ex_out_result,
     "linalg_qr": wrapper_Meta_linalg_qr,

@@ -40,6 +40,7 @@ from dispatchviz.core.autograd.formulas_linalg import linalg_det_jvp, linalg_inv
 from dispatchviz.core.autograd.formulas_least_squares import linalg_lstsq_residuals_jvp, linalg_lstsq_solution_jvp
 from dispatchviz.core.autograd.formulas_factors import cholesky_inverse_jvp, cholesky_jvp, cholesky_solve_jvp, linalg_qr_jvp
 from dispatchviz.core.autograd.formulas_lu import linalg_lu_jvp, linalg_lu_solve_jvp, lower_of_lu, lu_factor_ex_jvp, upper_of_lu
+from dispatchviz.core.autograd.formulas_matrix_exp import linalg_matrix_exp_differential
 from dispatchviz.core.autograd.formulas_spectral import linalg_eig_jvp, linalg_svd_jvp, pinv_jvp
 from dispatchviz.core.autograd.formulas_householder import householder_product_jvp
 from dispatchviz.core.autograd.functions_manual import clamp_min_backward, conjugated, conjugated_number, handle_r_to_c, maybe_multiply, number_sub, pow_backward, pow_backward_exponent, pow_backward_self, undefined, zeros_like_options
@@ -9424,6 +9425,29 @@ def linalg_vector_norm_out_out(
     return result
 
 
+def is_pinned(ks: int, self: Tensor, device: Device | None) -> bool:
+    never_differentiable()
+    result: bool = ops.is_pinned.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, device
+    )
+    return result
+
+
+def _pin_memory(ks: int, self: Tensor, device: Device | None) -> Tensor:
+    grad_fn: nodes.PinMemoryBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.PinMemoryBackward0()
+        collect_next_edges(grad_fn, self)
+    if levels:
+        forbid_fw_derivatives("_pin_memory", NOT_IMPLEMENTED, self)
+    result: Tensor = ops._pin_memory.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, device
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
 def trace(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.TraceBackward0 | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self)
@@ -10291,6 +10315,14 @@ def linalg_pinv_out_atol_rtol_tensor_out(
     return result
 
 
+def set__source_Storage(ks: int, self: Tensor, source: Storage) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.set__source_Storage.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, source
+    )
+    return result
+
+
 def set__source_Storage_storage_offset(
     ks: int, self: Tensor, source: Storage, storage_offset: int, size: Size, stride: Size
 ) -> Tensor:
@@ -10298,6 +10330,20 @@ def set__source_Storage_storage_offset(
     result: Tensor = ops.set__source_Storage_storage_offset.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
         self, source, storage_offset, size, stride
     )
+    return result
+
+
+def set__source_Tensor(ks: int, self: Tensor, source: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.set__source_Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, source
+    )
+    return result
+
+
+def set_(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.set_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     return result
 
 
@@ -10425,6 +10471,27 @@ def linalg_qr_out_out(ks: int, A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tu
     )
     if levels:
         forbid_fw_derivatives("linalg_qr_out", OUT, A, Q, R)
+    return result
+
+
+def linalg_matrix_exp(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.LinalgMatrixExpBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.LinalgMatrixExpBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.linalg_matrix_exp.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("linalg_matrix_exp_differential(self_p, self_t, False)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = linalg_matrix_exp_differential(self_p, self_t, False)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -17635,6 +17702,108 @@ def _amp_update_scale_(
     return result
 
 
+def _fused_adam_(
+    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: float, beta1: float, beta2: float, weight_decay:
+    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+) -> None:
+    never_differentiable()
+    result: None = ops._fused_adam_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
+        amsgrad, maximize, grad_scale, found_inf
+    )
+    return result
+
+
+def _fused_adam__tensor_lr(
+    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: Tensor, beta1: float, beta2: float, weight_decay:
+    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+) -> None:
+    never_differentiable()
+    result: None = ops._fused_adam__tensor_lr.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
+        amsgrad, maximize, grad_scale, found_inf
+    )
+    return result
+
+
+def _fused_adamw_(
+    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: float, beta1: float, beta2: float, weight_decay:
+    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+) -> None:
+    never_differentiable()
+    result: None = ops._fused_adamw_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
+        amsgrad, maximize, grad_scale, found_inf
+    )
+    return result
+
+
+def _fused_adamw__tensor_lr(
+    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: Tensor, beta1: float, beta2: float, weight_decay:
+    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+) -> None:
+    never_differentiable()
+    result: None = ops._fused_adamw__tensor_lr.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
+        amsgrad, maximize, grad_scale, found_inf
+    )
+    return result
+
+
+def _fused_sgd_(
+    ks: int, self: list[Tensor], grads: list[Tensor], momentum_buffer_list: list[Tensor], weight_decay: float,
+    momentum: float, lr: float, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool, grad_scale:
+    Tensor | None, found_inf: Tensor | None
+) -> None:
+    never_differentiable()
+    result: None = ops._fused_sgd_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step,
+        grad_scale, found_inf
+    )
+    return result
+
+
+def _fused_sgd__tensor_lr(
+    ks: int, self: list[Tensor], grads: list[Tensor], momentum_buffer_list: list[Tensor], weight_decay: float,
+    momentum: float, lr: Tensor, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool, grad_scale:
+    Tensor | None, found_inf: Tensor | None
+) -> None:
+    never_differentiable()
+    result: None = ops._fused_sgd__tensor_lr.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step,
+        grad_scale, found_inf
+    )
+    return result
+
+
+def _fused_adagrad_(
+    ks: int, self: list[Tensor], grads: list[Tensor], state_sums: list[Tensor], state_steps: list[Tensor], lr: float,
+    lr_decay: float, weight_decay: float, eps: float, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor |
+    None
+) -> None:
+    never_differentiable()
+    result: None = ops._fused_adagrad_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf
+    )
+    return result
+
+
+def _fused_adagrad__tensor_lr(
+    ks: int, self: list[Tensor], grads: list[Tensor], state_sums: list[Tensor], state_steps: list[Tensor], lr: Tensor,
+    lr_decay: float, weight_decay: float, eps: float, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor |
+    None
+) -> None:
+    never_differentiable()
+    result: None = ops._fused_adagrad__tensor_lr.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf
+    )
+    return result
+
+
 def _foreach_clamp_max_Scalar(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
     never_differentiable()
     result: list[Tensor] = ops._foreach_clamp_max_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
@@ -23616,6 +23785,8 @@ KERNELS = {
     "count_nonzero": count_nonzero,
     "linalg_vector_norm": linalg_vector_norm,
     "linalg_vector_norm.out": linalg_vector_norm_out_out,
+    "is_pinned": is_pinned,
+    "_pin_memory": _pin_memory,
     "trace": trace,
     "triangular_solve.X": triangular_solve_out_X,
     "triangular_solve": triangular_solve,
@@ -23667,13 +23838,17 @@ KERNELS = {
     "_linalg_svd.U": _linalg_svd_out_U,
     "linalg_pinv.atol_rtol_tensor": linalg_pinv_atol_rtol_tensor,
     "linalg_pinv.atol_rtol_tensor_out": linalg_pinv_out_atol_rtol_tensor_out,
+    "set_.source_Storage": set__source_Storage,
     "set_.source_Storage_storage_offset": set__source_Storage_storage_offset,
+    "set_.source_Tensor": set__source_Tensor,
+    "set_": set_,
     "linalg_lstsq": linalg_lstsq,
     "linalg_lstsq.out": linalg_lstsq_out_out,
     "_linalg_solve_ex": _linalg_solve_ex,
     "_linalg_solve_ex.result": _linalg_solve_ex_out_result,
     "linalg_qr": linalg_qr,
     "linalg_qr.out": linalg_qr_out_out,
+    "linalg_matrix_exp": linalg_matrix_exp,
     "cumsum": cumsum,
     "cumsum_": cumsum_,
     "cumsum.out": cumsum_out_out,
@@ -24090,6 +24265,14 @@ KERNELS = {
     "_foreach_div_.ScalarList": _foreach_div__ScalarList,
     "_amp_foreach_non_finite_check_and_unscale_": _amp_foreach_non_finite_check_and_unscale_,
     "_amp_update_scale_": _amp_update_scale_,
+    "_fused_adam_": _fused_adam_,
+    "_fused_adam_.tensor_lr": _fused_adam__tensor_lr,
+    "_fused_adamw_": _fused_adamw_,
+    "_fused_adamw_.tensor_lr": _fused_adamw__tensor_lr,
+    "_fused_sgd_": _fused_sgd_,
+    "_fused_sgd_.tensor_lr": _fused_sgd__tensor_lr,
+    "_fused_adagrad_": _fused_adagrad_,
+    "_fused_adagrad_.tensor_lr": _fused_adagrad__tensor_lr,
     "_foreach_clamp_max.Scalar": _foreach_clamp_max_Scalar,
     "_foreach_clamp_max_.Scalar": _foreach_clamp_max__Scalar,
     "_foreach_clamp_min.Scalar": _foreach_clamp_min_Scalar,
