@@ -38,7 +38,8 @@ class Samples(NamedTuple):
     def at(self, element: Element) -> Any:
         """The element of every sample, as (N, C, *places); 0 where it is outside."""
         found = self.values[self.positions(element)]
-        return self.xp.where(element.inside, found, found.dtype.type(0))
+        kept = self.xp.where(element.inside, found, found.dtype.type(0))
+        return kept.astype(found.dtype, copy=False)  # CuPy chooses among float32 numbers for bfloat16
 
     def positions(self, element: Element) -> tuple[Any, ...]:
         """Where an element is in the input, with batch and channel."""
