@@ -136,6 +136,8 @@ globals().update(
     }
 )
 globals().update({name: getattr(_formats, name) for name in _formats.__all__})
+_segment_reduce = globals().pop("segment_reduce")
+"""Which PyTorch shows by this name only."""
 globals().update(_functionalization.NAMES)
 globals().update(_legacy_constructors.TYPES)
 globals().update(_list_functions.FUNCTIONS)
