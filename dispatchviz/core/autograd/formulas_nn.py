@@ -77,6 +77,12 @@ def native_dropout_gradient(grad: Tensor, mask: Tensor, p: float, train: bool | 
     return ops.mul_Tensor.call(grad, ops.mul_Scalar.call(mask, scale))
 
 
+def native_dropout_double_backward(grad: Tensor, grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
+    """What comes back to the gradient: the same masking again"""
+    factor = ops.mul_Scalar.call(ops.type_as.call(mask, grad_output), scale)
+    return ops.mul_Tensor.call(ops.type_as.call(grad, grad_output), factor)
+
+
 # -- embedding ---------------------------------------------------------------------------------------------------------
 
 

@@ -48,7 +48,7 @@ def model_function(real: Any, name: str) -> Callable[..., Any]:
     """The model's function of a name, or PyTorch's test helper around such functions with its names bound to ours."""
     if getattr(real, "__module__", None) in ("_operator", "operator"):
         return real  # type: ignore[no-any-return]
-    for path in (name.removeprefix("torch."), name, f"Tensor.{name}", f"ops.aten.{name}"):
+    for path in (name.removeprefix("torch."), name, f"Tensor.{name}", f"ops.aten.{name}", f"ops.{real}"):
         if _resolved(torch, path) == real:
             return _found(path)
     if isinstance(real, FunctionType) and real.__module__.startswith("torch.testing."):
