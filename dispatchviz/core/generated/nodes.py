@@ -21,7 +21,7 @@ from dispatchviz.core.autograd.formulas_shapes import as_strided_of_dense, as_st
 from dispatchviz.core.autograd.formulas_index import _unsafe_index_put_backward, index_backward, index_fill_value_backward, index_put_backward, new_zeros_of, put_backward, take_backward, zeros_like_saved
 from dispatchviz.core.autograd.formulas_scatter import index_reduce_backward, scatter_reduce_backward
 from dispatchviz.core.autograd.formulas_reductions import amaxmin_backward, aminmax_backward, cumsum_backward, evenly_distribute_backward, logcumsumexp_backward, logsumexp_backward, nansum_backward, prod_backward, prod_backward_dim, std_backward, std_mean_backward, var_backward, var_mean_backward
-from dispatchviz.core.autograd.formulas_nn import elu_double_backward, embedding_dense_double_backward, hardswish_double_backward, log_softmax_double_backward, log_softmax_double_backward_grad, max_pool_double_backward, mish_gradient, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, softmax_double_backward, softplus_double_backward
+from dispatchviz.core.autograd.formulas_nn import elu_double_backward, embedding_dense_double_backward, hardswish_double_backward, log_softmax_double_backward, log_softmax_double_backward_grad, max_pool_double_backward, mish_gradient, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_double_backward, native_dropout_gradient, softmax_double_backward, softplus_double_backward
 from dispatchviz.core.autograd.formulas_sampling import grid_sampler_2d_double_backward, grid_sampler_3d_double_backward
 from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_double_backward, binary_cross_entropy_double_backward_grad_output, binary_cross_entropy_double_backward_target, binary_cross_entropy_target_backward, binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, huber_loss_double_backward, huber_loss_double_backward_grad_output, log_sigmoid_double_backward, smooth_l1_loss_double_backward, soft_margin_loss_double_backward, soft_margin_loss_double_backward_grad_output
 from dispatchviz.core.autograd.formulas_recurrent import _thnn_fused_gru_cell_gradient, _thnn_fused_lstm_cell_gradient, mkldnn_rnn_layer_gradient
@@ -1740,6 +1740,36 @@ class NativeDropoutBackward0(TraceableFunction):
 
     def release_variables(self) -> None:
         self.result1_.reset_data()
+
+
+class NativeDropoutBackwardBackward0(TraceableFunction):
+    """native_dropout_backward(grad_output, mask, scale)    grad_output: native_dropout_double_backward(grad, grad_output, mask, scale)    mask: not_implemented("native_dropout_backward: mask")"""
+
+    __slots__ = ('grad_output_', 'mask_', 'scale')
+    edge_names = ('grad_output', 'mask')
+    saved_variables = ('grad_output', 'mask')
+    saved_attributes = ('scale',)
+
+    grad_output_: SavedVariable
+    mask_: SavedVariable
+    scale: float
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_output: Any = self.grad_output_.unpack()
+        mask: Any = self.mask_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = native_dropout_double_backward(grad, grad_output, mask, self.scale)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = not_implemented('native_dropout_backward: mask')
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grad_output_.reset_data()
+        self.mask_.reset_data()
 
 
 class ErfBackward0(TraceableFunction):
@@ -12744,6 +12774,46 @@ class TanhBackwardBackward0(TraceableFunction):
     def release_variables(self) -> None:
         self.grad_output_.reset_data()
         self.output_.reset_data()
+
+
+class SegmentReduceBackward0(TraceableFunction):
+    """segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initial)    data: _segment_reduce_backward(grad, result, data, reduce, lengths, offsets, axis, initial)"""
+
+    __slots__ = ('axis', 'data_', 'initial', 'lengths_', 'offsets_', 'reduce', 'result_')
+    edge_names = ('data',)
+    saved_variables = ('data', 'lengths', 'offsets', 'result')
+    saved_attributes = ('axis', 'initial', 'reduce')
+    saved_integers = ('axis',)
+
+    data_: SavedVariable
+    lengths_: SavedVariable
+    offsets_: SavedVariable
+    result_: SavedVariable
+    axis: int
+    initial: Scalar | None
+    reduce: str
+
+    def apply(self, grads: Gradients) -> Gradients:
+        data: Any = self.data_.unpack()
+        lengths: Any = self.lengths_.unpack()
+        offsets: Any = self.offsets_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = call_of_node(
+                ops._segment_reduce_backward, grad, result, data, self.reduce, lengths, offsets, self.axis,
+                self.initial
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.data_.reset_data()
+        self.lengths_.reset_data()
+        self.offsets_.reset_data()
+        self.result_.reset_data()
 
 
 class ScatterReduceBackward0(TraceableFunction):

@@ -20212,6 +20212,58 @@ class scatter_value_reduce_out:
         return redispatch(scatter_value_reduce_out.entry, ks)(ks, self, dim, index, value, reduce, out)
 
 
+class segment_reduce:
+    """aten::segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor"""
+
+    entry = find("aten::segment_reduce")
+
+    @staticmethod
+    def call(
+        data: Tensor, reduce: str, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor |
+        None = None, axis: int = 0, unsafe: bool = False, initial: Scalar | None = None
+    ) -> Tensor:
+        kernel, ks = call(
+            segment_reduce.entry, data._ks | (0 if lengths is None else lengths._ks) | (0 if indices is None else
+            indices._ks) | (0 if offsets is None else offsets._ks)
+        )
+        return kernel(ks, data, reduce, lengths, indices, offsets, axis, unsafe, initial)
+
+    @staticmethod
+    def redispatch(
+        ks: int, data: Tensor, reduce: str, lengths: Tensor | None = None, indices: Tensor | None = None, offsets:
+        Tensor | None = None, axis: int = 0, unsafe: bool = False, initial: Scalar | None = None
+    ) -> Tensor:
+        return redispatch(segment_reduce.entry, ks)(
+            ks, data, reduce, lengths, indices, offsets, axis, unsafe, initial
+        )
+
+
+class _segment_reduce_backward:
+    """aten::_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, Scalar? initial=None) -> Tensor"""
+
+    entry = find("aten::_segment_reduce_backward")
+
+    @staticmethod
+    def call(
+        grad: Tensor, output: Tensor, data: Tensor, reduce: str, lengths: Tensor | None = None, offsets: Tensor | None
+        = None, axis: int = 0, initial: Scalar | None = None
+    ) -> Tensor:
+        kernel, ks = call(
+            _segment_reduce_backward.entry, grad._ks | output._ks | data._ks | (0 if lengths is None else lengths._ks)
+            | (0 if offsets is None else offsets._ks)
+        )
+        return kernel(ks, grad, output, data, reduce, lengths, offsets, axis, initial)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad: Tensor, output: Tensor, data: Tensor, reduce: str, lengths: Tensor | None = None, offsets:
+        Tensor | None = None, axis: int = 0, initial: Scalar | None = None
+    ) -> Tensor:
+        return redispatch(_segment_reduce_backward.entry, ks)(
+            ks, grad, output, data, reduce, lengths, offsets, axis, initial
+        )
+
+
 class scatter_reduce_two:
     """aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor"""
 

@@ -6547,6 +6547,14 @@ scatter = Binding(
 )
 
 
+segment_reduce = Binding(
+    "torch.segment_reduce",
+    (
+        ("segment_reduce(Tensor data, str reduce, *, Tensor lengths = None, Tensor indices = None, Tensor offsets = None, int axis = 0, bool unsafe = False, Number initial = None)", ops.segment_reduce.call, "aten::segment_reduce"),
+    ),
+)
+
+
 def _torch_scatter_reduce_two(
     self: Any, dim: Any, index: Any, src: Any, reduce: Any, include_self: Any, out: Any
 ) -> Any:

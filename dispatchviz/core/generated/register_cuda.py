@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, batch_norm_backward, batch_norm_cpu, bessel_functions, binary_float, bitwise, blas, choice, chunk_cat, clamping, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, dirichlet, discrete_distributions, distances, distributions, dropout, embedding_bags, embedding_bags_backward, extremes, factories, fft_kernels, fill, fold, foreach_clamp, foreach_cuda, foreach_more, fused_attention, fused_optimizers_cuda, gamma, gamma_gradient, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lstsq, linalg_lu, linalg_matrix_exp, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, loss_scaling, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masked_softmax, masks, membership, memory_overlap, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integer_factories, random_integers, ranges, record_stream, reductions, rejection_tensors, remainders, renorm, repeating, rnn_fused, rounding, running_extremes, sampling_grids, scaled, scattering, searching, selecting, set_storage, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, views, weight_norm, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, batch_norm_backward, batch_norm_cpu, bessel_functions, binary_float, bitwise, blas, choice, chunk_cat, clamping, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, dirichlet, discrete_distributions, distances, distributions, dropout, embedding_bags, embedding_bags_backward, extremes, factories, fft_kernels, fill, fold, foreach_clamp, foreach_cuda, foreach_more, fused_attention, fused_optimizers_cuda, gamma, gamma_gradient, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lstsq, linalg_lu, linalg_matrix_exp, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, loss_scaling, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masked_softmax, masks, membership, memory_overlap, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integer_factories, random_integers, ranges, record_stream, reductions, rejection_tensors, remainders, renorm, repeating, rnn_fused, rounding, running_extremes, sampling_grids, scaled, scattering, searching, segments, selecting, set_storage, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, views, weight_norm, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Storage, Tensor
 
@@ -3811,6 +3811,20 @@ def wrapper_CUDA_scatter_out_value_reduce_out(
     return op.finish("scatter_value_reduce_out", scattering.scatter_value_reduce_out)
 
 
+def wrapper_CUDA__segment_reduce(
+    ks: int, data: Tensor, reduce: str, lengths: Tensor | None, indices: Tensor | None, offsets: Tensor | None, axis:
+    int, unsafe: bool, initial: Scalar | None
+) -> Tensor:
+    return segments.segment_reduce_kernel(data, reduce, lengths, indices, offsets, axis, unsafe, initial)
+
+
+def wrapper_CUDA___segment_reduce_backward(
+    ks: int, grad: Tensor, output: Tensor, data: Tensor, reduce: str, lengths: Tensor | None, offsets: Tensor | None,
+    axis: int, initial: Scalar | None
+) -> Tensor:
+    return segments._segment_reduce_backward_kernel(grad, output, data, reduce, lengths, offsets, axis, initial)
+
+
 def wrapper_CUDA_scatter_reduce_two(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
@@ -7546,6 +7560,8 @@ KERNELS = {
     "scatter.value_reduce": wrapper_CUDA_scatter_value_reduce,
     "scatter_.value_reduce": wrapper_CUDA_scatter__value_reduce,
     "scatter.value_reduce_out": wrapper_CUDA_scatter_out_value_reduce_out,
+    "segment_reduce": wrapper_CUDA__segment_reduce,
+    "_segment_reduce_backward": wrapper_CUDA___segment_reduce_backward,
     "scatter_reduce.two": wrapper_CUDA_scatter_reduce_two,
     "scatter_reduce_.two": wrapper_CUDA_scatter_reduce__two,
     "scatter_reduce.two_out": wrapper_CUDA_scatter_reduce_out_two_out,

@@ -14415,6 +14415,46 @@ def scatter_out_value_reduce_out(
     return result
 
 
+def segment_reduce(
+    ks: int, data: Tensor, reduce: str, lengths: Tensor | None, indices: Tensor | None, offsets: Tensor | None, axis:
+    int, unsafe: bool, initial: Scalar | None
+) -> Tensor:
+    grad_fn: nodes.SegmentReduceBackward0 | None = None
+    check_no_requires_grad(lengths, "lengths", "segment_reduce")
+    check_no_requires_grad(indices, "indices", "segment_reduce")
+    check_no_requires_grad(offsets, "offsets", "segment_reduce")
+    if compute_requires_grad(data):
+        grad_fn = nodes.SegmentReduceBackward0()
+        collect_next_edges(grad_fn, data)
+        grad_fn.axis = keep(grad_fn, "axis", axis)
+        grad_fn.data_ = save(grad_fn, "data", data)
+        grad_fn.initial = keep(grad_fn, "initial", initial)
+        grad_fn.lengths_ = save(grad_fn, "lengths", lengths)
+        grad_fn.offsets_ = save(grad_fn, "offsets", offsets)
+        grad_fn.reduce = keep(grad_fn, "reduce", reduce)
+    if levels:
+        forbid_fw_derivatives("segment_reduce", NOT_IMPLEMENTED, data, lengths, indices, offsets)
+    result: Tensor = ops.segment_reduce.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        data, reduce, lengths, indices, offsets, axis, unsafe, initial
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def _segment_reduce_backward(
+    ks: int, grad: Tensor, output: Tensor, data: Tensor, reduce: str, lengths: Tensor | None, offsets: Tensor | None,
+    axis: int, initial: Scalar | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._segment_reduce_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad, output, data, reduce, lengths, offsets, axis, initial
+    )
+    return result
+
+
 def scatter_reduce_two(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
@@ -15804,10 +15844,20 @@ def native_dropout(ks: int, input: Tensor, p: float, train: bool | None) -> tupl
 
 
 def native_dropout_backward(ks: int, grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.NativeDropoutBackwardBackward0 | None = None
+    if compute_requires_grad(grad_output, mask):
+        grad_fn = nodes.NativeDropoutBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, mask)
+        grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
+        grad_fn.mask_ = save(grad_fn, "mask", mask)
+        grad_fn.scale = keep(grad_fn, "scale", scale)
+    if levels:
+        forbid_fw_derivatives("native_dropout_backward", NOT_IMPLEMENTED, grad_output, mask)
     result: Tensor = ops.native_dropout_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, mask, scale
     )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
     return result
 
 
@@ -24078,6 +24128,8 @@ KERNELS = {
     "scatter.value_reduce": scatter_value_reduce,
     "scatter_.value_reduce": scatter__value_reduce,
     "scatter.value_reduce_out": scatter_out_value_reduce_out,
+    "segment_reduce": segment_reduce,
+    "_segment_reduce_backward": _segment_reduce_backward,
     "scatter_reduce.two": scatter_reduce_two,
     "scatter_reduce_.two": scatter_reduce__two,
     "scatter_reduce.two_out": scatter_reduce_out_two_out,
