@@ -56,6 +56,7 @@ _SUBJECTS = (
     "vmap",
     "batch_rules",
     "func",
+    "masked",
     "math_bits",
     "zero_tensors",
     "functionalization",

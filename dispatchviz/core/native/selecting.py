@@ -11,12 +11,12 @@ import numpy
 
 from dispatchviz.core.autograd.legacy_type import type_string
 from dispatchviz.core.backend import array_module, on_host
-from dispatchviz.core.dtype import Category, DType, bool_, int64
+from dispatchviz.core.dtype import Category, DType, bfloat16, bool_, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.extremes import check_not_empty
 from dispatchviz.core.native.iterator import not_implemented, store
-from dispatchviz.core.native.library_sort import sorted_places
+from dispatchviz.core.native.library_sort import sorted_places, standard_nth_element
 from dispatchviz.core.native.memory_overlap import check_no_overlap
 from dispatchviz.core.native.ordering import ranks_of
 from dispatchviz.core.native.quick_select import place_of_rank
@@ -130,7 +130,17 @@ def _middle(row: Any, ignore_nan: bool) -> int:
     missing = (row != row).nonzero()[0]
     if not ignore_nan and len(missing):
         return int(missing[0])
-    return int(row.argsort(kind="stable")[(len(row) - (len(missing) if ignore_nan else 0) - 1) // 2])
+    if len(missing) == len(row):
+        return _first_of_equals(len(row))
+    comparable = row.astype("float32") if row.dtype == bfloat16.numpy else row  # whose own order knows no nan
+    return int(comparable.argsort(kind="stable")[(len(row) - (len(missing) if ignore_nan else 0) - 1) // 2])
+
+
+def _first_of_equals(count: int) -> int:
+    """Which one of as many nans C++ puts first: no nan comes before another one."""
+    places = list(range(count))
+    standard_nth_element(places, [0] * count, 0)
+    return places[0]
 
 
 def median_dim(self: Tensor, dim: int, keepdim: bool) -> Places:

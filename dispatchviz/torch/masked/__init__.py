@@ -1,0 +1,49 @@
+"""``torch.masked``: reductions and normalisations of what a mask leaves (``torch/masked/__init__.py``).
+
+NB: there are no ``MaskedTensor``s; the functions take plain tensors with ``mask=``.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from dispatchviz.torch.masked import reductions as _reductions
+from dispatchviz.torch.masked.normalizations import (
+    cumprod,
+    cumsum,
+    log_softmax,
+    logaddexp,
+    normalize,
+    softmax,
+    softmin,
+)
+from dispatchviz.torch.masked.reductions import amax, amin, argmax, argmin, logsumexp, median, norm, prod
+from dispatchviz.torch.masked.spreads import mean, std, var
+
+__all__ = [
+    "amax",
+    "amin",
+    "argmax",
+    "argmin",
+    "cumprod",
+    "cumsum",
+    "log_softmax",
+    "logaddexp",
+    "logsumexp",
+    "mean",
+    "median",
+    "norm",
+    "normalize",
+    "prod",
+    "softmax",
+    "softmin",
+    "std",
+    "sum",
+    "var",
+]
+
+sum = _reductions.sum
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise AttributeError(f"torch.masked.{name} is not in dispatchviz's model of PyTorch")
