@@ -328,9 +328,9 @@ def _history(function: NativeFunction, derivative: Derivative) -> Iterator[str]:
 
 
 def _refusals(function: NativeFunction, derivative: Derivative) -> Iterator[str]:
-    """Tensor arguments without a formula must not require grad, unless they are marked."""
+    """Tensor arguments without a formula must not require grad, unless they are marked or what a forward gave."""
     for name in _tensors(function):
-        if name not in derivative.arguments and name not in derivative.non_differentiable:
+        if name not in derivative.arguments and name not in derivative.non_differentiable and name != "output":
             yield f'check_no_requires_grad({name}, "{name}", "{function.base}")'
 
 

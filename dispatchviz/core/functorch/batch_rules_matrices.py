@@ -11,6 +11,7 @@ from dispatchviz.core.aten import find
 from dispatchviz.core.functorch.batch_rules_binary import binary_pointwise_helper
 from dispatchviz.core.functorch.batch_rules_helper import (
     batch_size,
+    contiguous,
     ensure_has_bdim,
     maybe_pad_to_logical_rank,
     move_batch_dim_to_front,
@@ -28,7 +29,7 @@ from dispatchviz.core.functorch.plumbing import (
     plumbed,
 )
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor import Tensor, numel
 
 # -- checks ------------------------------------------------------------------------------------------------------------
 
@@ -75,10 +76,7 @@ def linalg_lu_factor_ex(A: Tensor, bdim: int | None, pivot: bool, check_errors: 
 def linalg_matrix_exp(self: Tensor, self_bdim: int | None) -> Batched:
     """Side by side in memory, by its old name."""
     _check_matrix("torch.matrix_exp", "A", (self, self_bdim))
-    matrices = move_batch_dim_to_front(self, self_bdim)
-    if not matrices._is_contiguous:
-        matrices = ops.contiguous.call(matrices, "contiguous_format")
-    return ops.matrix_exp.call(matrices), 0
+    return ops.matrix_exp.call(contiguous(move_batch_dim_to_front(self, self_bdim))), 0
 
 
 def _linalg_check_errors_plumbing(ks: int, info: Tensor, api_name: str, is_matrix: bool) -> None:
@@ -179,6 +177,23 @@ def _linalg_solve_ex(
     return _in_front(ops._linalg_solve_ex.call(first, second, left, check_errors))
 
 
+def linalg_lstsq(
+    self: Tensor, self_bdim: int | None, b: Tensor, b_bdim: int | None, rcond: float | None, driver: str | None
+) -> tuple[Any, ...]:
+    """Both get the batch dimension, since a vector would not broadcast; what was not computed has none."""
+    if rank_without_batch_dim(self, self_bdim) < 2:
+        raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
+    if rank_without_batch_dim(b, b_bdim) < 1:
+        raise RuntimeError("torch.linalg.lstsq: other must have at least 1 dimension.")
+    size = batch_size((self, self_bdim), (b, b_bdim))
+    first, second = binary_pointwise_helper((self, self_bdim), (b, b_bdim), do_type_promotion=False)
+    first = ensure_has_bdim(first, self_bdim is not None, size)
+    second = ensure_has_bdim(second, b_bdim is not None, size)
+    solution, *others = ops.linalg_lstsq.call(first, second, rcond, driver)
+    computed = [(other, 0 if numel(other._size) else None) for other in others]
+    return solution, 0, *(part for pair in computed for part in pair)
+
+
 # -- LU ----------------------------------------------------------------------------------------------------------------
 
 
@@ -248,6 +263,7 @@ KERNELS: dict[str, Kernel] = {
     "cholesky_solve": plumbed("cholesky_solve", cholesky_solve),
     "linalg_matrix_exp": plumbed("linalg_matrix_exp", linalg_matrix_exp),
     "linalg_householder_product": plumbed("linalg_householder_product", linalg_householder_product),
+    "linalg_lstsq": plumbed("linalg_lstsq", linalg_lstsq),
     "linalg_cross": plumbed("linalg_cross", linalg_cross),
     "_linalg_solve_ex": plumbed("_linalg_solve_ex", _linalg_solve_ex),
     "lu_unpack": plumbed("lu_unpack", lu_unpack),

@@ -1,4 +1,4 @@
-"""Batch rules of embedding, padding, resizing and of moving pixels (``BatchRulesModules.cpp``)."""
+"""Batch rules of embedding, padding, resizing, sampling and of moving pixels (``BatchRulesModules.cpp``)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from dispatchviz.core.aten import find
 from dispatchviz.core.dtype import int64
 from dispatchviz.core.functorch.batch_rules_helper import (
+    batch_size,
     ensure_has_bdim,
     move_batch_dim_to_front,
     reshape_dim_into,
@@ -106,6 +107,49 @@ def upsample_backward(name: str) -> BatchRule:
     return rule
 
 
+# -- sampling ----------------------------------------------------------------------------------------------------------
+
+
+def grid_sample(input: Tensor, input_bdim: int | None, grid: Tensor, grid_bdim: int | None, *how: Any) -> Batched:
+    """``GridSampleBatchRuleHelper``: examples are more channels, more rows of the grid or, of both, a bigger batch.
+
+    The last is taken apart by the length of input's dimension that is the batch dimension of grid, as in PyTorch.
+    """
+    if grid_bdim is None:
+        assert input_bdim is not None
+        channels = reshape_dim_into(input_bdim, 1, input)
+        result = ops.grid_sampler.call(channels, grid, *how)
+        return reshape_dim_outof(1, input._size[input_bdim], result), 1
+    if input_bdim is None:
+        rows = reshape_dim_into(grid_bdim, 1, grid)
+        result = ops.grid_sampler.call(input, rows, *how)
+        return reshape_dim_outof(2, grid._size[grid_bdim], result), 2
+    images = reshape_dim_into(input_bdim, 0, input)
+    result = ops.grid_sampler.call(images, reshape_dim_into(grid_bdim, 0, grid), *how)
+    return reshape_dim_outof(0, input._size[grid_bdim], result), 0
+
+
+def grid_sample_backward(name: str) -> BatchRule:
+    """``GridSampleBackwardBatchRuleHelper``: a bigger batch of all three."""
+
+    def rule(
+        grad_output: Tensor, grad_bdim: int | None, input: Tensor, input_bdim: int | None, *more: Any
+    ) -> tuple[Any, ...]:
+        grid, grid_bdim, *how = more
+        given = ((grad_output, grad_bdim), (input, input_bdim), (grid, grid_bdim))
+        size = batch_size(*given)
+        whole = []
+        for tensor, bdim in given:
+            tensor = ensure_has_bdim(move_batch_dim_to_front(tensor, bdim), bdim is not None, size)
+            whole.append(reshape_dim_into(0, 0, tensor))
+        results = call_operator(find(f"aten::{name}"), (*whole, *how))
+        pairs = ((None, None) if one is None else (reshape_dim_outof(0, size, one), 0) for one in results)
+        return tuple(part for pair in pairs for part in pair)
+
+    return rule
+
+
+SAMPLERS = ("grid_sampler_2d", "grid_sampler_3d")
 UPSAMPLE = (
     *("upsample_bicubic2d", "upsample_bilinear2d", "upsample_linear1d", "upsample_trilinear3d"),
     *("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d"),
@@ -120,6 +164,8 @@ KERNELS: dict[str, Kernel] = {
     "constant_pad_nd": plumbed("constant_pad_nd", variadic_bdims("constant_pad_nd")),
     **{name: plumbed(name, existing_bdim(name)) for name in EXISTING_BDIM},
     **{f"{name}_backward": plumbed(f"{name}_backward", upsample_backward(f"{name}_backward")) for name in UPSAMPLE},
+    **{name: plumbed(name, grid_sample) for name in SAMPLERS},
+    **{f"{name}_backward": plumbed(f"{name}_backward", grid_sample_backward(f"{name}_backward")) for name in SAMPLERS},
     "one_hot": one_hot_decomposition,
 }
 """Under FuncTorchBatched."""

@@ -177,19 +177,25 @@ def normal_with_number_first(ks: int, mean: float, std: Tensor, *extra: Any) -> 
         return result if randomness == "same" and bdim is None else make_batched(result, 0, layer.level)
 
 
-def normal_of_two(ks: int, mean: Tensor, std: Tensor, *extra: Any) -> Tensor:
+def binary_pointwise(name: str) -> Kernel:
     """``binary_random_pointwise_batch_rule``"""
-    with ExcludeDispatchKeyGuard(_VMAP_MODE):
-        layer = vmap_layer()
-        first, second = unwrap_at_level(mean, layer.level), unwrap_at_level(std, layer.level)
-        batched = first[1] is not None or second[1] is not None
-        randomness = check_randomness(batched)
-        if randomness == "same" and not batched:
-            return ops.normal_Tensor_Tensor.call(first[0], second[0], *extra)
-        if not batched:
-            first = ops.expand.call(first[0], (layer.batch_size, *first[0]._size), False), 0
-        result = ops.normal_Tensor_Tensor.call(*binary_pointwise_helper(first, second), *extra)
-        return make_batched(result, 0, layer.level)
+    op_name = f"aten::{name}"
+
+    def kernel(ks: int, self: Tensor, other: Tensor, *extra: Any) -> Tensor:
+        with ExcludeDispatchKeyGuard(_VMAP_MODE):
+            layer = vmap_layer()
+            first, second = unwrap_at_level(self, layer.level), unwrap_at_level(other, layer.level)
+            batched = first[1] is not None or second[1] is not None
+            result: Tensor
+            if check_randomness(batched) == "same" and not batched:
+                result = call_operator(find(op_name), (first[0], second[0], *extra))
+                return result
+            if not batched:
+                first = ops.expand.call(first[0], (layer.batch_size, *first[0]._size), False), 0
+            result = call_operator(find(op_name), (*binary_pointwise_helper(first, second), *extra))
+            return make_batched(result, 0, layer.level)
+
+    return kernel
 
 
 def bernoulli_with_tensor(ks: int, self: Tensor, p: Tensor, *extra: Any) -> Tensor:
@@ -260,7 +266,8 @@ KERNELS: dict[str, Kernel] = {
     **{name: like(name) for name in ("rand_like", "randn_like", "randint_like", "randint_like.low_dtype")},
     **{name: unary_pointwise(name) for name in ("bernoulli.p", "bernoulli", "normal.Tensor_float")},
     "normal.float_Tensor": normal_with_number_first,
-    "normal.Tensor_Tensor": normal_of_two,
+    **{name: unary_pointwise(name) for name in ("poisson", "_standard_gamma", "_sample_dirichlet")},
+    **{name: binary_pointwise(name) for name in ("normal.Tensor_Tensor", "binomial")},
     "normal.float_float": randint("normal.float_float", 2),
     "bernoulli_.Tensor": bernoulli_with_tensor,
     "multinomial": multinomial,

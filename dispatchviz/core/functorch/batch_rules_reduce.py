@@ -119,7 +119,7 @@ def _reduce(op: OperatorEntry, stack: list[Any], places: Places, level: int) -> 
     value, bdim = unwrap_at_level(args[0], level)
     physical = move_batch_dim_to_front(value, bdim)
     rank = rank_without_batch_dim(physical, bdim)
-    one_dim = not op.schema.arguments[places.dim].type.startswith("int[")
+    one_dim = not op.schema.arguments[places.dim].type.startswith(("int[", "SymInt["))
     if one_dim and args[places.dim] is None and len(physical._size) > 1:
         physical = ops.flatten_using_ints.call(physical, 1, -1)
     dims = _named(args[places.dim], rank, one_dim)
@@ -156,6 +156,7 @@ PLACES: dict[str, Places] = {
     "aminmax": Places(),
     "count_nonzero.dim_IntList": Places(1, False),
     **dict.fromkeys(("nansum", "median.dim", "nanmedian.dim", "mode"), Places()),
+    **dict.fromkeys(("_fft_r2c", "_fft_c2r", "_fft_c2c"), _SAME_RANK),
     **dict.fromkeys(("cumsum", "cumprod", "sort", "_softmax", "_log_softmax"), _SAME_RANK),
     **dict.fromkeys(("cummax", "cummin", "logcumsumexp", "_safe_softmax"), _SAME_RANK),
     **dict.fromkeys(("sort.stable", "topk", "rot90"), _THIRD_SAME_RANK),
