@@ -30,6 +30,7 @@ from dispatchviz.core.warning import set_warn_always as set_warn_always
 from dispatchviz.torch import _C as _C
 from dispatchviz.torch import _dynamo as _dynamo
 from dispatchviz.torch import _inductor as _inductor
+from dispatchviz.torch import _lobpcg as _lobpcg
 from dispatchviz.torch import _lowrank as _lowrank
 from dispatchviz.torch import _tensor_str as _tensor_str
 from dispatchviz.torch import accelerator as accelerator
@@ -148,6 +149,7 @@ globals().update(_symbolic_numbers.FUNCTIONS)
 globals().update(storage.LEGACY_CLASSES)
 globals().update(_unique_elements.FUNCTIONS)
 globals().update({name: getattr(functional, name) for name in functional.__all__})
+lobpcg = _lobpcg.lobpcg
 pca_lowrank, svd_lowrank = _lowrank.pca_lowrank, _lowrank.svd_lowrank
 
 _install(Tensor)
