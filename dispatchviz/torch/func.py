@@ -10,6 +10,10 @@ from typing import Any
 from dispatchviz.torch._functorch.apis import grad as grad
 from dispatchviz.torch._functorch.apis import grad_and_value as grad_and_value
 from dispatchviz.torch._functorch.apis import vmap as vmap
+from dispatchviz.torch._functorch.batch_norm_replacement import (
+    replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_,
+)
+from dispatchviz.torch._functorch.eager_transforms import debug_unwrap as debug_unwrap
 from dispatchviz.torch._functorch.eager_transforms import vjp as vjp
 from dispatchviz.torch._functorch.forward_transforms import jvp as jvp
 from dispatchviz.torch._functorch.functional_call import functional_call as functional_call
@@ -19,6 +23,7 @@ from dispatchviz.torch._functorch.jacobians import jacfwd as jacfwd
 from dispatchviz.torch._functorch.jacobians import jacrev as jacrev
 
 __all__ = [
+    "debug_unwrap",
     "functional_call",
     "grad",
     "grad_and_value",
@@ -26,6 +31,7 @@ __all__ = [
     "jacfwd",
     "jacrev",
     "jvp",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",

@@ -343,6 +343,10 @@ def _save(translator: Translator, function: NativeFunction, what: Saved, cloned:
     if what.is_list:
         yield f'{slot} = [save(grad_fn, "{what.name}", each) for each in {what.value}]'
         return
+    if what.name in translator.needs.edges:
+        asked = " or ".join(f"grad_fn.should_compute_output({edge})" for edge in translator.needs.edges[what.name])
+        yield f'{slot} = save(grad_fn, "{what.name}", {what.value}) if {asked} else NOT_SAVED'
+        return
     edge = _only_edge(translator, what)
     if not (function.inplace and what.name == "self"):
         only = "" if edge is None else f", edge={edge}"

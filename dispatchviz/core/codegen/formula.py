@@ -76,6 +76,8 @@ class Needs:
 
     saved: dict[str, Saved] = field(default_factory=dict)
     users: dict[str, set[tuple[str, ...]]] = field(default_factory=dict)
+    edges: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Of what ``wrap_opt_if`` is written around, the edges one of which must lead somewhere for it to be saved."""
 
     def add(self, what: Saved, user: tuple[str, ...]) -> None:
         """Notes one use."""
@@ -165,9 +167,19 @@ class Translator:
                 return Code(f"in_format({self._code(value).text})", "Tensor", True)
             case ast.Call(func=ast.Attribute(value=value, attr=name), args=args):
                 return self._method(name, value, args, ast.unparse(node))
+            case ast.Call(
+                func=ast.Name(id="wrap_opt_if"), args=[ast.Name(id=name), ast.BoolOp(op=ast.Or(), values=asked)]
+            ):
+                return self._saved_if(name, asked)
             case ast.Call(func=ast.Name(id=name), args=args):
                 return self._call(name, self._evaluated(args), ast.unparse(node))
         raise self._error(f"cannot translate {ast.unparse(node)!r}")
+
+    def _saved_if(self, name: str, asked: Sequence[ast.expr]) -> Code:
+        """``wrap_opt_if(name, grad_input_mask[i] or ...)``: an argument that only some of the gradients need."""
+        places = [place.slice for place in asked if isinstance(place, ast.Subscript)]
+        self.needs.edges[name] = tuple(self.derivative.arguments.index(self._user[ast.literal_eval(p)]) for p in places)
+        return self._name(name)
 
     def _name(self, name: str) -> Code:
         if name == "grad":

@@ -8,7 +8,12 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from dispatchviz.core.tensor import Tensor
-from dispatchviz.torch._C._functorch import _grad_decrement_nesting, _grad_increment_nesting
+from dispatchviz.torch._C._functorch import (
+    _grad_decrement_nesting,
+    _grad_increment_nesting,
+    get_unwrapped,
+    is_functorch_wrapped_tensor,
+)
 from dispatchviz.torch._face import torch
 from dispatchviz.torch._functorch.argnums import ArgNums, slice_argnums
 from dispatchviz.torch._functorch.wrapping import create_differentiable, undo_create_differentiable, wrap_all_tensors
@@ -200,3 +205,11 @@ class _Star:
 def _shown(spec: TreeSpec) -> str:
     """``treespec_pprint``"""
     return repr(tree_unflatten([_Star()] * spec.num_leaves, spec))
+
+
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """What a transform's tensor wraps, down to the ordinary one unless ``recurse`` is False. For looking only."""
+    if not is_functorch_wrapped_tensor(tensor):
+        return tensor
+    value = get_unwrapped(tensor)
+    return debug_unwrap(value) if recurse else value

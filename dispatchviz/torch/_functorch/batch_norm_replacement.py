@@ -1,0 +1,18 @@
+"""Batch norm for ``vmap``, which running statistics stand against (``torch/_functorch/batch_norm_replacement.py``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchviz.torch._face import torch
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """``root``, all of whose batch norms forget their running statistics and do without."""
+    for module in root.modules():
+        if isinstance(module, torch.nn.modules.batchnorm._BatchNorm) and module.track_running_stats:
+            module.running_mean = None
+            module.running_var = None
+            module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
