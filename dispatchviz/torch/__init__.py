@@ -59,6 +59,7 @@ from dispatchviz.torch import masked as masked
 from dispatchviz.torch import nn as nn
 from dispatchviz.torch import optim as optim
 from dispatchviz.torch import overrides as overrides
+from dispatchviz.torch import profiler as profiler
 from dispatchviz.torch import python_dispatch_table as _python_dispatch_table  # noqa: F401  chooses for the dispatcher
 from dispatchviz.torch import random as random
 from dispatchviz.torch import removed_functions as _removed_functions

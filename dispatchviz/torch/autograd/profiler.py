@@ -1,11 +1,19 @@
-"""``torch.autograd.profiler``: names for parts of a program. NB: in PyTorch, here is the profiler itself."""
+"""``torch.autograd.profiler``: names for parts of a program, and a profiler that counts calls.
+
+NB: in PyTorch, the profiler measures times (``profiled_events.py``).
+"""
 
 from __future__ import annotations
 
-from contextlib import ContextDecorator
+from collections.abc import Iterator
+from contextlib import ContextDecorator, contextmanager
 from typing import Any
 
 from dispatchviz.torch._face import torch
+from dispatchviz.torch.autograd.profiled_events import Collector
+from dispatchviz.torch.autograd.profiled_events import EventList as EventList
+from dispatchviz.torch.autograd.profiled_events import FunctionEvent as FunctionEvent
+from dispatchviz.torch.autograd.profiled_events import FunctionEventAvg as FunctionEventAvg
 
 
 class record_function(ContextDecorator):
@@ -16,8 +24,71 @@ class record_function(ContextDecorator):
         self.args = args
 
     def __enter__(self) -> Any:
+        for collector in Collector.running:
+            collector.named(self.name)
         self.record = torch.ops.profiler._record_function_enter_new(self.name, self.args)
         return self
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         torch.ops.profiler._record_function_exit._RecordFunction(self.record)
+
+
+class profile:
+    """``with profile() as p:``: what was called inside. RuntimeError if it is entered twice, or asked while it runs."""
+
+    def __init__(self, enabled: bool = True, **options: Any) -> None:
+        self.enabled = enabled
+        self.entered = False
+        self.function_events: EventList | None = None
+        self._collector = Collector()
+
+    def __enter__(self) -> Any:
+        if not self.enabled:
+            return None
+        if self.entered:
+            raise RuntimeError("Profiler context manager is not reentrant")
+        self.entered = True
+        self._collector.start()
+        return self
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        if self.enabled:
+            self.function_events = self._collector.stop()
+
+    def _events(self) -> EventList:
+        if self.function_events is None:
+            raise RuntimeError("Profiler didn't finish running")
+        return self.function_events
+
+    def key_averages(self, *args: Any, **kwargs: Any) -> EventList:
+        """One entry for each name."""
+        return self._events().key_averages()
+
+    def total_average(self) -> FunctionEventAvg:
+        """All of them together."""
+        return self._events().total_average()
+
+    def table(self, *args: Any, **kwargs: Any) -> str:
+        """Every call in a line."""
+        return self._events().table(*args, **kwargs)
+
+    def export_chrome_trace(self, path: str) -> None:
+        """A file for trace viewers, of the order of calls."""
+        self._events().export_chrome_trace(path)
+
+    self_cpu_time_total = 0.0
+
+    def __repr__(self) -> str:
+        return "<unfinished torch.autograd.profile>" if self.function_events is None else repr(self.function_events)
+
+    def __str__(self) -> str:
+        return "<unfinished torch.autograd.profile>" if self.function_events is None else str(self.function_events)
+
+
+@contextmanager
+def emit_nvtx(enabled: bool = True, record_shapes: bool = False) -> Iterator[None]:
+    """Nothing: no tool of NVIDIA listens."""
+    yield
+
+
+emit_itt = emit_nvtx

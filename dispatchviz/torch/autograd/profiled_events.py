@@ -1,0 +1,176 @@
+"""What a profiler has seen: names of operators and Nodes, and how often (``torch/autograd/profiler_util.py``).
+
+NB: calls are counted and no times are measured, since those of this model would say nothing about PyTorch's: every time
+is 0, and ``table`` has no columns for them. What runs inside an operator's kernel is counted too, as PyTorch counts it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from dispatchviz.core import events as ev
+from dispatchviz.core import recorder
+from dispatchviz.core.notes import Recorder
+
+_CALLS = ("call", "callBoxed")
+_NAMED_AGAIN = ("aten::detach", "aten::detach_")
+"""Operators whose kernels for autograd, written by hand, say their names once more."""
+
+
+class FunctionEvent:
+    """One call."""
+
+    def __init__(self, name: str) -> None:
+        self.name = self.key = name
+        self.count = 1
+
+    cpu_time = cpu_time_total = self_cpu_time_total = device_time = device_time_total = self_device_time_total = 0.0
+    cuda_time = cuda_time_total = self_cuda_time_total = 0.0
+    cpu_memory_usage = self_cpu_memory_usage = device_memory_usage = self_device_memory_usage = flops = 0
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} name={self.name} count={self.count}>"
+
+
+class FunctionEventAvg(FunctionEvent):
+    """All calls of one name."""
+
+
+class EventList(list[Any]):
+    """Calls in the order in which they began, or their sums."""
+
+    def key_averages(self, *args: Any, **kwargs: Any) -> EventList:
+        """One entry for each name, in the order of first calls."""
+        found: dict[str, FunctionEventAvg] = {}
+        for event in self:
+            name = "ProfilerStep*" if event.name.startswith("ProfilerStep#") else event.name
+            if name in found:
+                found[name].count += event.count
+            else:
+                found[name] = FunctionEventAvg(name)
+                found[name].count = event.count
+        return EventList(found.values())
+
+    def total_average(self) -> FunctionEventAvg:
+        """All of them together."""
+        total = FunctionEventAvg("Total")
+        total.count = sum(event.count for event in self)
+        return total
+
+    def table(self, sort_by: str | None = None, row_limit: int = 100, *args: Any, **kwargs: Any) -> str:
+        """Names and numbers of calls, most calls first if sorted by ``count``. ``row_limit`` -1: all."""
+        rows = sorted(self, key=lambda event: -event.count) if sort_by == "count" else list(self)
+        rows = rows if row_limit < 0 else rows[:row_limit]
+        width = max([4, *(len(event.key) for event in rows)])
+        line = f"{'-' * width}  {'-' * 12}"
+        head = [line, f"{'Name':>{width}}  {'# of Calls':>12}", line]
+        body = [f"{event.key:>{width}}  {event.count:>12}" for event in rows]
+        return "\n".join([*head, *body, line, "dispatchviz counts calls and measures no times", ""])
+
+    def export_chrome_trace(self, path: str) -> None:
+        """A file for trace viewers. NB: its times are the places in the order of calls."""
+        listed = [
+            {"ph": "X", "name": event.name, "ts": place, "dur": 1, "pid": 0, "tid": 0}
+            for place, event in enumerate(self)
+        ]
+        with open(path, "w", encoding="utf-8") as stream:
+            json.dump({"traceEvents": listed}, stream)
+
+    def __str__(self) -> str:
+        return self.table()
+
+
+class Collector:
+    """Collects calls between ``start`` and ``stop``; it listens itself, or reads what a recorder hears already."""
+
+    running: list[Collector] = []  # noqa: RUF012  of the process
+
+    def __init__(self) -> None:
+        self._own: Recorder | None = None
+        self._first = 0
+        self._names: list[tuple[int, str]] = []
+
+    def start(self) -> None:
+        """Begins."""
+        if recorder.active is None:
+            self._own = Recorder()
+            recorder.start(self._own)
+        self._listener = recorder.active
+        self._first = self._told()
+        Collector.running.append(self)
+
+    def _told(self) -> int:
+        return 0 if self._listener is None else len(self._listener.events)
+
+    def named(self, name: str) -> None:
+        """A block with a name begins."""
+        self._names.append((self._told(), name))
+
+    def stop(self) -> EventList:
+        """Ends; what was called since."""
+        Collector.running.remove(self)
+        if self._own is not None:
+            recorder.stop(self._own)
+        told = [] if self._listener is None else self._listener.events
+        self._seen: list[_Seen] = []
+        self._open: dict[int, _Seen] = {}
+        for place in range(self._first, len(told)):
+            self._read(told, place)
+        for _, name in self._names:
+            self._see(name, None)
+        _drop_doubles(self._seen)
+        return EventList(FunctionEvent(seen.name) for seen in self._seen)
+
+    def _read(self, told: list[Any], place: int) -> None:
+        while self._names and self._names[0][0] <= place:
+            self._see(self._names.pop(0)[1], None)
+        event = told[place]
+        if isinstance(event, ev.Dispatched) and event.how in _CALLS and not event.operator.startswith("profiler::"):
+            name = event.operator.partition(".")[0]
+            self._open[place] = seen = self._see(name, self._around(told, event.parent))
+            if name in _NAMED_AGAIN and event.key.startswith("Autograd"):
+                self._see(name.removeprefix("aten::"), seen)
+        elif isinstance(event, ev.NodeStarted):
+            whole = self._see(f"autograd::engine::evaluate_function: {event.name}", None)
+            self._open[place] = self._see(event.name, whole)
+
+    def _see(self, name: str, parent: _Seen | None) -> _Seen:
+        seen = _Seen(name, parent)
+        if parent is not None:
+            parent.children.append(seen)
+        self._seen.append(seen)
+        return seen
+
+    def _around(self, told: list[Any], place: int | None) -> _Seen | None:
+        """What was seen of the innermost event around."""
+        while place is not None and place >= self._first:
+            if place in self._open:
+                return self._open[place]
+            place = told[place].parent
+        return None
+
+
+class _Seen:
+    """A call, and what was called inside."""
+
+    def __init__(self, name: str, parent: _Seen | None) -> None:
+        self.name = name
+        self.parent = parent
+        self.children: list[_Seen] = []
+
+
+def _drop_doubles(seen: list[_Seen]) -> None:
+    """An overload that does nothing but call another one of its name counts once."""
+    again = True
+    while again:
+        doubles = [
+            each for each in seen if each.parent and each.parent.name == each.name and len(each.parent.children) == 1
+        ]
+        for double in doubles:
+            assert double.parent is not None
+            double.parent.children = double.children
+            for child in double.children:
+                child.parent = double.parent
+            seen.remove(double)
+        again = bool(doubles)

@@ -1,0 +1,194 @@
+"""``torch.profiler``: which operators a program calls, step by step (``torch/profiler/profiler.py``).
+
+NB: calls are counted; no times, no memory, no stacks and no shapes are measured, whatever is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from enum import Enum, IntEnum
+from typing import Any
+
+from dispatchviz.torch.autograd.profiled_events import Collector, EventList
+from dispatchviz.torch.autograd.profiler import record_function as record_function
+
+
+class ProfilerActivity(IntEnum):
+    """What PyTorch's profiler looks at."""
+
+    CPU = 0
+    XPU = 1
+    MTIA = 2
+    CUDA = 3
+    HPU = 4
+    PrivateUse1 = 5
+
+
+class ProfilerAction(Enum):
+    """What is done in a step."""
+
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+
+
+_RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+Schedule = Callable[[int], ProfilerAction]
+
+
+def supported_activities() -> set[ProfilerActivity]:
+    """CPU and CUDA."""
+    return {ProfilerActivity.CPU, ProfilerActivity.CUDA}
+
+
+def schedule(
+    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
+) -> Schedule:
+    """Cycles of waiting, warming up and recording. AssertionError for negative numbers, and for no active step."""
+
+    def action_of(step: int) -> ProfilerAction:
+        if step < 0:
+            raise AssertionError(f"Step must be non-negative. Got {step}.")
+        if step < skip_first:
+            return ProfilerAction.NONE
+        step -= skip_first
+        if skip_first_wait != 0:
+            step += wait
+        length = wait + warmup + active
+        if repeat > 0 and step / length >= repeat:
+            return ProfilerAction.NONE
+        place = step % length
+        if place < wait:
+            return ProfilerAction.NONE
+        if place < wait + warmup:
+            return ProfilerAction.WARMUP
+        return ProfilerAction.RECORD if place < length - 1 else ProfilerAction.RECORD_AND_SAVE
+
+    if wait < 0 or warmup < 0 or active <= 0 or repeat < 0 or skip_first < 0:
+        raise AssertionError(
+            f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup={warmup} (need >= 0), "
+            f"active={active} (need > 0), repeat={repeat} (need >= 0), skip_first={skip_first} (need >= 0)."
+        )
+    if warmup == 0:
+        warnings.warn("Profiler won't be using warmup, this can skew profiler results", stacklevel=2)
+    return action_of
+
+
+def tensorboard_trace_handler(
+    dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
+) -> Callable[[Any], None]:
+    """For ``on_trace_ready``: a file in a folder for every cycle."""
+
+    def handle(profiler: Any) -> None:
+        os.makedirs(dir_name, exist_ok=True)
+        worker = worker_name or f"worker_{os.getpid()}"
+        profiler.export_chrome_trace(os.path.join(dir_name, f"{worker}.{time.time_ns()}.pt.trace.json"))
+
+    return handle
+
+
+class profile:
+    """``with profile(schedule=...) as p:`` with ``p.step()`` after every step; without a schedule all is recorded.
+
+    ``on_trace_ready(p)`` is called when a cycle is over. RuntimeError if there is nothing to be shown yet.
+    """
+
+    def __init__(
+        self,
+        *,
+        activities: Iterable[Any] | None = None,
+        schedule: Schedule | None = None,
+        on_trace_ready: Callable[[Any], Any] | None = None,
+        **options: Any,
+    ) -> None:
+        self.activities = set(activities) if activities else supported_activities()
+        self.schedule: Schedule = schedule or (lambda step: ProfilerAction.RECORD)
+        self.record_steps = schedule is not None
+        self.on_trace_ready = on_trace_ready
+        self.step_num = 0
+        self.current_action = self.schedule(0)
+        self._step_name: record_function | None = None
+        self._collector: Collector | None = None
+        self._found: EventList | None = None
+
+    def __enter__(self) -> Any:
+        self.start()
+        return self
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """The first step begins."""
+        if self.current_action in _RECORDING:
+            self._listen()
+        self._name_step()
+
+    def stop(self) -> None:
+        """The last step is over."""
+        self._leave_step()
+        if self.current_action in _RECORDING:
+            self._end()
+            self._ready()
+
+    def step(self) -> None:
+        """The next step begins."""
+        self._leave_step()
+        before = self.current_action
+        self.step_num += 1
+        self.current_action = self.schedule(self.step_num)
+        if before is ProfilerAction.RECORD_AND_SAVE:
+            self._end()
+            self._ready()
+        elif before is ProfilerAction.RECORD and self.current_action not in _RECORDING:
+            warnings.warn(f"Incorrect schedule: RECORD followed by {self.current_action.name}", stacklevel=2)
+            self._end()
+        if self.current_action in _RECORDING and self._collector is None:
+            self._listen()
+        self._name_step()
+
+    def _name_step(self) -> None:
+        if self.record_steps:
+            self._step_name = record_function(f"ProfilerStep#{self.step_num}")
+            self._step_name.__enter__()
+
+    def _leave_step(self) -> None:
+        if self._step_name is not None:
+            self._step_name.__exit__(None, None, None)
+            self._step_name = None
+
+    def _listen(self) -> None:
+        self._collector = Collector()
+        self._collector.start()
+
+    def _end(self) -> None:
+        if self._collector is not None:
+            self._found = self._collector.stop()
+            self._collector = None
+
+    def _ready(self) -> None:
+        if self.on_trace_ready is not None:
+            self.on_trace_ready(self)
+
+    def events(self) -> EventList:
+        """Every call of the last cycle."""
+        if self._found is None:
+            raise AssertionError("Profiler must be initialized before getting events")
+        return self._found
+
+    def key_averages(self, *args: Any, **kwargs: Any) -> EventList:
+        """One entry for each name."""
+        return self.events().key_averages()
+
+    def export_chrome_trace(self, path: str) -> None:
+        """A file for trace viewers, of the order of calls."""
+        self.events().export_chrome_trace(path)
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """Nothing: no file has room for it."""
+
+    add_metadata_json = preset_metadata_json = add_metadata
