@@ -56,6 +56,7 @@ from dispatchviz.torch import library as library
 from dispatchviz.torch import linalg as linalg
 from dispatchviz.torch import list_functions as _list_functions
 from dispatchviz.torch import masked as masked
+from dispatchviz.torch import missing as _missing
 from dispatchviz.torch import nn as nn
 from dispatchviz.torch import optim as optim
 from dispatchviz.torch import overrides as overrides
@@ -251,3 +252,6 @@ def __getattr__(name: str) -> Any:
     close = difflib.get_close_matches(name, known, 3)
     hint = f"; close names that it has: {', '.join(close)}" if close else ""
     raise AttributeError(f"torch.{name} is not in dispatchviz's model of PyTorch {__version__}{hint}")
+
+
+_missing.install()

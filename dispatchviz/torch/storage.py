@@ -147,6 +147,14 @@ class TypedStorage:
         """Whether it is on the GPU."""
         return self._untyped_storage.is_cuda
 
+    def is_shared(self) -> bool:
+        """Whether other processes see it."""
+        return self._untyped_storage.is_shared()
+
+    def is_pinned(self, device: object = "cuda") -> bool:
+        """Whether a GPU copies from it without waiting."""
+        return self._untyped_storage.is_pinned()
+
     def __len__(self) -> int:
         return self.size()
 

@@ -120,6 +120,11 @@ def compile(model: Any = None, **options: Any) -> Any:
     return model
 
 
+def compiled_with_cxx11_abi() -> bool:
+    """True."""
+    return True
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
@@ -136,5 +141,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         get_float32_matmul_precision,
         set_float32_matmul_precision,
         compile,
+        compiled_with_cxx11_abi,
     )
 }
