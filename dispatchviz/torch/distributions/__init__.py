@@ -1,6 +1,7 @@
-"""``torch.distributions``: the usual ones, and their divergences.
+"""``torch.distributions``: the usual ones, transforms of them, and their divergences.
 
-NB: in PyTorch, there are some twenty more, transformed ones among them.
+NB: in PyTorch, there are also ``ContinuousBernoulli``, ``FisherSnedecor``, ``GeneralizedPareto``, ``Kumaraswamy``,
+``LKJCholesky``, ``LowRankMultivariateNormal``, ``VonMises`` and ``Wishart``, and ``biject_to`` and ``transform_to``.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from typing import NoReturn
 
 from dispatchviz.torch.distributions import constraints as constraints
 from dispatchviz.torch.distributions import kl_more as _kl_more  # noqa: F401  registers them
+from dispatchviz.torch.distributions import transforms as transforms
 from dispatchviz.torch.distributions.continuous import Normal as Normal
 from dispatchviz.torch.distributions.continuous import Uniform as Uniform
 from dispatchviz.torch.distributions.counts import Binomial as Binomial
@@ -24,14 +26,29 @@ from dispatchviz.torch.distributions.exponential_family import Chi2 as Chi2
 from dispatchviz.torch.distributions.exponential_family import Exponential as Exponential
 from dispatchviz.torch.distributions.exponential_family import ExponentialFamily as ExponentialFamily
 from dispatchviz.torch.distributions.exponential_family import Gamma as Gamma
+from dispatchviz.torch.distributions.extremes import Gumbel as Gumbel
+from dispatchviz.torch.distributions.extremes import InverseGamma as InverseGamma
+from dispatchviz.torch.distributions.extremes import Pareto as Pareto
+from dispatchviz.torch.distributions.extremes import Weibull as Weibull
 from dispatchviz.torch.distributions.kl import kl_divergence as kl_divergence
 from dispatchviz.torch.distributions.kl import register_kl as register_kl
+from dispatchviz.torch.distributions.mixtures import MixtureSameFamily as MixtureSameFamily
+from dispatchviz.torch.distributions.mixtures import Multinomial as Multinomial
+from dispatchviz.torch.distributions.mixtures import NegativeBinomial as NegativeBinomial
 from dispatchviz.torch.distributions.multivariate_normal import MultivariateNormal as MultivariateNormal
+from dispatchviz.torch.distributions.relaxed import RelaxedBernoulli as RelaxedBernoulli
+from dispatchviz.torch.distributions.relaxed import RelaxedOneHotCategorical as RelaxedOneHotCategorical
 from dispatchviz.torch.distributions.shares import Beta as Beta
 from dispatchviz.torch.distributions.shares import Dirichlet as Dirichlet
 from dispatchviz.torch.distributions.symmetric import Cauchy as Cauchy
 from dispatchviz.torch.distributions.symmetric import Laplace as Laplace
 from dispatchviz.torch.distributions.symmetric import StudentT as StudentT
+from dispatchviz.torch.distributions.transformed import HalfCauchy as HalfCauchy
+from dispatchviz.torch.distributions.transformed import HalfNormal as HalfNormal
+from dispatchviz.torch.distributions.transformed import LogisticNormal as LogisticNormal
+from dispatchviz.torch.distributions.transformed import LogNormal as LogNormal
+from dispatchviz.torch.distributions.transformed import TransformedDistribution as TransformedDistribution
+from dispatchviz.torch.distributions.transforms import *  # noqa: F403
 
 _MODULES: dict[type, str] = {
     Bernoulli: "bernoulli",
@@ -54,11 +71,26 @@ _MODULES: dict[type, str] = {
     Poisson: "poisson",
     StudentT: "studentT",
     Uniform: "uniform",
+    Gumbel: "gumbel",
+    InverseGamma: "inverse_gamma",
+    Pareto: "pareto",
+    Weibull: "weibull",
+    MixtureSameFamily: "mixture_same_family",
+    Multinomial: "multinomial",
+    NegativeBinomial: "negative_binomial",
+    RelaxedBernoulli: "relaxed_bernoulli",
+    RelaxedOneHotCategorical: "relaxed_categorical",
+    HalfCauchy: "half_cauchy",
+    HalfNormal: "half_normal",
+    LogisticNormal: "logistic_normal",
+    LogNormal: "log_normal",
+    TransformedDistribution: "transformed_distribution",
 }
 """PyTorch's file of each class."""
 
 __all__ = ["Distribution", "kl_divergence", "register_kl"]
 __all__ += [_class.__name__ for _class in _MODULES]
+__all__ += transforms.__all__
 
 for _class, _name in _MODULES.items():
     _class.__module__ = f"torch.distributions.{_name}"

@@ -79,6 +79,11 @@ class _Interval(Constraint):
         return f"{type(self).__name__[1:]}(lower_bound={self.lower_bound}, upper_bound={self.upper_bound})"
 
 
+class _HalfOpenInterval(_Interval):
+    def check(self, value: Any) -> Any:
+        return (self.lower_bound <= value) & (value < self.upper_bound)
+
+
 class _IntegerInterval(_Interval):
     is_discrete = True
 
@@ -127,10 +132,43 @@ class _PositiveDefinite(Constraint):
         return torch.linalg.cholesky_ex(value).info.eq(0)
 
 
+class _Multinomial(Constraint):
+    is_discrete = True
+    event_dim = 1
+
+    def __init__(self, upper_bound: Any) -> None:
+        self.upper_bound = upper_bound
+
+    def check(self, value: Any) -> Any:
+        return (value >= 0).all(dim=-1) & (value.sum(dim=-1) <= self.upper_bound)
+
+
+class MixtureSameFamilyConstraint(Constraint):
+    """What the components of a mixture give."""
+
+    def __init__(self, base_constraint: Constraint) -> None:
+        self.base_constraint = base_constraint
+        self.is_discrete = base_constraint.is_discrete
+        self.event_dim = base_constraint.event_dim
+
+    def check(self, value: Any) -> Any:
+        """By event, as every component checks it. ValueError for a value of fewer dimensions than an event."""
+        result = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
+        kept = value.dim() - self.event_dim
+        if kept < 0:
+            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
+        return result.reshape((*result.shape[:kept], -1)).all(-1)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_constraint!r})"
+
+
 class _IndependentConstraint(Constraint):
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         self.base_constraint = base_constraint
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+        self.is_discrete = base_constraint.is_discrete
+        self.event_dim = base_constraint.event_dim + reinterpreted_batch_ndims
 
     def check(self, value: Any) -> Any:
         result = self.base_constraint.check(value)
@@ -151,3 +189,4 @@ positive, unit_interval = _GreaterThan(0.0), _Interval(0.0, 1.0)
 real_vector = _IndependentConstraint(real, 1)
 greater_than, greater_than_eq, less_than = _GreaterThan, _GreaterThanEq, _LessThan
 interval, integer_interval = _Interval, _IntegerInterval
+half_open_interval, multinomial, positive_integer = _HalfOpenInterval, _Multinomial, _IntegerGreaterThan(1)
