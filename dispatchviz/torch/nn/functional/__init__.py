@@ -58,6 +58,7 @@ from dispatchviz.torch.nn.functional.fractional_pooling import (
 )
 from dispatchviz.torch.nn.functional.images import affine_grid, fold, grid_sample, pad, unfold
 from dispatchviz.torch.nn.functional.interpolation import interpolate, upsample, upsample_bilinear, upsample_nearest
+from dispatchviz.torch.nn.functional.linear_losses import linear_cross_entropy
 from dispatchviz.torch.nn.functional.losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -166,6 +167,7 @@ __all__ = [
     "l1_loss",
     "layer_norm",
     "leaky_relu",
+    "linear_cross_entropy",
     "local_response_norm",
     "log_softmax",
     "lp_pool1d",

@@ -22,6 +22,7 @@ from dispatchviz.torch.nn.modules import (
     lazy_linear,
     lazy_norm,
     linear,
+    linear_losses,
     loss,
     normalization,
     padding,
@@ -31,6 +32,7 @@ from dispatchviz.torch.nn.modules import (
     rnn,
     rnn_cells,
     sparse,
+    sync_batchnorm,
     transformer,
     unpooling,
     upsampling,
@@ -42,6 +44,7 @@ _SUBJECTS = (
     adaptive,
     attention,
     batchnorm,
+    sync_batchnorm,
     container,
     conv,
     conv_transpose,
@@ -55,6 +58,7 @@ _SUBJECTS = (
     lazy_norm,
     linear,
     loss,
+    linear_losses,
     normalization,
     padding,
     parameter_container,
@@ -78,6 +82,8 @@ _MODULES = {
     "conv_transpose": "conv",
     "parameter_container": "container",
     "rnn_cells": "rnn",
+    "linear_losses": "loss",
+    "sync_batchnorm": "batchnorm",
 }
 """Which of PyTorch's modules a class says that it is from, where there it is in one file with others."""
 
