@@ -6,8 +6,8 @@ from typing import Any
 
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.optim.optimizer import Optimizer
-from dispatchviz.torch.optim.stepping import counter, zeros_like
-from dispatchviz.torch.optim.updates import run_closure, to_scalar
+from dispatchviz.torch.optim.stepping import zeros_like
+from dispatchviz.torch.optim.updates import run_closure, scalar_dtype, to_scalar
 
 __all__ = ["Adafactor"]
 
@@ -66,7 +66,7 @@ class Adafactor(Optimizer):
         state, grad = self.state[param], param.grad
         if state:
             return
-        state["step"] = counter()
+        state["step"] = torch.tensor(0.0, dtype=scalar_dtype())
         if grad.dim() > 1:
             shape = list(grad.shape)
             state["row_var"] = grad.new_zeros([*shape[:-1], 1])

@@ -5,14 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._face import torch
-from dispatchviz.torch.optim.stepping import Lists, SteppingOptimizer, decayed, zeros_like
-from dispatchviz.torch.optim.updates import check_ranges, count_steps, grouped, scalar_dtype, to_scalar
+from dispatchviz.torch.optim.stepping import Lists, SteppingOptimizer, beside, decayed, zeros_like
+from dispatchviz.torch.optim.updates import (
+    check_capturable,
+    check_ranges,
+    count_steps,
+    grouped,
+    scalar_dtype,
+    to_scalar,
+)
 
 __all__ = ["Adadelta"]
 
 
 def _single_tensor_adadelta(lists: Lists, group: dict[str, Any]) -> None:
     lr, rho, eps = to_scalar(group["lr"]), group["rho"], group["eps"]
+    if group["capturable"]:
+        for param, step in zip(lists[0], lists[-1], strict=True):
+            check_capturable((param, step), supports_xla=False)
     for param, given, square_avg, acc_delta, step in zip(*lists, strict=True):
         step += 1
         grad = -given if group["maximize"] else given
@@ -21,6 +31,8 @@ def _single_tensor_adadelta(lists: Lists, group: dict[str, Any]) -> None:
         square_avg.mul_(rho).addcmul_(grad, grad, value=1 - rho)
         std = square_avg.add(eps).sqrt_()
         delta = acc_delta.add(eps).sqrt_()
+        if group["differentiable"]:
+            delta = delta.clone()
         delta.div_(std).mul_(grad)
         acc_delta.mul_(rho).addcmul_(delta, delta, value=1 - rho)
         param.add_(delta, alpha=-lr)
@@ -75,5 +87,5 @@ class Adadelta(SteppingOptimizer):
         super().__init__(params, {**options, **flags})
 
     def _new_state(self, parameter: Any, group: dict[str, Any]) -> dict[str, Any]:
-        step = torch.zeros((), dtype=scalar_dtype())
+        step = torch.zeros((), dtype=scalar_dtype(), **beside(parameter, group))
         return {"step": step, "square_avg": zeros_like(parameter), "acc_delta": zeros_like(parameter)}

@@ -6,7 +6,7 @@ from typing import Any
 
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.optim.stepping import Lists, SteppingOptimizer, check_betas, counter, decayed, zeros_like
-from dispatchviz.torch.optim.updates import check_ranges, count_steps, grouped, to_scalar, value_of
+from dispatchviz.torch.optim.updates import check_capturable, check_ranges, count_steps, grouped, to_scalar, value_of
 
 __all__ = ["Adamax"]
 
@@ -16,13 +16,24 @@ def _single_tensor_adamax(lists: Lists, group: dict[str, Any]) -> None:
     beta1, beta2 = group["betas"]
     for param, given, mean, largest, step in zip(*lists, strict=True):
         grad = -given if group["maximize"] else given
+        if group["capturable"]:
+            check_capturable((param, step))
         step += 1
         if group["weight_decay"] != 0:
             grad = grad.add(param, alpha=group["weight_decay"])
         mean.lerp_(grad, 1 - beta1)
-        torch.maximum(largest.mul_(beta2), grad.abs().add_(eps), out=largest)
-        correction = 1 - beta1 ** value_of(step)
-        param.addcdiv_(mean, largest, value=-(lr / correction))
+        if group["differentiable"]:
+            both = [largest.mul_(beta2).unsqueeze(0), grad.abs().add_(eps).unsqueeze_(0)]
+            largest.copy_(torch.amax(torch.cat(both, 0), 0, keepdim=False))
+        else:
+            torch.maximum(largest.mul_(beta2), grad.abs().add_(eps), out=largest)
+        if group["capturable"]:
+            minus_correction = beta1**step - 1
+            minus_correction.div_(lr)
+            param.addcdiv_(mean, largest * minus_correction)
+        else:
+            correction = 1 - beta1 ** value_of(step)
+            param.addcdiv_(mean, largest, value=-(lr / correction))
 
 
 def _multi_tensor_adamax(lists: Lists, group: dict[str, Any]) -> None:
@@ -73,4 +84,4 @@ class Adamax(SteppingOptimizer):
         super().__init__(params, {**options, **flags})
 
     def _new_state(self, parameter: Any, group: dict[str, Any]) -> dict[str, Any]:
-        return {"step": counter(), "exp_avg": zeros_like(parameter), "exp_inf": zeros_like(parameter)}
+        return {"step": counter(parameter, group), "exp_avg": zeros_like(parameter), "exp_inf": zeros_like(parameter)}

@@ -6,7 +6,15 @@ from typing import Any
 
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.optim.stepping import Lists, SteppingOptimizer, zeros_like
-from dispatchviz.torch.optim.updates import check_ranges, count_steps, grouped, scalar_dtype, to_scalar, value_of
+from dispatchviz.torch.optim.updates import (
+    check_capturable,
+    check_ranges,
+    count_steps,
+    grouped,
+    scalar_dtype,
+    to_scalar,
+    value_of,
+)
 
 __all__ = ["ASGD"]
 
@@ -19,16 +27,26 @@ def _single_tensor_asgd(lists: Lists, group: dict[str, Any]) -> None:
     lr, lambd = to_scalar(group["lr"]), group["lambd"]
     for param, given, average, mu, eta, count in zip(*lists, strict=True):
         grad = -given if group["maximize"] else given
+        if group["capturable"]:
+            check_capturable((param, mu, eta, count), "params, mus, etas, and state_steps")
         count += 1
         if group["weight_decay"] != 0:
             grad = grad.add(param, alpha=group["weight_decay"])
-        rate = value_of(eta)
-        param.mul_(1 - lambd * rate)
-        param.add_(grad, alpha=-rate)
-        if mu.item() != 1:
+        if group["capturable"]:
+            param.mul_(1 - lambd * eta)
+            param.addcmul_(grad, eta, value=-1)
+        else:
+            rate = value_of(eta)
+            param.mul_(1 - lambd * rate)
+            param.add_(grad, alpha=-rate)
+        if group["capturable"] or mu.item() != 1:
             average.add_(param.sub(average).mul_(mu))
         else:
             average.copy_(param)
+        if group["capturable"]:
+            eta.copy_(_rate(group, lr, count))
+            mu.copy_(1 / torch.maximum(count - group["t0"], torch.ones_like(count)))
+            continue
         step = value_of(count)
         eta.copy_(torch.as_tensor(_rate(group, lr, step)))
         mu.copy_(torch.as_tensor(1 / max(1, step - group["t0"])))

@@ -6,13 +6,13 @@ from typing import Any
 
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.optim.stepping import Lists, SteppingOptimizer, check_betas, counter, decayed, zeros_like
-from dispatchviz.torch.optim.updates import check_ranges, count_steps, grouped, to_scalar, value_of
+from dispatchviz.torch.optim.updates import check_capturable, check_ranges, count_steps, grouped, to_scalar, value_of
 
 __all__ = ["NAdam"]
 
 
-def _momentum(group: dict[str, Any], step: float) -> float:
-    return group["betas"][0] * (1.0 - 0.5 * 0.96 ** (step * group["momentum_decay"]))  # type: ignore[no-any-return]
+def _momentum(group: dict[str, Any], step: Any) -> Any:
+    return group["betas"][0] * (1.0 - 0.5 * (0.96 ** (step * group["momentum_decay"])))
 
 
 def _single_tensor_nadam(lists: Lists, group: dict[str, Any]) -> None:
@@ -20,8 +20,10 @@ def _single_tensor_nadam(lists: Lists, group: dict[str, Any]) -> None:
     beta1, beta2 = group["betas"]
     for param, given, mean, square, product, count in zip(*lists, strict=True):
         grad = -given if group["maximize"] else given
+        if group["capturable"]:
+            check_capturable((param, product, count), "params, mu_products and state_steps")
         count += 1
-        step = value_of(count)
+        step = count if group["capturable"] else value_of(count)
         correction = 1 - beta2**step
         if decay != 0 and group["decoupled_weight_decay"]:
             param.mul_(1 - lr * decay)
@@ -32,6 +34,14 @@ def _single_tensor_nadam(lists: Lists, group: dict[str, Any]) -> None:
         mean.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         root = square.div(correction).sqrt()
+        if group["capturable"] or group["differentiable"]:
+            root = root.add(group["eps"])
+            next_product = product * following
+            grad = grad * (-lr * (1.0 - mu) / (1.0 - product))
+            mean = mean * (-lr * following / (1.0 - next_product))
+            param.addcdiv_(grad, root)
+            param.addcdiv_(mean, root)
+            continue
         next_product = value_of(product) * following
         root.add_(group["eps"])
         param.addcdiv_(grad, root, value=-lr * (1.0 - mu) / (1.0 - value_of(product)))
@@ -98,5 +108,5 @@ class NAdam(SteppingOptimizer):
         super().__init__(params, {**options, **flags, "capturable": capturable, "differentiable": differentiable})
 
     def _new_state(self, parameter: Any, group: dict[str, Any]) -> dict[str, Any]:
-        state = {"step": counter(), "mu_product": counter(1.0)}
+        state = {"step": counter(parameter, group), "mu_product": counter(parameter, group, 1.0)}
         return {**state, "exp_avg": zeros_like(parameter), "exp_avg_sq": zeros_like(parameter)}

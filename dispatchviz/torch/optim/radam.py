@@ -6,7 +6,7 @@ from typing import Any
 
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.optim.stepping import Lists, SteppingOptimizer, check_betas, counter, decayed, zeros_like
-from dispatchviz.torch.optim.updates import check_ranges, count_steps, grouped, to_scalar, value_of
+from dispatchviz.torch.optim.updates import check_capturable, check_ranges, count_steps, grouped, to_scalar, value_of
 
 __all__ = ["RAdam"]
 
@@ -24,8 +24,25 @@ def _length_read_off(beta2: float, count: Any) -> tuple[float, float]:
     return most, most - twice * (beta2 ** value_of(count)) / (1 - beta2 ** value_of(count))
 
 
-def _rectified(most: float, now: float) -> float:
-    return ((now - 4) * (now - 2) * most / ((most - 4) * (most - 2) * now)) ** 0.5  # type: ignore[no-any-return]
+def _rectified(most: float, now: Any) -> Any:
+    return ((now - 4) * (now - 2) * most / ((most - 4) * (most - 2) * now)) ** 0.5
+
+
+def _root(square: Any, group: dict[str, Any]) -> Any:
+    root = square.sqrt()
+    return root.add(group["eps"]) if group["differentiable"] else root.add_(group["eps"])
+
+
+def _captured_step(row: tuple[Any, ...], numbers: tuple[Any, ...], step: Any, group: dict[str, Any]) -> None:
+    """Both ways, of which a condition takes one."""
+    param, mean, square = row
+    lr, beta1, beta2 = numbers
+    correction1, correction2 = 1 - beta1**step, 1 - beta2**step
+    corrected = mean / correction1
+    most = 2 / (1 - beta2) - 1
+    now = most - 2 * step * (beta2**step) / correction2
+    update = torch.where(now > 5.0, _rectified(most, now) * (correction2**0.5 / _root(square, group)), 1.0)
+    param.add_(corrected * lr * update, alpha=-1.0)
 
 
 def _single_tensor_radam(lists: Lists, group: dict[str, Any]) -> None:
@@ -33,19 +50,24 @@ def _single_tensor_radam(lists: Lists, group: dict[str, Any]) -> None:
     beta1, beta2 = group["betas"]
     for param, given, mean, square, count in zip(*lists, strict=True):
         grad = -given if group["maximize"] else given
+        if group["capturable"]:
+            check_capturable((param, count))
         count += 1
-        step = value_of(count)
+        step = count if group["capturable"] else value_of(count)
         if decay != 0 and group["decoupled_weight_decay"]:
             param.mul_(1 - lr * decay)
         elif decay != 0:
             grad = grad.add(param, alpha=decay)
         mean.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        if group["capturable"]:
+            _captured_step((param, mean, square), (lr, beta1, beta2), step, group)
+            continue
         corrected = mean / (1 - beta1**step)
         most, now = _length(beta2, step)
         if now > 5.0:
             scaled = corrected * lr
-            adaptive = (1 - beta2**step) ** 0.5 / square.sqrt().add_(group["eps"])
+            adaptive = (1 - beta2**step) ** 0.5 / _root(square, group)
             param.add_(scaled * adaptive * _rectified(most, now), alpha=-1.0)
         else:
             param.add_(corrected * lr, alpha=-1.0)
@@ -108,4 +130,8 @@ class RAdam(SteppingOptimizer):
         super().__init__(params, {**options, **flags, "differentiable": differentiable})
 
     def _new_state(self, parameter: Any, group: dict[str, Any]) -> dict[str, Any]:
-        return {"step": counter(), "exp_avg": zeros_like(parameter), "exp_avg_sq": zeros_like(parameter)}
+        return {
+            "step": counter(parameter, group),
+            "exp_avg": zeros_like(parameter),
+            "exp_avg_sq": zeros_like(parameter),
+        }

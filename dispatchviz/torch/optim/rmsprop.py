@@ -6,7 +6,9 @@ from typing import Any
 
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.optim.optimizer import Optimizer, use_grad_for_differentiable
+from dispatchviz.torch.optim.stepping import beside, check_lists
 from dispatchviz.torch.optim.updates import (
+    check_capturable,
     check_ranges,
     chosen,
     count_steps,
@@ -45,7 +47,7 @@ class RMSprop(Optimizer):
         super().__init__(params, {**options, **flags, "differentiable": differentiable})
 
     def _new_state(self, parameter: Any, group: dict[str, Any]) -> dict[str, Any]:
-        state = {"step": torch.zeros((), dtype=scalar_dtype())}
+        state = {"step": torch.zeros((), dtype=scalar_dtype(), **beside(parameter, group))}
         names = ["square_avg"]
         names += ["momentum_buffer"] if group["momentum"] > 0 else []
         names += ["grad_avg"] if group["centered"] else []
@@ -57,8 +59,6 @@ class RMSprop(Optimizer):
         """One update of every parameter that has a gradient; gives what the closure gives."""
         loss = run_closure(closure)
         for group in self.param_groups:
-            if group["capturable"] or group["differentiable"]:
-                raise NotImplementedError("capturable or differentiable RMSprop is not in dispatchviz's model")
             params = [parameter for parameter in group["params"] if parameter.grad is not None]
             for parameter in params:
                 if not self.state[parameter]:
@@ -66,7 +66,8 @@ class RMSprop(Optimizer):
             names = ("square_avg", "grad_avg", "momentum_buffer", "step")
             states = [[self.state[p][name] for p in params if name in self.state[p]] for name in names]
             lists = (params, [parameter.grad for parameter in params], *states)
-            foreach, _ = chosen(group["foreach"], None, params)
+            foreach, _ = chosen(group["foreach"], None, params, group["differentiable"])
+            check_lists("RMSprop", foreach, group)
             (_multi_tensor_rmsprop if foreach else _single_tensor_rmsprop)(lists, group)
         return loss
 
@@ -75,6 +76,8 @@ def _single_tensor_rmsprop(lists: tuple[list[Any], ...], group: dict[str, Any]) 
     lr, alpha = to_scalar(group["lr"]), group["alpha"]
     params, grads, squares, means, buffers, steps = lists
     for i, param in enumerate(params):
+        if group["capturable"]:
+            check_capturable((param, steps[i]))
         grad = -grads[i] if group["maximize"] else grads[i]
         steps[i] += 1
         if group["weight_decay"] != 0:
@@ -89,7 +92,7 @@ def _single_tensor_rmsprop(lists: tuple[list[Any], ...], group: dict[str, Any]) 
             root = square.addcmul(mean, mean, value=-1).sqrt_()
         else:
             root = square.sqrt()
-        root = root.add_(group["eps"])
+        root = root.add(group["eps"]) if group["differentiable"] else root.add_(group["eps"])
         if group["momentum"] > 0:
             buffer = torch.view_as_real(buffers[i]) if is_complex else buffers[i]
             buffer.mul_(group["momentum"]).addcdiv_(grad, root)

@@ -5,8 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._face import torch
-from dispatchviz.torch.optim.stepping import Lists, SteppingOptimizer, zeros_like
-from dispatchviz.torch.optim.updates import check_ranges, count_steps, grouped, scalar_dtype, to_scalar
+from dispatchviz.torch.optim.stepping import Lists, SteppingOptimizer, beside, zeros_like
+from dispatchviz.torch.optim.updates import (
+    check_capturable,
+    check_ranges,
+    count_steps,
+    grouped,
+    scalar_dtype,
+    to_scalar,
+)
 
 __all__ = ["Rprop"]
 
@@ -18,15 +25,27 @@ def _factors(sign: Any, etas: tuple[float, float]) -> None:
     sign[sign.eq(0)] = 1
 
 
+def _captured_factors(sign: Any, etas: tuple[float, float]) -> None:
+    """The same without looking how many there are."""
+    sign.copy_(torch.where(sign.gt(0), etas[1], sign))
+    sign.copy_(torch.where(sign.lt(0), etas[0], sign))
+    sign.copy_(torch.where(sign.eq(0), 1, sign))
+
+
 def _single_tensor_rprop(lists: Lists, group: dict[str, Any]) -> None:
     for param, given, prev, step_size, step in zip(*lists, strict=True):
         grad = -given if group["maximize"] else given
+        if group["capturable"]:
+            check_capturable((param, step))
         step += 1
-        sign = grad.mul(prev).sign()
-        _factors(sign, group["etas"])
+        sign = grad.mul(prev.clone() if group["differentiable"] else prev).sign()
+        (_captured_factors if group["capturable"] else _factors)(sign, group["etas"])
         step_size.mul_(sign).clamp_(*group["step_sizes"])
         grad = grad.clone(memory_format=torch.preserve_format)
-        grad[sign.eq(group["etas"][0])] = 0
+        if group["capturable"]:
+            grad.copy_(torch.where(sign.eq(group["etas"][0]), 0, grad))
+        else:
+            grad[sign.eq(group["etas"][0])] = 0
         param.addcmul_(grad.sign(), step_size, value=-1)
         prev.copy_(grad)
 
@@ -77,5 +96,8 @@ class Rprop(SteppingOptimizer):
         super().__init__(params, {**options, "differentiable": differentiable, "capturable": capturable})
 
     def _new_state(self, parameter: Any, group: dict[str, Any]) -> dict[str, Any]:
-        state = {"step": torch.zeros((), dtype=scalar_dtype()), "prev": zeros_like(parameter)}
+        state = {
+            "step": torch.zeros((), dtype=scalar_dtype(), **beside(parameter, group)),
+            "prev": zeros_like(parameter),
+        }
         return {**state, "step_size": torch.full_like(parameter.grad, to_scalar(group["lr"]))}

@@ -18,7 +18,7 @@ Update = Callable[[Lists, dict[str, Any]], None]
 class SteppingOptimizer(Optimizer):
     """Subclasses say what is kept, and how one group is updated.
 
-    NB: in PyTorch, these optimizers may also be ``capturable`` and ``differentiable``.
+    NB: in PyTorch, lists are updated ``capturable`` too; here single tensors alone.
     """
 
     _states: ClassVar[tuple[str, ...]]
@@ -34,18 +34,21 @@ class SteppingOptimizer(Optimizer):
         """One update of every parameter that has a gradient; gives what the closure gives."""
         loss = run_closure(closure)
         for group in self.param_groups:
-            if group["capturable"] or group["differentiable"]:
-                name = type(self).__name__
-                raise NotImplementedError(f"capturable or differentiable {name} is not in dispatchviz's model")
             params = [parameter for parameter in group["params"] if parameter.grad is not None]
             for parameter in params:
                 if not self.state[parameter]:
                     self.state[parameter].update(self._new_state(parameter, group))
             states = [[self.state[parameter][name] for parameter in params] for name in self._states]
             lists = (params, [parameter.grad for parameter in params], *states)
-            foreach, _ = chosen(group["foreach"], None, params)
+            foreach, _ = chosen(group["foreach"], None, params, group["differentiable"])
+            check_lists(type(self).__name__, foreach, group)
             (type(self)._multi if foreach else type(self)._single)(lists, group)
         return loss
+
+
+def beside(parameter: Any, group: dict[str, Any]) -> dict[str, Any]:
+    """Where a counter is that is captured."""
+    return {"device": parameter.device} if group["capturable"] else {}
 
 
 def zeros_like(parameter: Any) -> Any:
@@ -53,9 +56,20 @@ def zeros_like(parameter: Any) -> Any:
     return torch.zeros_like(parameter, memory_format=torch.preserve_format)
 
 
-def counter(value: float = 0.0) -> Any:
-    """A number on the CPU, made as ``tensor`` makes it."""
-    return torch.tensor(value, dtype=scalar_dtype())
+def check_lists(name: str, foreach: bool, group: dict[str, Any]) -> None:
+    """AssertionError for lists through which somebody wants to differentiate; capturable ones are not there."""
+    if foreach and group["differentiable"]:
+        raise AssertionError("_foreach ops don't support autograd")
+    if foreach and group["capturable"]:
+        raise NotImplementedError(f"capturable {name} by lists is not in dispatchviz's model: foreach=False")
+
+
+def counter(parameter: Any, group: dict[str, Any], value: float = 0.0) -> Any:
+    """A number on the CPU, made as ``tensor`` makes it; one that is captured is beside the parameter."""
+    if not group["capturable"]:
+        return torch.tensor(value, dtype=scalar_dtype())
+    make = torch.ones if value else torch.zeros
+    return make((), dtype=scalar_dtype(), device=parameter.device)
 
 
 def decayed(grads: Any, params: list[Any], group: dict[str, Any]) -> Any:
