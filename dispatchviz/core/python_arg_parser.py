@@ -21,6 +21,7 @@ from dispatchviz.core.formats import text_of
 from dispatchviz.core.invalid_arguments import format_invalid_args, type_name
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.torch_function import overrides
+from dispatchviz.core.warning import warn_python_once
 
 _ARITHMETIC = ("add", "sub", "mul", "div", "subtract", "multiply", "divide", "true_divide", "floor_divide")
 NUMBERS_AS_TENSORS = frozenset((*_ARITHMETIC, *(f"{name}_" for name in _ARITHMETIC), "copy_"))
@@ -169,14 +170,27 @@ class PythonArgParser:
         for index, signature in enumerate(self.signatures):
             values = signature.match(args, kwargs)
             if not isinstance(values, TypeError):
+                if signature.hidden:
+                    self._warn_of(signature)
                 return index, values
         raise self._no_match(args, kwargs)
 
+    def _warn_of(self, signature: Signature) -> None:
+        """Of an old signature, once in a process for all functions."""
+        others = "".join(f"\n\t{other.text}" for other in self.signatures if not other.hidden)
+        warn_python_once(
+            "deprecated signature",
+            f"This overload of {signature.function} is deprecated:\n\t{signature.text}\n"
+            f"Consider using one of the following signatures instead:{others}",
+            "torch/csrc/utils/python_arg_parser.cpp:1841",
+        )
+
     def numbers_to_wrap(self, index: int, args: Sequence[Any], values: Sequence[Any]) -> tuple[int, ...] | None:
         """Positions of Python numbers that became tensors, if otherwise the arguments' types alone decided the match
-        and nothing was converted: then the next call with these types may skip the parsing. None if not so.
+        and nothing was converted: then the next call with these types may skip the parsing. None if not so, and for
+        an old signature, which may have to be warned of again.
         """
-        if len(values) < len(args) or not all(map(_is_opaque, map(type, args))):
+        if self.signatures[index].hidden or len(values) < len(args) or not all(map(_is_opaque, map(type, args))):
             return None
         parameters = self.signatures[index].parameters
         changed = [i for i, given in enumerate(args) if values[i] is not given]

@@ -47,12 +47,26 @@ HIDDEN = (
 _HIDDEN = re.compile(r".*_backward|.*_backward_(out|input|weight|bias)|.*_forward|.*_jvp")
 """Names of others (``_SKIP_PYTHON_BINDINGS`` in ``gen_python_functions.py``)."""
 
-DEPRECATED = ("add", "add_", "sub", "sub_")
-"""Functions with an old signature (alpha before other), which is tried first (``tools/autograd/deprecated.yaml``)."""
+_OF_MATRICES = {"addmm": "mat1 mat2", "addmv": "mat vec", "addr": "vec1 vec2"}
+_OF_BATCHES = dict.fromkeys(("addbmm", "baddbmm"), "batch1 batch2")
+DEPRECATED: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("add", "sub"), ("self alpha other",)),
+    **dict.fromkeys(("addcdiv", "addcmul"), ("self value tensor1 tensor2",)),
+    **{
+        name: (f"beta self alpha {others}", f"beta self {others}")
+        for name, others in {**_OF_MATRICES, **_OF_BATCHES}.items()
+    },
+}
+"""Old signatures by function: numbers before tensors. They are tried first (``tools/autograd/deprecated.yaml``)."""
 
+_NUMBERS = ("alpha", "beta", "value")
+
+_AND_NUMBERS = "*, Number beta = 1, Number alpha = 1, Tensor out = None)"
 NOT_MODELLED = {
     "mm": ("(Tensor input, Tensor mat2, torch.dtype out_dtype, *, Tensor out = None)", "last"),
     "bmm": ("(Tensor input, Tensor mat2, torch.dtype out_dtype, *, Tensor out = None)", "last"),
+    "addmm": (f"(Tensor input, Tensor mat1, Tensor mat2, torch.dtype out_dtype, {_AND_NUMBERS}", "last"),
+    "baddbmm": (f"(Tensor input, Tensor batch1, Tensor batch2, torch.dtype out_dtype, {_AND_NUMBERS}", "last"),
 }
 """Signatures of overloads that the model does not have, and their place: they show in error messages."""
 
@@ -157,14 +171,13 @@ def _out_of(function: NativeFunction, group: Iterable[NativeFunction]) -> Native
 def _binding(base: str, overloads: list[Overload], space: str) -> Iterator[str]:
     prefix, method = space, space == "Tensor"
     rows = []
-    if base in DEPRECATED:
-        yield _deprecated(base, prefix)
-        old = (
-            "(Number alpha, Tensor other"
-            if method
-            else "(Tensor input, Number alpha, Tensor other, *, Tensor out = None"
-        )
-        rows.append(f'        ("{base}{old})|deprecated", _{prefix}_{base}_deprecated, "aten::{base}.Tensor"),\n')
+    for index, old in enumerate(DEPRECATED.get(base.removesuffix("_"), ())):
+        if not method and base.endswith("_"):
+            break
+        name = f"_{prefix}_{base}_deprecated{index or ''}"
+        definition, row = _deprecated(name, old.split(), overloads, base, method)
+        yield definition
+        rows.append(row)
     for overload in overloads:
         name = f"_{prefix}_{overload.function.identifier}"
         if _just_calls(overload):
@@ -206,15 +219,28 @@ def _without_out(overload: Overload) -> str:
     return f", ops.{overload.function.identifier}.call"
 
 
-def _deprecated(base: str, prefix: str) -> str:
-    call = f"    return ops.{base}_Tensor.call(self, other, alpha)\n"
-    head = f"def _{prefix}_{base}_deprecated(self: Any, alpha: Any, other: Any"
-    if prefix == "Tensor":
-        return f"{head}) -> Any:\n{call}"
-    return (
-        f"{head}, out: Any) -> Any:\n"
-        f"    if out is not None:\n        return ops.{base}_out.call(self, other, alpha, out)\n{call}"
-    )
+def _deprecated(name: str, old: list[str], overloads: list[Overload], base: str, method: bool) -> tuple[str, str]:
+    """A function of an old signature, and its row."""
+    overload = next(one for one in overloads if _takes(one.function, old))
+    arguments = [a.name if a.name in old else "1" for a in overload.function.schema.arguments]
+    taken = ["self", *(n for n in old if n != "self")] if method else [*old, "out"]
+    shown = [f"{'Number' if n in _NUMBERS else 'Tensor'} {'input' if n == 'self' else n}" for n in old]
+    if method:
+        shown.remove("Tensor input")
+    signature = f"{base}({', '.join(shown)}{'' if method else ', *, Tensor out = None'})|deprecated"
+    body = [f"    return ops.{overload.function.identifier}.call({', '.join(arguments)})\n"]
+    if not method:
+        assert overload.out is not None
+        written = f"ops.{overload.out.identifier}.call({', '.join([*arguments, 'out'])})"
+        body.insert(0, f"    if out is not None:\n        return {written}\n")
+    head = f"def {name}({', '.join(f'{n}: Any' for n in taken)}) -> Any:\n"
+    row = f'        ("{signature}", {name}, "{overload.function.schema.full_name}"),\n'
+    return head + "".join(body), row
+
+
+def _takes(function: NativeFunction, old: list[str]) -> bool:
+    found = {a.name: a.type for a in function.schema.arguments}
+    return all(found.get(n) == ("Scalar" if n in _NUMBERS else "Tensor") for n in old)
 
 
 def _shown_arguments(overload: Overload) -> list[str]:

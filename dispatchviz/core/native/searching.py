@@ -146,9 +146,9 @@ def _check_output(out: Tensor, out_int32: bool) -> None:
 def _trimmed(values: Tensor, boundaries: Tensor, sorter: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
     """``searchsorted_maybe_trim_input_tensors``: contiguous, and of one dtype."""
     dtype = values._dtype if values._dtype is boundaries._dtype else result_type(boundaries, values)
-    values = _dense(values, "input value", "input value ")
-    boundaries = _dense(boundaries, "boundary", "boundary ")
-    sorter = None if sorter is None else _dense(sorter, "sorter", "sorter ")
+    values = _dense(values, "input value", "input value ", 32)
+    boundaries = _dense(boundaries, "boundary", "boundary ", 38)
+    sorter = None if sorter is None else _dense(sorter, "sorter", "sorter ", 44)
     if values._dtype is not dtype:
         values = ops.to_dtype.call(values, dtype, False, False, None)
     if boundaries._dtype is not dtype:
@@ -156,7 +156,7 @@ def _trimmed(values: Tensor, boundaries: Tensor, sorter: Tensor | None) -> tuple
     return values, boundaries, sorter
 
 
-def _dense(tensor: Tensor, name: str, wanted: str) -> Tensor:
+def _dense(tensor: Tensor, name: str, wanted: str, line: int) -> Tensor:
     if tensor._is_contiguous:
         return tensor
     if first_time(f"searchsorted {name}"):
@@ -164,7 +164,7 @@ def _dense(tensor: Tensor, name: str, wanted: str) -> Tensor:
             f"torch.searchsorted(): {name} tensor is non-contiguous, this will lower the performance due to extra data "
             f"copy when converting non-contiguous tensor to contiguous, please use contiguous {wanted}tensor if "
             "possible. This message will only appear once per program.",
-            "aten/src/ATen/native/BucketizationUtils.h:32",
+            f"aten/src/ATen/native/BucketizationUtils.h:{line}",
         )
     return ops.contiguous.call(tensor, "contiguous_format")
 
