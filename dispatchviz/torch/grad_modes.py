@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import ContextDecorator
 from typing import Any
 
 from dispatchviz.core.guards import InferenceMode, set_grad_mode
 from dispatchviz.core.thread_state import thread
+from dispatchviz.torch.context_decorators import DecoratorContextManager, NoParamDecoratorContextManager
 
 
-class _GradMode(ContextDecorator):
+class _GradMode(DecoratorContextManager):
     """Switches grad mode on entry and back on exit."""
 
     enabled = True
@@ -22,30 +22,49 @@ class _GradMode(ContextDecorator):
         set_grad_mode(self._saved, f"leaving torch.{type(self).__name__}()")
 
 
-class no_grad(_GradMode):
+class no_grad(_GradMode, NoParamDecoratorContextManager):
     """No Nodes are made inside; dispatch is unchanged, autograd kernels still run."""
 
     enabled = False
 
 
-class enable_grad(_GradMode):
+class enable_grad(_GradMode, NoParamDecoratorContextManager):
     """Nodes are made inside."""
 
 
 class set_grad_enabled(_GradMode):
-    """Acts at once; as a context manager it also restores the mode."""
+    """Acts at once; as a context manager it also restores the mode. TypeError for no bool."""
 
-    def __init__(self, mode: bool) -> None:
+    def __init__(self, mode: Any) -> None:
+        if not isinstance(mode, bool):
+            found = type(mode).__name__
+            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {found}")
         self.enabled = mode
         self._saved = thread.state.grad_mode
         set_grad_mode(mode, f"torch.set_grad_enabled({mode})")
 
+    def __call__(self, function: Any) -> Any:
+        """The function in this mode; where it is defined, the old one holds again."""
+        set_grad_mode(self._saved, f"decorating with torch.set_grad_enabled({self.enabled})")
+        return super().__call__(function)
+
     def __enter__(self) -> None:
         pass
 
+    def clone(self) -> set_grad_enabled:
+        """Another one of the same mode, which acts at once."""
+        return type(self)(self.enabled)
 
-class inference_mode(ContextDecorator):
+    def __repr__(self) -> str:
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.enabled})"
+
+
+class inference_mode(DecoratorContextManager):
     """New tensors get no autograd keys inside, and the autograd keys are excluded."""
+
+    def __new__(cls, mode: Any = True) -> Any:
+        """The context manager, or what it makes of a function that it decorates without being called before."""
+        return super().__new__(cls) if isinstance(mode, bool) else cls()(mode)
 
     def __init__(self, mode: bool = True) -> None:
         self.mode = mode
@@ -56,6 +75,10 @@ class inference_mode(ContextDecorator):
 
     def __exit__(self, *error: Any) -> None:
         self._guard.__exit__(*error)
+
+    def clone(self) -> inference_mode:
+        """Another one of the same mode."""
+        return type(self)(self.mode)
 
 
 def is_grad_enabled() -> bool:

@@ -64,7 +64,7 @@ def _float_words(counted: Any) -> Callable[[float], str]:
     digits, sizes = PRINT_OPTS.precision, numpy.abs(counted.astype(numpy.float64))
     scientific = counted.size > 0 and PRINT_OPTS.sci_mode
     if counted.size and PRINT_OPTS.sci_mode is None:
-        largest, smallest = sizes.max(), sizes.min()
+        largest, smallest = float(sizes.max()), float(sizes.min())
         scientific = largest / smallest > _TOO_WIDE or largest > _TOO_LARGE or smallest < _TOO_SMALL
     if scientific:
         return lambda value: f"{value:.{digits}e}"

@@ -96,7 +96,8 @@ def install(cls: type[Tensor]) -> None:
     for name, method in _OPERATORS.items():
         setattr(cls, name, Alias(f"Tensor.{name}", getattr(cls, method)))
     for name, value in {**_METHODS, **indexing.METHODS, **_PROPERTIES}.items():
-        setattr(cls, name, value)
+        read_only = isinstance(value, property) and value.fset is None
+        setattr(cls, name, property(value.fget, _refusing(name)) if read_only else value)
     _array.__name__, _array.__qualname__ = "__array__", "Tensor.__array__"  # NumPy reads the TypeError
     for function in (_backward, _register_hook, _register_post_accumulate_grad_hook):  # TypeErrors name them
         name = function.__name__.removeprefix("_")
@@ -130,7 +131,14 @@ def _seen_property(name: str, plain: property) -> property:
         else:
             plain.__set__(self, value)
 
-    return property(read, None if plain.fset is None else write, plain.fdel)
+    return property(read, _refusing(name) if plain.fset is None else write, plain.fdel)
+
+
+def _refusing(name: str) -> Callable[[Tensor, Any], None]:
+    def refuse(self: Tensor, value: Any) -> None:
+        raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
+
+    return refuse
 
 
 def _seen_method(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core import recorder
-from dispatchviz.core.autograd.variable import is_leaf, shallow_copy_and_detach
+from dispatchviz.core.autograd.variable import is_leaf, requires_grad, shallow_copy_and_detach
 from dispatchviz.core.dtype import type_meta_name
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.keyset import functorch_batched_ks
@@ -67,9 +67,16 @@ def get_data(tensor: Tensor) -> Tensor:
     return alias
 
 
-def set_data(tensor: Tensor, value: Tensor) -> None:
-    """Takes over another tensor's memory; a leaf's accumulator is dropped if dtype or device change."""
+def set_data(tensor: Tensor, value: Any) -> None:
+    """Takes over another tensor's memory; a leaf's accumulator is dropped if dtype or device change.
+
+    TypeError for what is no tensor, RuntimeError for one that cannot require a gradient where this one does.
+    """
+    if not isinstance(value, Tensor):
+        raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     ops._has_compatible_shallow_copy_type.call(tensor, value)
+    if requires_grad(tensor) and not value._dtype.can_require_grad:
+        raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
     if tensor._dtype is not value._dtype or tensor._device != value._device:
         tensor._accumulator = None
     for field in ("_ks", "_array", "_storage", "_size", "_stride", "_offset", "_dtype", "_device"):

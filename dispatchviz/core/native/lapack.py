@@ -179,7 +179,13 @@ def xorgqr(a: Array, tau: Array) -> Array:
     """The first columns of the product of the reflectors below the diagonal of a, as many as a has."""
     xp, (m, n) = module_of(a), a.shape[-2:]
     q = xp.broadcast_to(xp.eye(m, n, dtype=a.dtype), a.shape).copy()
-    return xormqr(a, tau, q, True, False)
+    for k in reversed(range(tau.shape[-1])):
+        v, rest, factor = a[..., k:, k, None].copy(), q[..., k:, k + 1 :], tau[..., k, None]
+        v[..., 0, 0] = 1
+        rest -= factor[..., None] * (v @ (hermitian(v) @ rest))
+        q[..., k:, k] = -factor * v[..., 0]
+        q[..., k, k] = 1 - factor[..., 0]
+    return q
 
 
 def xormqr(a: Array, tau: Array, c: Array, left: bool, transposed: bool) -> Array:

@@ -109,7 +109,6 @@ def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other:
     rows = dim_mask(dims_self, len(self._size))
     columns = dim_mask(dims_other, len(other._size))
     for one, two in zip(dims_self, dims_other, strict=True):
-        one, two = wrap_dim(one, len(self._size)), wrap_dim(two, len(other._size))
         first, second, length = _contracted_together(first, second, one, two, (self, other))
         contracted *= length
     return _as_product((first, second), rows, columns, (dims_self, dims_other), contracted)

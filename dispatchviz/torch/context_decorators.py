@@ -1,0 +1,82 @@
+"""Context managers that decorate functions too (``torch/utils/_contextlib.py``).
+
+Unlike ``contextlib.ContextDecorator`` each call enters a context of its own, and a generator's body runs inside of it
+between any two yields, its caller never.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+_CLASSES = (
+    "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
+    "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method "
+    "and nothing else."
+)
+
+
+class DecoratorContextManager:
+    """What a context manager inherits to be a decorator."""
+
+    def __call__(self, function: Any) -> Any:
+        """The function within a new context at each call; FutureWarning for a class."""
+        if inspect.isclass(function):
+            warnings.warn(_CLASSES, FutureWarning, stacklevel=2)
+            return _wrapped(self.clone, lambda *args, **kwargs: function(*args, **kwargs))
+        if inspect.isgeneratorfunction(function):
+            return _wrapped_generator(self.clone, function)
+        return _wrapped(self.clone, function)
+
+    def __enter__(self) -> None:
+        raise NotImplementedError
+
+    def __exit__(self, *error: object) -> None:
+        raise NotImplementedError
+
+    def clone(self) -> Any:
+        """Another one of the same settings."""
+        return type(self)()
+
+
+class NoParamDecoratorContextManager(DecoratorContextManager):
+    """One that may also decorate without being called before."""
+
+    def __new__(cls, function: Any = None) -> Any:
+        """The context manager, or what it makes of a function."""
+        return super().__new__(cls) if function is None else cls()(function)
+
+
+def _wrapped(context: Callable[[], Any], function: Any) -> Any:
+    @wraps(function)
+    def decorate_context(*args: Any, **kwargs: Any) -> Any:
+        with context():
+            return function(*args, **kwargs)
+
+    return decorate_context
+
+
+def _wrapped_generator(context: Callable[[], Any], function: Any) -> Any:
+    @wraps(function)
+    def generator_context(*args: Any, **kwargs: Any) -> Any:
+        generator = function(*args, **kwargs)
+        resume, given = generator.send, None
+        while True:
+            try:
+                with context():
+                    response = resume(given)
+            except StopIteration as end:
+                return end.value
+            try:
+                resume, given = generator.send, (yield response)
+            except GeneratorExit:
+                with context():
+                    generator.close()
+                raise
+            except BaseException as error:
+                resume, given = generator.throw, error
+
+    return generator_context
