@@ -49,6 +49,7 @@ from dispatchviz.torch import formats as _formats
 from dispatchviz.torch import func as func
 from dispatchviz.torch import functional as functional
 from dispatchviz.torch import functionalization as _functionalization
+from dispatchviz.torch import fx as fx
 from dispatchviz.torch import hub as hub
 from dispatchviz.torch import jit as jit
 from dispatchviz.torch import legacy_constructors as _legacy_constructors

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any, NoReturn
+from urllib.parse import urlparse as urlparse
+
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
+"""Where a file's name has its hash."""
 
 _hub_dir: str | None = None
 
 
 def get_dir() -> str:
     """The folder that ``set_dir``, ``TORCH_HOME`` or ``XDG_CACHE_HOME`` names."""
-    if _hub_dir is not None:
-        return _hub_dir
+    return os.path.join(_get_torch_home(), "hub") if _hub_dir is None else _hub_dir
+
+
+def _get_torch_home() -> str:
     cache = os.path.join(os.getenv("XDG_CACHE_HOME", "~/.cache"), "torch")
-    return os.path.join(os.path.expanduser(os.getenv("TORCH_HOME", cache)), "hub")
+    return os.path.expanduser(os.getenv("TORCH_HOME", cache))
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:

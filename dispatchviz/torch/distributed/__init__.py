@@ -7,14 +7,15 @@ NB: none can be made here, so ``init_process_group`` refuses; what needs one fai
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from enum import IntEnum
 from typing import Any, NoReturn
 
+from dispatchviz.torch.distributed.alone import needs_a_group
+
 
 def is_available() -> bool:
-    """Whether PyTorch was built with it: it was."""
-    return True
+    """False, as in a PyTorch that was built without it. NB: PyTorch's packages are built with it."""
+    return False
 
 
 def is_initialized() -> bool:
@@ -70,20 +71,26 @@ class ProcessGroup:
     """The class of process groups, for annotations: there is none."""
 
 
-def _needs_a_group(name: str) -> Callable[..., NoReturn]:
-    """A function that fails as it does where no process group was made."""
+class Work:
+    """The class of what asynchronous calls give, for annotations: there is none."""
 
-    def function(*args: Any, **kwargs: Any) -> NoReturn:
-        raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = "ValueError: there is no process group."
-    return function
+class group:
+    """Groups that always are."""
+
+    WORLD: ProcessGroup | None = None
+
+
+class GroupMember:
+    """What a process is that is not in a group."""
+
+    WORLD: ProcessGroup | None = None
+    NON_GROUP_MEMBER = -100
 
 
 globals().update(
     {
-        name: _needs_a_group(name)
+        name: needs_a_group(name)
         for name in (
             *("get_rank", "get_world_size", "get_backend", "new_group", "barrier", "monitored_barrier"),
             *("all_reduce", "reduce", "broadcast", "all_gather", "gather", "scatter", "reduce_scatter", "all_to_all"),

@@ -30,7 +30,7 @@ from dispatchviz.torch.nn.modules.global_hooks import (
 )
 from dispatchviz.torch.nn.modules.global_hooks import hooks as everywhere
 from dispatchviz.torch.nn.modules.members import Members
-from dispatchviz.torch.nn.modules.state import State
+from dispatchviz.torch.nn.modules.state import State, _IncompatibleKeys  # noqa: F401  (PyTorch's module has it too)
 
 __all__ = [
     "Module",

@@ -1,0 +1,22 @@
+"""``torch.distributed.nn``: the same with gradients (``torch/distributed/nn/functional.py``), failing for want of a
+process group."""
+
+from __future__ import annotations
+
+from dispatchviz.torch.distributed.alone import needs_a_group
+
+globals().update(
+    {
+        name: needs_a_group(name)
+        for name in (
+            "all_reduce",
+            "reduce",
+            "broadcast",
+            "all_gather",
+            "gather",
+            "scatter",
+            "reduce_scatter",
+            "all_to_all",
+        )
+    }
+)

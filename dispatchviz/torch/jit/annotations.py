@@ -1,0 +1,9 @@
+"""``torch.jit.annotations``: types of Python, which scripts import from here (``torch/jit/annotations.py``)."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: UP035  the names in PyTorch
+
+from dispatchviz.core.tensor import Tensor
+
+__all__ = ["Any", "Dict", "List", "Optional", "Tensor", "Tuple", "Union"]
