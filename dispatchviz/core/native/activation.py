@@ -9,9 +9,9 @@ from typing import Any
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import DType, bfloat16, bool_, float16, float32
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.error_function import error_function
 from dispatchviz.core.native.iterator import compute, elementwise, elementwise_same, no_instance, result_type
 from dispatchviz.core.native.scalars import Scalar, element
-from dispatchviz.core.native.unary import error_function
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from typing import Any
-
 import numpy
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import bool_
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.error_function import error_function
 from dispatchviz.core.native.iterator import (
     compute,
     elementwise_float,
@@ -164,16 +161,6 @@ def erf_out(self: Tensor, out: Tensor) -> None:
     dtype = float_type(self._dtype)
     function = no_instance("erf_vml_cpu", dtype) if dtype.is_complex else error_function(out._device.type)
     compute(out, dtype, function, self)
-
-
-def error_function(kind: str) -> Callable[[Any], Any]:
-    """erf of an array, element by element: the array libraries have none."""
-    xp = array_module(kind)
-
-    def erf(values: Any) -> Any:
-        return xp.asarray([math.erf(x) for x in values.reshape(-1).tolist()], values.dtype).reshape(values.shape)
-
-    return erf
 
 
 def log1p_meta(op: Structured, self: Tensor) -> None:
