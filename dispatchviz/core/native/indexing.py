@@ -38,6 +38,8 @@ def index_select_out(self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tens
         resize_output(out, size, contiguous_strides(size))
     if self._array is None:
         return out
+    if self._device.type == "cpu":
+        index = in_format(index)
     places = index._array.reshape(-1)
     if len(self._size) > 1 and dim == 0 and self._device.type == "cpu" and count:
         ops.select_int.call(self, dim, 0)

@@ -13,6 +13,7 @@ from dispatchviz.core.dtype import DType, int32, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.at_places import add_at
 from dispatchviz.core.native.iterator import accumulated, quiet
+from dispatchviz.core.native.memory_formats import in_format
 from dispatchviz.core.native.mixed_data_type import check_accessible, param_scalar_type
 from dispatchviz.core.tensor import Size, Tensor, is_contiguous, numel
 from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
@@ -242,11 +243,10 @@ def embedding_dense_backward(
     grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
     """Zeros with each row's gradient added to the row it came from, except that of the padding."""
-    places = indices._array.reshape(-1)
     length = grad_output._size[-1]
     zeros = ops.zeros.call((num_weights, length), grad_output._dtype, "strided", grad_output._device, None)
-    if not grad_output._is_contiguous:
-        grad_output = ops.contiguous.call(grad_output, "contiguous_format")
+    places = in_format(indices)._array.reshape(-1)
+    grad_output = in_format(grad_output)
     grad: Any = ops.view.call(grad_output, (places.size, length))._array
     if scale_grad_by_freq:
         grad = grad / (places[:, None] == places[None, :]).sum(1)[:, None]

@@ -136,15 +136,27 @@ def nll_loss_forward_out(
 ) -> None:
     """-weight * the number at the target, reduced"""
     check_numbers(self, target, weight, "nll_loss_out_frame")
+    each = reduction == NONE and len(self._size) == 2
+    self, target, weight = side_by_side(self, target, weight, not each and numel(target._size) > 0)
     rows, classes, weights = _weighted(self, target, weight, ignore_index)
     picked = -self._array.reshape(-1, self._size[-1])[rows, classes] * weights
-    if reduction == NONE and len(self._size) == 2:
+    if each:
         output._array[...] = picked
         total_weight._array[...] = 0
         return
     total_weight._array[...] = weights.sum()
     total = picked.sum()
     output._array[...] = quiet.run(operator.truediv, total, weights.sum()) if reduction == MEAN else total
+
+
+def side_by_side(
+    self: Tensor, target: Tensor, weight: Tensor | None, whole: bool
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """The CPU's loops walk over contiguous weights; those that come to one number over contiguous tensors."""
+    if self._device.type != "cpu":
+        return self, target, weight
+    weight = None if weight is None else in_format(weight)
+    return (in_format(self), in_format(target), weight) if whole else (self, target, weight)
 
 
 def _weighted(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> tuple[Any, Any, Any]:
@@ -193,6 +205,7 @@ def nll_loss_backward_out(
         target = ops.unsqueeze.call(target, 0)
     if target._dtype is not uint8:
         check_scalar_type(target, int64)
+    _, _, weight = side_by_side(self, target, weight, False)
     rows, classes, weights = _weighted(self, target, weight, ignore_index)
     grad = -weights * grad_output._array
     if reduction == MEAN:

@@ -11,9 +11,10 @@ from typing import Any
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import quiet
-from dispatchviz.core.native.losses import MEAN, NONE
+from dispatchviz.core.native.losses import MEAN, NONE, side_by_side
+from dispatchviz.core.native.memory_formats import in_format
 from dispatchviz.core.native.nll_checks import check_classes, check_numbers
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor import Tensor, numel
 
 
 def nll_loss2d_symint(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
@@ -31,6 +32,7 @@ def nll_loss2d_forward(
     check_classes(target)
     ops.resize_.call(output, target._size if reduction == NONE else (), None)
     check_numbers(self, target, weight, "nll_loss2d_forward_out_frame")
+    self, target, weight = side_by_side(self, target, weight, reduction != NONE and numel(target._size) > 0)
     places, weights = _weighted(self, target, weight, ignore_index)
     picked = -self._array[places] * weights
     if reduction == NONE:
@@ -87,6 +89,11 @@ def nll_loss2d_backward(
     _check(self, target, weight)
     check_numbers(self, target, weight, "nll_loss2d_backward_out_frame")
     ops.zero_.call(ops.resize_as_.call(grad_input, self, None))
+    if not grad_input._is_contiguous:
+        raise RuntimeError("grad_input must be contiguous")
+    _, _, weight = side_by_side(self, target, weight, False)
+    if reduction != NONE and self._device.type == "cpu":
+        target = in_format(target)
     places, weights = _weighted(self, target, weight, ignore_index)
     grad = -weights * grad_output._array
     grad_input._array[places] = grad / total_weight._array if reduction == MEAN else grad

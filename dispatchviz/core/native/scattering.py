@@ -60,13 +60,33 @@ def _check_scattered(self: Tensor, dim: int, index: Tensor, src: Tensor | None =
         )
 
 
-def _places_along(self: Tensor, dim: int, index: Tensor) -> tuple[Any, int]:
+def _by_rows(out: Tensor, dim: int, index: Tensor, src: Tensor) -> bool:
+    """Whether whole rows go to one place each and are sorted by it first (``can_use_expanded_index_path``).
+
+    RuntimeError for such an index of int32. NB: where the index is narrower than a row, PyTorch writes beyond the rows.
+    """
+    stride = index._stride
+    fits = out._device.type == "cpu" and out._dtype.is_floating_point and numel(index._size) > 0
+    if not fits or wrap_dim(dim, len(out._size)) != 0 or not (out._is_contiguous and src._is_contiguous):
+        return False
+    if stride[:1] != (1,) or max(stride) > 1 or numel(index._size) // index._size[0] < _ENOUGH_CHANNELS:
+        return False
+    if index._dtype is not int64:
+        raise RuntimeError("expected scalar type Long but found Int")
+    return True
+
+
+_ENOUGH_CHANNELS = 16
+"""Sorting pays from here on."""
+
+
+def _places_along(self: Tensor, dim: int, index: Tensor, by_rows: bool = False) -> tuple[Any, int]:
     """The index as an array with a dimension at least; None if it is empty."""
     dim = wrap_dim(dim, len(self._size))
     if not numel(index._size):
         return None, dim
     places = index._array
-    if self._device.type == "cpu":
+    if self._device.type == "cpu" and not by_rows:
         places = ops.to_dtype.call(index, int64, False, False, None)._array
     places = places.reshape(_nonempty(index._size))
     length = self._size[dim] if self._size else 1
@@ -158,7 +178,12 @@ def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Scalar, out:
 
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> None:
     """self with src added at the places"""
-    grid, at = _scattered(self, dim, index, out)
+    if out is not self:
+        ops.copy_.call(out, self, False)
+    if _by_rows(out, dim, index, src):
+        _reduce_rows(out, index, src, "sum", include_self=True)
+        return
+    grid, at = _grid(out, dim, index)
     if grid is not None:
         _add_at(out, grid, src._array.reshape(_nonempty(src._size))[at])
 
@@ -187,8 +212,8 @@ def _scattered(self: Tensor, dim: int, index: Tensor, out: Tensor) -> tuple[Any,
     return _grid(out, dim, index)
 
 
-def _grid(out: Tensor, dim: int, index: Tensor) -> tuple[Any, Any]:
-    places, dim = _places_along(out, dim, index)
+def _grid(out: Tensor, dim: int, index: Tensor, by_rows: bool = False) -> tuple[Any, Any]:
+    places, dim = _places_along(out, dim, index, by_rows)
     if places is None:
         return None, None
     return one_per_dimension(places.shape, dim, places), tuple(slice(0, n) for n in places.shape)
@@ -271,6 +296,10 @@ def scatter_reduce_two(
     dim = wrap_dim(dim, len(self._size))
     if out is not self:
         ops.copy_.call(out, self, False)
+    if _by_rows(out, dim, index, src):
+        _reduce_rows(out, index, src, reduce, include_self)
+        return
+    if out is not self:
         ops.copy_.call(out, self, False)
     if numel(index._size):
         if not include_self:
@@ -281,6 +310,24 @@ def scatter_reduce_two(
         ones = ops.ones_like.call(src, None, None, None, None, None)
         count = counting_from(out, include_self)
         divide_by_count(out, ops.scatter_add_.call(count, dim, index, ones))
+
+
+def _reduce_rows(out: Tensor, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> None:
+    """The same for whole rows: half and bfloat16 have a row of float32 to add up in, one for each thread."""
+    grid, at = _grid(out, 0, index, by_rows=True)
+    values, within = src._array[at], accumulated(out._dtype)
+    if within is not out._dtype:
+        row = numel(out._size) // out._size[0]
+        ops.zeros.call((1, row), within, "strided", out._device, None)
+    total = out._array.astype(within.numpy)
+    if not include_self:
+        total[grid] = first_value(reduce, out._dtype)
+    getattr(numpy, _UFUNCS[reduce]).at(total, grid, values.astype(within.numpy))
+    if reduce == "mean":
+        count = numpy.full(out._size, int(include_self), within.numpy)
+        numpy.add.at(count, grid, 1)
+        total /= numpy.maximum(count, 1)
+    store(out, total)
 
 
 def first_value(reduce: str, dtype: DType) -> Scalar:
