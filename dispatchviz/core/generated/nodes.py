@@ -7496,7 +7496,7 @@ class ConstantPadNdBackward0(TraceableFunction):
 
 
 class TrilinearBackward0(TraceableFunction):
-    """_trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim)    i1, i2, i3: trilinear_backward(grad, i1, i2, i3, expand1, expand2, expand3, sumdim, grad_input_mask)"""
+    """_trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim)    i1, i2, i3: trilinear_backward(grad, wrap_opt_if(i1, grad_input_mask[1] or grad_input_mask[2]), wrap_opt_if(i2, grad_input_mask[0] or grad_input_mask[2]), wrap_opt_if(i3, grad_input_mask[0] or grad_input_mask[1]), expand1, expand2, expand3, sumdim, grad_input_mask)"""
 
     __slots__ = ('expand1', 'expand2', 'expand3', 'i1_', 'i2_', 'i3_', 'sumdim')
     edge_names = ('i1', 'i2', 'i3')

@@ -3224,6 +3224,12 @@ lerp = Binding(
 )
 
 
+def _torch_addcmul_deprecated(self: Any, value: Any, tensor1: Any, tensor2: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.addcmul_out.call(self, tensor1, tensor2, value, out)
+    return ops.addcmul.call(self, tensor1, tensor2, value)
+
+
 def _torch_addcmul(self: Any, tensor1: Any, tensor2: Any, value: Any, out: Any) -> Any:
     if out is not None:
         return ops.addcmul_out.call(self, tensor1, tensor2, value, out)
@@ -3233,9 +3239,16 @@ def _torch_addcmul(self: Any, tensor1: Any, tensor2: Any, value: Any, out: Any) 
 addcmul = Binding(
     "torch.addcmul",
     (
+        ("addcmul(Tensor input, Number value, Tensor tensor1, Tensor tensor2, *, Tensor out = None)|deprecated", _torch_addcmul_deprecated, "aten::addcmul"),
         ("addcmul(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1, Tensor out = None)", _torch_addcmul, "aten::addcmul", ops.addcmul.call),
     ),
 )
+
+
+def _torch_addcdiv_deprecated(self: Any, value: Any, tensor1: Any, tensor2: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.addcdiv_out.call(self, tensor1, tensor2, value, out)
+    return ops.addcdiv.call(self, tensor1, tensor2, value)
 
 
 def _torch_addcdiv(self: Any, tensor1: Any, tensor2: Any, value: Any, out: Any) -> Any:
@@ -3247,6 +3260,7 @@ def _torch_addcdiv(self: Any, tensor1: Any, tensor2: Any, value: Any, out: Any) 
 addcdiv = Binding(
     "torch.addcdiv",
     (
+        ("addcdiv(Tensor input, Number value, Tensor tensor1, Tensor tensor2, *, Tensor out = None)|deprecated", _torch_addcdiv_deprecated, "aten::addcdiv"),
         ("addcdiv(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1, Tensor out = None)", _torch_addcdiv, "aten::addcdiv", ops.addcdiv.call),
     ),
 )
@@ -4877,6 +4891,18 @@ mm = Binding(
 )
 
 
+def _torch_addmm_deprecated(beta: Any, self: Any, alpha: Any, mat1: Any, mat2: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.addmm_out.call(self, mat1, mat2, beta, alpha, out)
+    return ops.addmm.call(self, mat1, mat2, beta, alpha)
+
+
+def _torch_addmm_deprecated1(beta: Any, self: Any, mat1: Any, mat2: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.addmm_out.call(self, mat1, mat2, beta, 1, out)
+    return ops.addmm.call(self, mat1, mat2, beta, 1)
+
+
 def _torch_addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any, out: Any) -> Any:
     if out is not None:
         return ops.addmm_out.call(self, mat1, mat2, beta, alpha, out)
@@ -4886,7 +4912,10 @@ def _torch_addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any, out: An
 addmm = Binding(
     "torch.addmm",
     (
+        ("addmm(Number beta, Tensor input, Number alpha, Tensor mat1, Tensor mat2, *, Tensor out = None)|deprecated", _torch_addmm_deprecated, "aten::addmm"),
+        ("addmm(Number beta, Tensor input, Tensor mat1, Tensor mat2, *, Tensor out = None)|deprecated", _torch_addmm_deprecated1, "aten::addmm"),
         ("addmm(Tensor input, Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1, Tensor out = None)", _torch_addmm, "aten::addmm", ops.addmm.call),
+        ("addmm(Tensor input, Tensor mat1, Tensor mat2, torch.dtype out_dtype, *, Number beta = 1, Number alpha = 1, Tensor out = None)", not_modelled, ""),
     ),
 )
 
@@ -4905,6 +4934,18 @@ _addmm_activation = Binding(
 )
 
 
+def _torch_addr_deprecated(beta: Any, self: Any, alpha: Any, vec1: Any, vec2: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.addr_out.call(self, vec1, vec2, beta, alpha, out)
+    return ops.addr.call(self, vec1, vec2, beta, alpha)
+
+
+def _torch_addr_deprecated1(beta: Any, self: Any, vec1: Any, vec2: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.addr_out.call(self, vec1, vec2, beta, 1, out)
+    return ops.addr.call(self, vec1, vec2, beta, 1)
+
+
 def _torch_addr(self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any, out: Any) -> Any:
     if out is not None:
         return ops.addr_out.call(self, vec1, vec2, beta, alpha, out)
@@ -4914,9 +4955,23 @@ def _torch_addr(self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any, out: Any
 addr = Binding(
     "torch.addr",
     (
+        ("addr(Number beta, Tensor input, Number alpha, Tensor vec1, Tensor vec2, *, Tensor out = None)|deprecated", _torch_addr_deprecated, "aten::addr"),
+        ("addr(Number beta, Tensor input, Tensor vec1, Tensor vec2, *, Tensor out = None)|deprecated", _torch_addr_deprecated1, "aten::addr"),
         ("addr(Tensor input, Tensor vec1, Tensor vec2, *, Number beta = 1, Number alpha = 1, Tensor out = None)", _torch_addr, "aten::addr", ops.addr.call),
     ),
 )
+
+
+def _torch_addbmm_deprecated(beta: Any, self: Any, alpha: Any, batch1: Any, batch2: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.addbmm_out.call(self, batch1, batch2, beta, alpha, out)
+    return ops.addbmm.call(self, batch1, batch2, beta, alpha)
+
+
+def _torch_addbmm_deprecated1(beta: Any, self: Any, batch1: Any, batch2: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.addbmm_out.call(self, batch1, batch2, beta, 1, out)
+    return ops.addbmm.call(self, batch1, batch2, beta, 1)
 
 
 def _torch_addbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any, out: Any) -> Any:
@@ -4928,6 +4983,8 @@ def _torch_addbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any, ou
 addbmm = Binding(
     "torch.addbmm",
     (
+        ("addbmm(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2, *, Tensor out = None)|deprecated", _torch_addbmm_deprecated, "aten::addbmm"),
+        ("addbmm(Number beta, Tensor input, Tensor batch1, Tensor batch2, *, Tensor out = None)|deprecated", _torch_addbmm_deprecated1, "aten::addbmm"),
         ("addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1, Tensor out = None)", _torch_addbmm, "aten::addbmm", ops.addbmm.call),
     ),
 )
@@ -4962,6 +5019,18 @@ mv = Binding(
 )
 
 
+def _torch_addmv_deprecated(beta: Any, self: Any, alpha: Any, mat: Any, vec: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.addmv_out.call(self, mat, vec, beta, alpha, out)
+    return ops.addmv.call(self, mat, vec, beta, alpha)
+
+
+def _torch_addmv_deprecated1(beta: Any, self: Any, mat: Any, vec: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.addmv_out.call(self, mat, vec, beta, 1, out)
+    return ops.addmv.call(self, mat, vec, beta, 1)
+
+
 def _torch_addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any, out: Any) -> Any:
     if out is not None:
         return ops.addmv_out.call(self, mat, vec, beta, alpha, out)
@@ -4971,6 +5040,8 @@ def _torch_addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any, out: Any)
 addmv = Binding(
     "torch.addmv",
     (
+        ("addmv(Number beta, Tensor input, Number alpha, Tensor mat, Tensor vec, *, Tensor out = None)|deprecated", _torch_addmv_deprecated, "aten::addmv"),
+        ("addmv(Number beta, Tensor input, Tensor mat, Tensor vec, *, Tensor out = None)|deprecated", _torch_addmv_deprecated1, "aten::addmv"),
         ("addmv(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1, Tensor out = None)", _torch_addmv, "aten::addmv", ops.addmv.call),
     ),
 )
@@ -7617,6 +7688,18 @@ _foreach_addcdiv_ = Binding(
 )
 
 
+def _torch_baddbmm_deprecated(beta: Any, self: Any, alpha: Any, batch1: Any, batch2: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.baddbmm_out.call(self, batch1, batch2, beta, alpha, out)
+    return ops.baddbmm.call(self, batch1, batch2, beta, alpha)
+
+
+def _torch_baddbmm_deprecated1(beta: Any, self: Any, batch1: Any, batch2: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.baddbmm_out.call(self, batch1, batch2, beta, 1, out)
+    return ops.baddbmm.call(self, batch1, batch2, beta, 1)
+
+
 def _torch_baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any, out: Any) -> Any:
     if out is not None:
         return ops.baddbmm_out.call(self, batch1, batch2, beta, alpha, out)
@@ -7626,7 +7709,10 @@ def _torch_baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any, o
 baddbmm = Binding(
     "torch.baddbmm",
     (
+        ("baddbmm(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2, *, Tensor out = None)|deprecated", _torch_baddbmm_deprecated, "aten::baddbmm"),
+        ("baddbmm(Number beta, Tensor input, Tensor batch1, Tensor batch2, *, Tensor out = None)|deprecated", _torch_baddbmm_deprecated1, "aten::baddbmm"),
         ("baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1, Tensor out = None)", _torch_baddbmm, "aten::baddbmm", ops.baddbmm.call),
+        ("baddbmm(Tensor input, Tensor batch1, Tensor batch2, torch.dtype out_dtype, *, Number beta = 1, Number alpha = 1, Tensor out = None)", not_modelled, ""),
     ),
 )
 
@@ -10200,33 +10286,53 @@ Tensor_lerp_ = Binding(
 )
 
 
+def _Tensor_addcmul_deprecated(self: Any, value: Any, tensor1: Any, tensor2: Any) -> Any:
+    return ops.addcmul.call(self, tensor1, tensor2, value)
+
+
 Tensor_addcmul = Binding(
     "Tensor.addcmul",
     (
+        ("addcmul(Number value, Tensor tensor1, Tensor tensor2)|deprecated", _Tensor_addcmul_deprecated, "aten::addcmul"),
         ("addcmul(Tensor tensor1, Tensor tensor2, *, Number value = 1)", ops.addcmul.call, "aten::addcmul"),
     ),
 )
 
 
+def _Tensor_addcmul__deprecated(self: Any, value: Any, tensor1: Any, tensor2: Any) -> Any:
+    return ops.addcmul_.call(self, tensor1, tensor2, value)
+
+
 Tensor_addcmul_ = Binding(
     "Tensor.addcmul_",
     (
+        ("addcmul_(Number value, Tensor tensor1, Tensor tensor2)|deprecated", _Tensor_addcmul__deprecated, "aten::addcmul_"),
         ("addcmul_(Tensor tensor1, Tensor tensor2, *, Number value = 1)", ops.addcmul_.call, "aten::addcmul_"),
     ),
 )
 
 
+def _Tensor_addcdiv_deprecated(self: Any, value: Any, tensor1: Any, tensor2: Any) -> Any:
+    return ops.addcdiv.call(self, tensor1, tensor2, value)
+
+
 Tensor_addcdiv = Binding(
     "Tensor.addcdiv",
     (
+        ("addcdiv(Number value, Tensor tensor1, Tensor tensor2)|deprecated", _Tensor_addcdiv_deprecated, "aten::addcdiv"),
         ("addcdiv(Tensor tensor1, Tensor tensor2, *, Number value = 1)", ops.addcdiv.call, "aten::addcdiv"),
     ),
 )
 
 
+def _Tensor_addcdiv__deprecated(self: Any, value: Any, tensor1: Any, tensor2: Any) -> Any:
+    return ops.addcdiv_.call(self, tensor1, tensor2, value)
+
+
 Tensor_addcdiv_ = Binding(
     "Tensor.addcdiv_",
     (
+        ("addcdiv_(Number value, Tensor tensor1, Tensor tensor2)|deprecated", _Tensor_addcdiv__deprecated, "aten::addcdiv_"),
         ("addcdiv_(Tensor tensor1, Tensor tensor2, *, Number value = 1)", ops.addcdiv_.call, "aten::addcdiv_"),
     ),
 )
@@ -11278,17 +11384,37 @@ Tensor_mm = Binding(
 )
 
 
+def _Tensor_addmm_deprecated(self: Any, beta: Any, alpha: Any, mat1: Any, mat2: Any) -> Any:
+    return ops.addmm.call(self, mat1, mat2, beta, alpha)
+
+
+def _Tensor_addmm_deprecated1(self: Any, beta: Any, mat1: Any, mat2: Any) -> Any:
+    return ops.addmm.call(self, mat1, mat2, beta, 1)
+
+
 Tensor_addmm = Binding(
     "Tensor.addmm",
     (
+        ("addmm(Number beta, Number alpha, Tensor mat1, Tensor mat2)|deprecated", _Tensor_addmm_deprecated, "aten::addmm"),
+        ("addmm(Number beta, Tensor mat1, Tensor mat2)|deprecated", _Tensor_addmm_deprecated1, "aten::addmm"),
         ("addmm(Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1)", ops.addmm.call, "aten::addmm"),
     ),
 )
 
 
+def _Tensor_addmm__deprecated(self: Any, beta: Any, alpha: Any, mat1: Any, mat2: Any) -> Any:
+    return ops.addmm_.call(self, mat1, mat2, beta, alpha)
+
+
+def _Tensor_addmm__deprecated1(self: Any, beta: Any, mat1: Any, mat2: Any) -> Any:
+    return ops.addmm_.call(self, mat1, mat2, beta, 1)
+
+
 Tensor_addmm_ = Binding(
     "Tensor.addmm_",
     (
+        ("addmm_(Number beta, Number alpha, Tensor mat1, Tensor mat2)|deprecated", _Tensor_addmm__deprecated, "aten::addmm_"),
+        ("addmm_(Number beta, Tensor mat1, Tensor mat2)|deprecated", _Tensor_addmm__deprecated1, "aten::addmm_"),
         ("addmm_(Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1)", ops.addmm_.call, "aten::addmm_"),
     ),
 )
@@ -11302,33 +11428,73 @@ Tensor__addmm_activation = Binding(
 )
 
 
+def _Tensor_addr_deprecated(self: Any, beta: Any, alpha: Any, vec1: Any, vec2: Any) -> Any:
+    return ops.addr.call(self, vec1, vec2, beta, alpha)
+
+
+def _Tensor_addr_deprecated1(self: Any, beta: Any, vec1: Any, vec2: Any) -> Any:
+    return ops.addr.call(self, vec1, vec2, beta, 1)
+
+
 Tensor_addr = Binding(
     "Tensor.addr",
     (
+        ("addr(Number beta, Number alpha, Tensor vec1, Tensor vec2)|deprecated", _Tensor_addr_deprecated, "aten::addr"),
+        ("addr(Number beta, Tensor vec1, Tensor vec2)|deprecated", _Tensor_addr_deprecated1, "aten::addr"),
         ("addr(Tensor vec1, Tensor vec2, *, Number beta = 1, Number alpha = 1)", ops.addr.call, "aten::addr"),
     ),
 )
 
 
+def _Tensor_addr__deprecated(self: Any, beta: Any, alpha: Any, vec1: Any, vec2: Any) -> Any:
+    return ops.addr_.call(self, vec1, vec2, beta, alpha)
+
+
+def _Tensor_addr__deprecated1(self: Any, beta: Any, vec1: Any, vec2: Any) -> Any:
+    return ops.addr_.call(self, vec1, vec2, beta, 1)
+
+
 Tensor_addr_ = Binding(
     "Tensor.addr_",
     (
+        ("addr_(Number beta, Number alpha, Tensor vec1, Tensor vec2)|deprecated", _Tensor_addr__deprecated, "aten::addr_"),
+        ("addr_(Number beta, Tensor vec1, Tensor vec2)|deprecated", _Tensor_addr__deprecated1, "aten::addr_"),
         ("addr_(Tensor vec1, Tensor vec2, *, Number beta = 1, Number alpha = 1)", ops.addr_.call, "aten::addr_"),
     ),
 )
 
 
+def _Tensor_addbmm__deprecated(self: Any, beta: Any, alpha: Any, batch1: Any, batch2: Any) -> Any:
+    return ops.addbmm_.call(self, batch1, batch2, beta, alpha)
+
+
+def _Tensor_addbmm__deprecated1(self: Any, beta: Any, batch1: Any, batch2: Any) -> Any:
+    return ops.addbmm_.call(self, batch1, batch2, beta, 1)
+
+
 Tensor_addbmm_ = Binding(
     "Tensor.addbmm_",
     (
+        ("addbmm_(Number beta, Number alpha, Tensor batch1, Tensor batch2)|deprecated", _Tensor_addbmm__deprecated, "aten::addbmm_"),
+        ("addbmm_(Number beta, Tensor batch1, Tensor batch2)|deprecated", _Tensor_addbmm__deprecated1, "aten::addbmm_"),
         ("addbmm_(Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)", ops.addbmm_.call, "aten::addbmm_"),
     ),
 )
 
 
+def _Tensor_addbmm_deprecated(self: Any, beta: Any, alpha: Any, batch1: Any, batch2: Any) -> Any:
+    return ops.addbmm.call(self, batch1, batch2, beta, alpha)
+
+
+def _Tensor_addbmm_deprecated1(self: Any, beta: Any, batch1: Any, batch2: Any) -> Any:
+    return ops.addbmm.call(self, batch1, batch2, beta, 1)
+
+
 Tensor_addbmm = Binding(
     "Tensor.addbmm",
     (
+        ("addbmm(Number beta, Number alpha, Tensor batch1, Tensor batch2)|deprecated", _Tensor_addbmm_deprecated, "aten::addbmm"),
+        ("addbmm(Number beta, Tensor batch1, Tensor batch2)|deprecated", _Tensor_addbmm_deprecated1, "aten::addbmm"),
         ("addbmm(Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)", ops.addbmm.call, "aten::addbmm"),
     ),
 )
@@ -11350,17 +11516,37 @@ Tensor_mv = Binding(
 )
 
 
+def _Tensor_addmv_deprecated(self: Any, beta: Any, alpha: Any, mat: Any, vec: Any) -> Any:
+    return ops.addmv.call(self, mat, vec, beta, alpha)
+
+
+def _Tensor_addmv_deprecated1(self: Any, beta: Any, mat: Any, vec: Any) -> Any:
+    return ops.addmv.call(self, mat, vec, beta, 1)
+
+
 Tensor_addmv = Binding(
     "Tensor.addmv",
     (
+        ("addmv(Number beta, Number alpha, Tensor mat, Tensor vec)|deprecated", _Tensor_addmv_deprecated, "aten::addmv"),
+        ("addmv(Number beta, Tensor mat, Tensor vec)|deprecated", _Tensor_addmv_deprecated1, "aten::addmv"),
         ("addmv(Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)", ops.addmv.call, "aten::addmv"),
     ),
 )
 
 
+def _Tensor_addmv__deprecated(self: Any, beta: Any, alpha: Any, mat: Any, vec: Any) -> Any:
+    return ops.addmv_.call(self, mat, vec, beta, alpha)
+
+
+def _Tensor_addmv__deprecated1(self: Any, beta: Any, mat: Any, vec: Any) -> Any:
+    return ops.addmv_.call(self, mat, vec, beta, 1)
+
+
 Tensor_addmv_ = Binding(
     "Tensor.addmv_",
     (
+        ("addmv_(Number beta, Number alpha, Tensor mat, Tensor vec)|deprecated", _Tensor_addmv__deprecated, "aten::addmv_"),
+        ("addmv_(Number beta, Tensor mat, Tensor vec)|deprecated", _Tensor_addmv__deprecated1, "aten::addmv_"),
         ("addmv_(Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)", ops.addmv_.call, "aten::addmv_"),
     ),
 )
@@ -12466,17 +12652,37 @@ Tensor_resize_as_ = Binding(
 )
 
 
+def _Tensor_baddbmm_deprecated(self: Any, beta: Any, alpha: Any, batch1: Any, batch2: Any) -> Any:
+    return ops.baddbmm.call(self, batch1, batch2, beta, alpha)
+
+
+def _Tensor_baddbmm_deprecated1(self: Any, beta: Any, batch1: Any, batch2: Any) -> Any:
+    return ops.baddbmm.call(self, batch1, batch2, beta, 1)
+
+
 Tensor_baddbmm = Binding(
     "Tensor.baddbmm",
     (
+        ("baddbmm(Number beta, Number alpha, Tensor batch1, Tensor batch2)|deprecated", _Tensor_baddbmm_deprecated, "aten::baddbmm"),
+        ("baddbmm(Number beta, Tensor batch1, Tensor batch2)|deprecated", _Tensor_baddbmm_deprecated1, "aten::baddbmm"),
         ("baddbmm(Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)", ops.baddbmm.call, "aten::baddbmm"),
     ),
 )
 
 
+def _Tensor_baddbmm__deprecated(self: Any, beta: Any, alpha: Any, batch1: Any, batch2: Any) -> Any:
+    return ops.baddbmm_.call(self, batch1, batch2, beta, alpha)
+
+
+def _Tensor_baddbmm__deprecated1(self: Any, beta: Any, batch1: Any, batch2: Any) -> Any:
+    return ops.baddbmm_.call(self, batch1, batch2, beta, 1)
+
+
 Tensor_baddbmm_ = Binding(
     "Tensor.baddbmm_",
     (
+        ("baddbmm_(Number beta, Number alpha, Tensor batch1, Tensor batch2)|deprecated", _Tensor_baddbmm__deprecated, "aten::baddbmm_"),
+        ("baddbmm_(Number beta, Tensor batch1, Tensor batch2)|deprecated", _Tensor_baddbmm__deprecated1, "aten::baddbmm_"),
         ("baddbmm_(Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)", ops.baddbmm_.call, "aten::baddbmm_"),
     ),
 )

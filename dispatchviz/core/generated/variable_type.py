@@ -1244,7 +1244,6 @@ def geometric_(ks: int, self: Tensor, p: float, generator: Generator | None) -> 
 
 def _standard_gamma_grad(ks: int, self: Tensor, output: Tensor) -> Tensor:
     grad_fn: nodes.StandardGammaGradBackward0 | None = None
-    check_no_requires_grad(output, "output", "_standard_gamma_grad")
     if compute_requires_grad(self):
         grad_fn = nodes.StandardGammaGradBackward0()
         collect_next_edges(grad_fn, self)
@@ -15018,9 +15017,9 @@ def _trilinear(
         grad_fn.expand1 = keep(grad_fn, "expand1", expand1)
         grad_fn.expand2 = keep(grad_fn, "expand2", expand2)
         grad_fn.expand3 = keep(grad_fn, "expand3", expand3)
-        grad_fn.i1_ = save(grad_fn, "i1", i1)
-        grad_fn.i2_ = save(grad_fn, "i2", i2)
-        grad_fn.i3_ = save(grad_fn, "i3", i3)
+        grad_fn.i1_ = save(grad_fn, "i1", i1) if grad_fn.should_compute_output(1) or grad_fn.should_compute_output(2) else NOT_SAVED
+        grad_fn.i2_ = save(grad_fn, "i2", i2) if grad_fn.should_compute_output(0) or grad_fn.should_compute_output(2) else NOT_SAVED
+        grad_fn.i3_ = save(grad_fn, "i3", i3) if grad_fn.should_compute_output(0) or grad_fn.should_compute_output(1) else NOT_SAVED
         grad_fn.sumdim = keep(grad_fn, "sumdim", sumdim)
     result: Tensor = ops._trilinear.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim
