@@ -92,9 +92,9 @@ def test_import_torch_is_the_model_everywhere() -> None:
 
 
 def test_a_part_that_the_model_lacks_says_so() -> None:
-    outcome = _run("import torch.distributed\n")
+    outcome = _run("import torch.onnx\n")
     assert outcome.complaint == (
-        "p.py, line 1: ModuleNotFoundError: No module named 'torch.distributed': "
+        "p.py, line 1: ModuleNotFoundError: No module named 'torch.onnx': "
         "dispatchviz's model of PyTorch has no such part"
     )
 
