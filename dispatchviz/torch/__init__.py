@@ -201,6 +201,7 @@ def typename(obj: Any) -> str:
 
 get_default_dtype, set_default_dtype = _dtype.default_dtype, _dtype.set_default_dtype
 set_default_device = _set_default_device
+set_default_tensor_type = _legacy_constructors.set_default_tensor_type
 
 
 def get_default_device() -> _device.Device:

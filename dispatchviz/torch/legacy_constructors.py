@@ -10,10 +10,14 @@ from typing import Any
 import numpy
 
 from dispatchviz.core import dtype as dtypes
+from dispatchviz.core.default_device import set_default_device
 from dispatchviz.core.device import CPU, CUDA, Device
 from dispatchviz.core.dtype import DType, type_meta_name
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.registrations import chosen_build
 from dispatchviz.core.tensor import NOT_GIVEN, Tensor, legacy_constructor
+from dispatchviz.core.warning import warn_python_once
+from dispatchviz.torch._face import torch
 from dispatchviz.torch.creation import new_from_data
 from dispatchviz.torch.size import Size
 
@@ -121,3 +125,33 @@ def type_named(name: object) -> tensortype:
             if name == f"{found.__module__}.{found.__name__}":
                 return found
     raise ValueError(f"invalid type: '{name}'")
+
+
+def set_default_tensor_type(t: tensortype | str, /) -> None:
+    """Sets the default dtype, and for a type of CUDA the default device; warns that it is deprecated.
+
+    TypeError for what is no type, for a type of CUDA in a build without it, and for one that holds no fractions.
+    """
+    chosen = _imported(t) if isinstance(t, str) else t
+    warn_python_once("set_default_tensor_type", _DEPRECATED, "torch/csrc/tensor/python_tensor.cpp:434")
+    if not isinstance(chosen, tensortype):
+        raise TypeError("invalid type object: only floating-point types are supported as the default type")
+    if chosen.device.type == "cuda" and chosen_build() == "cpu":
+        raise TypeError(f"type torch.cuda.{chosen.__name__} not available. Torch not compiled with CUDA enabled.")
+    dtypes.set_default_dtype(chosen.dtype)
+    set_default_device(chosen.device if chosen.device.type == "cuda" else None)
+
+
+_DEPRECATED = (
+    "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+    "torch.set_default_device() as alternatives."
+)
+
+
+def _imported(name: str) -> Any:
+    """``torch.DoubleTensor`` by its dotted name; whatever an import raises for others."""
+    first, *parts = name.split(".")
+    found = torch if first == "torch" else __import__(first)
+    for part in parts:
+        found = getattr(found, part)
+    return found
