@@ -339,7 +339,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "tuple of ints": _is_size,
     "tuple of floats": lambda value: isinstance(value, (list, tuple)) and (not value or _is_real(value[0])),
     "tuple of Tensors": lambda value: isinstance(value, (list, tuple)),
-    "tuple of Scalars": lambda value: isinstance(value, (list, tuple)) and all(map(_is_number, value)),
+    "tuple of Scalars": lambda value: isinstance(value, (list, tuple)) and all(isinstance(v, _NUMBERS) for v in value),
     "int": _is_int,
     "float": lambda value: isinstance(value, (int, float, numpy.number)),
     "bool": lambda value: isinstance(value, bool),
