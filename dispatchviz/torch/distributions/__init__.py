@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from dispatchviz.torch.distributions import constraints as constraints
 from dispatchviz.torch.distributions import kl_more as _kl_more  # noqa: F401  registers them
+from dispatchviz.torch.distributions import kl_transformed as _kl_transformed  # noqa: F401  registers them too
 from dispatchviz.torch.distributions import transforms as transforms
 from dispatchviz.torch.distributions.continuous import Normal as Normal
 from dispatchviz.torch.distributions.continuous import Uniform as Uniform
@@ -94,6 +95,10 @@ __all__ += transforms.__all__
 
 for _class, _name in _MODULES.items():
     _class.__module__ = f"torch.distributions.{_name}"
+
+for _name in transforms.__all__:
+    if _name != "identity_transform":
+        getattr(transforms, _name).__module__ = "torch.distributions.transforms"
 
 
 def __getattr__(name: str) -> NoReturn:

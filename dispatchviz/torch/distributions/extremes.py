@@ -15,7 +15,7 @@ from dispatchviz.torch.distributions.transforms import AffineTransform, ExpTrans
 
 __all__ = ["Gumbel", "InverseGamma", "Pareto", "Weibull"]
 
-_EULER = 0.57721566490153286060
+EULER = 0.57721566490153286060
 """Euler's constant."""
 
 
@@ -53,7 +53,7 @@ class Gumbel(TransformedDistribution):
     @property
     def mean(self) -> Any:
         """``loc + scale * 0.577...``"""
-        return self.loc + self.scale * _EULER
+        return self.loc + self.scale * EULER
 
     @property
     def mode(self) -> Any:
@@ -72,7 +72,7 @@ class Gumbel(TransformedDistribution):
 
     def entropy(self) -> Any:
         """``log(scale) + 1.577...``"""
-        return self.scale.log() + (1 + _EULER)
+        return self.scale.log() + (1 + EULER)
 
 
 class Pareto(TransformedDistribution):
@@ -166,7 +166,7 @@ class Weibull(TransformedDistribution):
 
     def entropy(self) -> Any:
         """The entropy."""
-        first = _EULER * (1 - self.concentration_reciprocal)
+        first = EULER * (1 - self.concentration_reciprocal)
         return first + torch.log(self.scale * self.concentration_reciprocal) + 1
 
 
