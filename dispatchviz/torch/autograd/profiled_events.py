@@ -7,11 +7,12 @@ is 0, and ``table`` has no columns for them. What runs inside an operator's kern
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dispatchviz.core import events as ev
 from dispatchviz.core import recorder
-from dispatchviz.core.notes import Recorder
+
+if TYPE_CHECKING:
+    from dispatchviz.core.notes import Recorder
 
 _CALLS = ("call", "callBoxed")
 _NAMED_AGAIN = ("aten::detach", "aten::detach_")
@@ -94,6 +95,8 @@ class Collector:
     def start(self) -> None:
         """Begins."""
         if recorder.active is None:
+            from dispatchviz.core.notes import Recorder  # not loaded before somebody records
+
             self._own = Recorder()
             recorder.start(self._own)
         self._listener = recorder.active
@@ -126,12 +129,13 @@ class Collector:
         while self._names and self._names[0][0] <= place:
             self._see(self._names.pop(0)[1], None)
         event = told[place]
-        if isinstance(event, ev.Dispatched) and event.how in _CALLS and not event.operator.startswith("profiler::"):
+        kind = type(event).__name__
+        if kind == "Dispatched" and event.how in _CALLS and not event.operator.startswith("profiler::"):
             name = event.operator.partition(".")[0]
             self._open[place] = seen = self._see(name, self._around(told, event.parent))
             if name in _NAMED_AGAIN and event.key.startswith("Autograd"):
                 self._see(name.removeprefix("aten::"), seen)
-        elif isinstance(event, ev.NodeStarted):
+        elif kind == "NodeStarted":
             whole = self._see(f"autograd::engine::evaluate_function: {event.name}", None)
             self._open[place] = self._see(event.name, whole)
 

@@ -270,8 +270,7 @@ NONE_IN_PYTORCH = {
     *("_embedding_bag", "_embedding_bag_backward", "_embedding_bag_dense_backward", "embedding_renorm_"),
     *("_ctc_loss", "_ctc_loss.Tensor", "multi_margin_loss", "multilabel_margin_loss_forward"),
     *("_standard_gamma", "_standard_gamma_grad", "conv_tbc", "_masked_softmax", "segment_reduce"),
-    *("native_dropout_backward", "_pin_memory"),
-    "_weight_norm_interface",
+    *("native_dropout_backward", "_pin_memory", "_weight_norm_interface"),
 }
 """Operators without a forward formula that say so in PyTorch too."""
 
