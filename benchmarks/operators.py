@@ -117,7 +117,7 @@ CASES = (
     Case("softmax", (S,), lambda t, x: t.softmax(x, -1), _hips_softmax),
     Case("log_softmax", (S,), lambda t, x: t.log_softmax(x, -1), _hips_log_softmax),
     Case("layer_norm", (S, R, R), lambda t, x, w, b: t.layer_norm(x, (4,), w, b), _hips_layer_norm),
-    Case("mse_loss", (S, S), lambda t, x, y: t._C._nn.mse_loss(x, y), lambda a, x, y: a.mean((x - y) ** 2)),
+    Case("mse_loss", (S, S), lambda t, x, y: t._C._nn.mse_loss(x, y, 1), lambda a, x, y: a.mean((x - y) ** 2)),
 )  # fmt: skip
 
 
@@ -265,7 +265,7 @@ def block(torch: ModuleType) -> Callable[[], Any]:
         x = x + attention(normed(x, 0))
         x = x + nn.linear(nn.gelu(nn.linear(normed(x, 1), up, up_bias)), down, down_bias)
         logits = nn.linear(normed(x, 2), head)
-        loss = nn.cross_entropy_loss(logits.reshape(-1, WORDS), text[:, 1:].reshape(-1))
+        loss = nn.cross_entropy_loss(logits.reshape(-1, WORDS), text[:, 1:].reshape(-1), None, 1)  # the mean
         loss.backward()
         return loss
 
