@@ -11,9 +11,7 @@ from scripts.close import close
 from tests import truth
 from tests.model_runs import model_record
 
-DIFFERENT_INSIDE = {
-    "volumes_whose_channels_lie_together": "slow_conv3d of channels_last_3d copies its input before, not inside",
-}
+DIFFERENT_INSIDE: dict[str, str] = {}
 """Programs whose logs are known to differ from PyTorch's, with the reason; ``docs/differences.md`` lists them."""
 
 LEAST_SHARE = 0.98

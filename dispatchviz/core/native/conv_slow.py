@@ -56,6 +56,7 @@ def slow_conv3d_forward(
 def _by_columns(name: str, self: Tensor, weight: Tensor, bias: Bias, steps: Steps) -> Tensor:
     memory_format = common_format(self, weight)
     output = blank(self)
+    self = in_format(self, memory_format)
     view_weight_2d(weight, memory_format)
     columns_of(self, weight, steps)
     space = output_space(self._size[2:], weight._size[2:], steps)
@@ -86,7 +87,7 @@ def columns_of(self: Tensor, weight: Tensor, steps: Steps) -> None:
     batch, kernel = self._size[0], weight._size[2:]
     space = output_space(self._size[2:], kernel, steps)
     rows, length = _product(weight._size[1:]) * steps.groups, _product(space)
-    if len(kernel) == 2 and set(kernel) == set(steps.stride) == {1} and not any(steps.padding):
+    if steps.groups == 1 and set(kernel) == set(steps.stride) == {1} and not any(steps.padding):
         ops.detach.call(ops.view.call(self, (batch, rows, length)))
     else:
         blank(self, (batch, rows, length))

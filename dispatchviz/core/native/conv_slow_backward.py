@@ -32,7 +32,6 @@ def by_columns_backward(grad: Tensor, input: Tensor, weight: Tensor, params: Par
     memory_format = common_format(input, weight)
     made = [blank(like) if wanted else None for like, wanted in zip((grad, grad, grad), mask, strict=True)]
     of_input, of_weight, of_bias = made
-    volume = len(weight._size) == 5
     if of_input is not None:
         _input_by_columns(of_input, grad, input, weight, params, memory_format)
     if of_bias is not None:
@@ -42,10 +41,7 @@ def by_columns_backward(grad: Tensor, input: Tensor, weight: Tensor, params: Par
         ops.zero_.call(of_weight)
         view_weight_2d(of_weight, memory_format)
         contiguous = in_format(grad, memory_format)
-        if volume:
-            blank(input)
-        else:
-            columns_of(input, weight, params.steps)
+        columns_of(in_format(input, memory_format), weight, params.steps)
         put_weight_gradient(of_weight, contiguous, input, weight._size[2:], params.steps)
     return of_input, of_weight, of_bias
 

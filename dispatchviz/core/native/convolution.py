@@ -354,8 +354,10 @@ def _by_backend(input: Tensor, weight: Tensor, bias: Bias, params: Params) -> Te
             return ops.mkldnn_convolution.call(
                 input, weight, bias, params.padding, params.stride, params.dilation, params.groups
             )
+    if backend is Backend.SLOW3D:  # copies inside
+        return _without_groups(input, weight, bias, backend, params)
     input, weight = in_format(input, memory_format), in_format(weight, memory_format)
-    if params.groups == 1 or backend is Backend.SLOW3D:
+    if params.groups == 1:
         return _without_groups(input, weight, bias, backend, params)
     return _group_by_group(input, weight, bias, backend, params)
 

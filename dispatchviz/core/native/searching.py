@@ -112,7 +112,10 @@ def _check_sorter(boundaries: Tensor, sorter: Tensor | None) -> None:
         raise RuntimeError(
             f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {sorter._dtype.legacy}"
         )
-    if numel(sorter._size) and not 0 <= int(sorter._array.min()) <= int(sorter._array.max()) < sorter._size[-1]:
+    if not numel(sorter._size):
+        return
+    least, most = [ops.item.call(extreme).real for extreme in ops.aminmax.call(sorter, None, False)]
+    if least < 0 or most >= sorter._size[-1]:
         raise RuntimeError("torch.searchsorted(): sorter index out of range")
 
 

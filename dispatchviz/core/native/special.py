@@ -152,7 +152,7 @@ def special_ndtr(self: Tensor) -> Tensor:
 
 def special_ndtr_out(self: Tensor, out: Tensor) -> Tensor:
     """Into out."""
-    area = ops.special_ndtr.call(self)
+    area = special_ndtr(self)
     check_can_cast(area._dtype, out)
     return copied_to(out, area)
 
