@@ -1,4 +1,4 @@
-"""What PyTorch's Python kernels do at Meta for the factories that fill: they only allocate.
+"""What PyTorch's Python kernels do at Meta for the factories that fill, for ``relu`` and ``where``: they only allocate.
 
 Mirrors ``torch/_refs/__init__.py`` and ``torch/_meta_registrations.py``.
 
@@ -7,13 +7,14 @@ NB: in PyTorch, most operators have such a kernel at Meta; for all but these the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import DType, default_dtype
+from dispatchviz.core.dtype import DType, bool_, default_dtype
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.factories import full_dtype
+from dispatchviz.core.native.iterator import new_output, result_type
 from dispatchviz.core.native.scalars import Scalar
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides
 
@@ -53,11 +54,50 @@ def randn(
     return ops.empty_strided.call(size, contiguous_strides(tuple(size)), kind, layout, device, pin_memory)
 
 
+def relu(ks: int, self: Tensor) -> Tensor:
+    """Of any dtype, bool and complex too, which the CPU refuses."""
+    return ops.empty_like.call(self, None, None, None, None, None)
+
+
+def relu_(ks: int, self: Tensor) -> Tensor:
+    """The tensor itself."""
+    return self
+
+
+def where(ks: int, condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    """Of the common dtype. RuntimeError unless the condition is bool and all fit together, CPU numbers aside."""
+    if condition._dtype is not bool_:
+        raise RuntimeError(f"expected predicate to be bool, got {condition._dtype}")
+    operands = (condition, self, other)
+    _check_shapes([operand._size for operand in operands])
+    expected, *others = [each._device for each in operands if each._size or each._device.type != "cpu"]
+    for device in others:
+        if device != expected:
+            raise RuntimeError(f"Tensor on device {device} is not on the expected device {expected}!")
+    return new_output(*operands, dtype=result_type(self, other))
+
+
+def _check_shapes(sizes: Sequence[Size]) -> None:
+    """``_broadcast_shapes``"""
+    common = [1] * max(map(len, sizes))
+    for place, size in enumerate(sizes):
+        for dim in range(-1, -1 - len(size), -1):
+            if size[dim] not in (1, common[dim]) and common[dim] != 1:
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {size[dim]} at {dim}! Mismatching argument at index "
+                    f"{place} had torch.Size({list(size)}); but expected shape should be broadcastable to {common}"
+                )
+            common[dim] = size[dim] if common[dim] == 1 else common[dim]
+
+
 KERNELS: dict[str, Callable[..., Any]] = {
     "ones": allocated,
     "zeros": allocated,
     "rand": allocated,
     "full": full,
     "randn": randn,
+    "relu": relu,
+    "relu_": relu_,
+    "where.self": where,
 }
 """By operator, without ``aten::``."""
