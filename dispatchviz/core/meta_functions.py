@@ -85,7 +85,8 @@ def _check_shapes(sizes: Sequence[Size]) -> None:
             if size[dim] not in (1, common[dim]) and common[dim] != 1:
                 raise RuntimeError(
                     f"Attempting to broadcast a dimension of length {size[dim]} at {dim}! Mismatching argument at "
-                    f"index {place} had torch.Size({list(size)}); but expected shape should be broadcastable to {common}"
+                    f"index {place} had torch.Size({list(size)}); but expected shape should be broadcastable to "
+                    f"{common}"
                 )
             common[dim] = size[dim] if common[dim] == 1 else common[dim]
 
