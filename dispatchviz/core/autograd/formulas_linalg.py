@@ -117,9 +117,14 @@ def linalg_solve_jvp(A_t: Tensor, B_t: Tensor, X: Tensor, LU: Tensor, pivots: Te
 
 
 def linalg_det_backward(grad: Tensor, det: Tensor, A: Tensor, LU: Tensor, pivots: Tensor) -> Tensor:
-    """det^H grad times the inverse of A^H; a singular matrix is moved a little, or taken apart by ``svd``."""
+    """det^H grad times the inverse of A^H; a singular matrix is moved a little, or taken apart by ``svd``.
+
+    The determinant of one number is that number.
+    """
     if 0 in A._size:
         return ops.zeros_like.call(A, None, None, None, None, None)
+    if A._size[-1] == 1:
+        return ops.expand_as.call(ops.unsqueeze.call(ops.unsqueeze.call(grad, -1), -1), A)
     wide = ops.unsqueeze.call(ops.mul_Tensor.call(grad, conjugated(det)), -1)
     d = ops.mT.call(diag_embed(ops.expand_as.call(wide, pivots)))
     if not thread.state.grad_mode:

@@ -10,6 +10,7 @@ from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import type_meta_name
 from dispatchviz.core.native.fused_multiply_add import multiply_add
 from dispatchviz.core.native.iterator import (
+    check_same_dtype,
     compute,
     elementwise,
     elementwise_float,
@@ -59,17 +60,19 @@ def lerp_Scalar(self: Tensor, end: Tensor, weight: Scalar, out: Tensor) -> None:
 
 
 def lerp_Tensor_meta(op: Structured, self: Tensor, end: Tensor, weight: Tensor) -> None:
-    """All must have one dtype."""
+    """All must have one dtype, the output too, but for a weight of no dimension."""
     for name, tensor in (("end", end), ("weight", weight)):
-        if self._dtype is not tensor._dtype:
+        if self._dtype is not tensor._dtype and (tensor is end or tensor._size):
             expected, found = type_meta_name(self._dtype), type_meta_name(tensor._dtype)
             raise RuntimeError(f"expected dtype {expected} for `{name}` but got dtype {found}")
+    if weight._size and op.variant == "out":
+        check_same_dtype(op.output, self._dtype)
     elementwise(op, self, end, weight)
 
 
 def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> None:
     """self + weight * (end - self), counted from the nearer of the two"""
-    dtype = self._dtype
+    dtype = result_type(self, end, weight)
     if not dtype.can_require_grad:
         return compute(out, dtype, no_instance("lerp_kernel_tensor", dtype), self, end, weight)
     xp = array_module(out._device.type)

@@ -11,7 +11,7 @@ from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import REDUCED, DType, bool_, default_complex_dtype, type_meta_name
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.fused_multiply_add import fma
-from dispatchviz.core.native.iterator import accumulated, not_implemented, quiet, store
+from dispatchviz.core.native.iterator import not_implemented, quiet, store
 from dispatchviz.core.native.scalars import Scalar, convert
 from dispatchviz.core.tensor import Tensor, numel
 
@@ -72,7 +72,7 @@ def logspace_out(start: Scalar, end: Scalar, steps: int, base: float, out: Tenso
         raise not_implemented("logspace_cpu", bool_)
     if not out._dtype.can_require_grad:  # the ends are cut to integers, the steps between are not
         start, end = convert(start, out._dtype), convert(end, out._dtype)
-    line = _line(start, end, steps, accumulated(out._dtype))
+    line = _exponents(start, end, steps, out._dtype)
     return _stored(out, quiet.run(numpy.power, numpy.asarray(base, line.dtype), line))
 
 
@@ -105,10 +105,12 @@ def _prepared(out: Tensor, steps: int) -> bool:
 def _line(start: Scalar, end: Scalar, steps: int, dtype: DType) -> Any:
     """The first half is counted from the start, the second from the end.
 
-    Integers are spaced in float64; half and bfloat16 are rounded at every step.
+    Integers are spaced in float64, between ends that are cut to integers; half and bfloat16 are rounded at every step.
     """
     if dtype.is_complex:
         return numpy.linspace(start, end, steps, dtype=dtype.numpy)
+    if not dtype.can_require_grad:
+        start, end = convert(start, dtype), convert(end, dtype)
     kind: Any = dtype.numpy.type if dtype.can_require_grad else numpy.float64
     first, last = kind(start.real), kind(end.real)
     step = (last - first) / kind(steps - 1)
@@ -118,6 +120,17 @@ def _line(start: Scalar, end: Scalar, steps: int, dtype: DType) -> Any:
     else:
         rising, falling = fma(up, step, first), fma(down, -step, last)
     return numpy.where(numpy.arange(steps) < steps // 2, rising, falling)
+
+
+def _exponents(start: Scalar, end: Scalar, steps: int, dtype: DType) -> Any:
+    """Of half and bfloat16, only the ends and their difference are rounded."""
+    if dtype not in REDUCED:
+        return _line(start, end, steps, dtype)
+    ends = numpy.asarray([start.real, end.real], numpy.float64).astype(dtype.numpy)
+    step = numpy.float32(ends[1] - ends[0]) / numpy.float32(steps - 1)
+    up, down = numpy.arange(steps, dtype=numpy.float32), numpy.arange(steps - 1, -1, -1, dtype=numpy.float32)
+    first, last = ends.astype(numpy.float32)
+    return numpy.where(numpy.arange(steps) < steps // 2, first + up * step, last - down * step)
 
 
 def _stored(out: Tensor, numbers: Any) -> Tensor:
