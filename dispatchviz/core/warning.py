@@ -87,8 +87,10 @@ def warn_python_once(kind: str, text: str, place: str) -> None:
 
 
 def first_time(kind: str) -> bool:
-    """Whether a warning that is given once in a process has to be given now."""
-    first = _always or kind not in _said
+    """Whether a warning that is given once in a process has to be given now; always given, it does not count."""
+    if _always:
+        return True
+    first = kind not in _said
     _said.add(kind)
     return first
 

@@ -26,6 +26,7 @@ from dispatchviz.core.tensor import Tensor, empty_strided, numel
 from dispatchviz.core.tensor_meta import root_of
 from dispatchviz.core.thread_state import thread
 from dispatchviz.core.torch_function import ENABLED, handled, multiple_dispatch_failed, overrides
+from dispatchviz.core.warning import warn_python_once
 from dispatchviz.torch import (
     indexing,
     legacy_constructors,
@@ -351,6 +352,18 @@ def _python_number(self: Tensor) -> Any:
     return _item(self)
 
 
+def _warned_of(self: Tensor) -> Tensor:
+    """A tensor whose number leaves the graph, with PyTorch's warning of it."""
+    if thread.state.grad_mode and variable.requires_grad(self):
+        warn_python_once(
+            "number of a graph",
+            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+            "Consider using tensor.detach() first.",
+            "torch/csrc/autograd/generated/python_variable_methods.cpp:822",
+        )
+    return self
+
+
 def _real_number(self: Tensor, kind: str) -> Any:
     """RuntimeError for a number with an imaginary part, naming the C++ type that was to hold it."""
     number = _python_number(self)
@@ -451,9 +464,9 @@ _METHODS: dict[str, Any] = {
     "cpu": _cpu,
     "cuda": _cuda,
     "__bool__": ops.is_nonzero.call,
-    "__float__": lambda self: float(_real_number(self, "double")),
+    "__float__": lambda self: float(_real_number(_warned_of(self), "double")),
     "__int__": lambda self: int(_real_number(self, "int64_t")),
-    "__complex__": lambda self: complex(_python_number(self)),
+    "__complex__": lambda self: complex(_python_number(_warned_of(self))),
     "__index__": _index,
     "__getattr__": missing_methods.getattr_,
     "__repr__": text,
