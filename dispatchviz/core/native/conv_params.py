@@ -106,7 +106,7 @@ def check_shape(input: Tensor, weight: Tensor, bias: Tensor | None, params: Para
         )
     _check_channels(input, weight, bias, params)
     if not params.transposed:
-        _check_kernel(input, weight, params)
+        check_kernel(input, weight, params)
 
 
 def _check_numbers(params: Params) -> None:
@@ -140,7 +140,8 @@ def _check_channels(input: Tensor, weight: Tensor, bias: Tensor | None, params: 
         )
 
 
-def _check_kernel(input: Tensor, weight: Tensor, params: Params) -> None:
+def check_kernel(input: Tensor, weight: Tensor, params: Params) -> None:
+    """RuntimeError for a kernel that is larger than the padded input."""
     padded = [length + 2 * pad for length, pad in zip(input._size[2:], params.padding, strict=True)]
     reach = [by * (width - 1) + 1 for width, by in zip(weight._size[2:], params.dilation, strict=True)]
     if any(length < width for length, width in zip(padded, reach, strict=True)):

@@ -405,10 +405,10 @@ def _of_nothing(input: Tensor, weight: Tensor, bias: Bias, params: Params) -> Te
         result = ops.mul_Tensor.call(input, ops.select_int.call(flat, 0, 0))
     if bias is not None:
         result = ops.add__Tensor.call(result, ops.select_int.call(bias, 0, 0), 1)
-    return ops.view.call(result, _output_size(input, weight, params))
+    return ops.view.call(result, convolved_size(input, weight, params))
 
 
-def _output_size(input: Tensor, weight: Tensor, params: Params) -> Size:
+def convolved_size(input: Tensor, weight: Tensor, params: Params) -> Size:
     space, kernel = input._size[2:], weight._size[2:]
     if params.transposed:
         found = input_space(space, kernel, params.steps, params.output_padding)

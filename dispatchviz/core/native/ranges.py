@@ -58,12 +58,9 @@ def arange_out(end: Scalar, out: Tensor) -> Tensor:
 def arange_start_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
     """Into out, which is resized. RuntimeError for a step that leads nowhere, NotImplementedError for some dtypes."""
     _refuse(out, "arange_cpu")
-    first, last, each = _real(start), _real(end), _real(step)
-    _check(first, last, each)
+    count = arange_count(start, end, step, out._dtype)
+    first, each = _real(start), _real(step)
     begin, stride = (int(first), int(each)) if out._dtype.category is Category.INTEGRAL else (first, each)
-    if stride == 0 and out._dtype is int64:
-        raise ValueError("step must be nonzero")
-    count = math.ceil((int(last) - begin) / stride if out._dtype is int64 else (last - first) / each)
     if numel(out._size) != count:
         if numel(out._size):
             warn_python(
@@ -75,6 +72,18 @@ def arange_start_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> T
         ops.resize_.call(out, (count,), None)
     store(out, (array_module(out._device.type).arange(count) * stride + begin).reshape(out._size))
     return out
+
+
+def arange_count(start: Scalar, end: Scalar, step: Scalar, dtype: DType | None) -> int:
+    """How many numbers there are. RuntimeError for a step that leads nowhere."""
+    first, last, each = _real(start), _real(end), _real(step)
+    _check(first, last, each)
+    if dtype is int64:
+        first, last, each = int(first), int(last), int(each)
+        if each == 0:
+            raise ValueError("step must be nonzero")
+    count: int = math.ceil((last - first) / each)
+    return count
 
 
 # -- range -------------------------------------------------------------------------------------------------------------
