@@ -10,6 +10,7 @@ from dispatchviz.torch.autograd import anomaly_mode, function, graph, graph_node
 from dispatchviz.torch.autograd import variable as variable_module
 from dispatchviz.torch.cuda import streams
 from dispatchviz.torch.distributions import distribution
+from dispatchviz.torch.nn.attention import bias
 from dispatchviz.torch.utils.data import dataloader, dataset, sampler
 
 _MODULES: dict[ModuleType, str] = {
@@ -23,6 +24,7 @@ _MODULES: dict[ModuleType, str] = {
     variable_module: "torch.autograd.variable",
     streams: "torch.cuda.streams",
     type_info: "torch",
+    bias: "torch.nn.attention.bias",
     distribution: "torch.distributions.distribution",
     dataloader: "torch.utils.data.dataloader",
     dataset: "torch.utils.data.dataset",

@@ -1,0 +1,82 @@
+"""``torch.nn.attention.bias``: causal masks that are only written out where no kernel knows them by name
+(``torch/nn/attention/bias.py``).
+
+NB: kernels that know the lower right one are CUDA's; here it is always written out.
+"""
+
+from __future__ import annotations
+
+import warnings
+from enum import IntEnum, auto
+from typing import Any
+
+from dispatchviz.core.tensor import Tensor
+from dispatchviz.torch._face import torch
+
+__all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]
+
+
+class CausalVariant(IntEnum):
+    """Which corner the diagonal starts from."""
+
+    UPPER_LEFT = auto()
+    LOWER_RIGHT = auto()
+
+
+class CausalBias(Tensor):
+    """A mask that knows its variant and its two lengths."""
+
+    def __init__(self, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> None:
+        """AssertionError for another variant; a warning where rows would be empty."""
+        if not isinstance(variant, CausalVariant):
+            raise AssertionError(f"variant must be a CausalVariant, got {type(variant).__name__}")
+        super().__init__()
+        self.variant, self.seq_len_q, self.seq_len_kv = variant, seq_len_q, seq_len_kv
+        if seq_len_q > seq_len_kv and variant == CausalVariant.LOWER_RIGHT:
+            warnings.warn(
+                "Lower right causal bias will produce NaNs in the output when seq_len_q > seq_len_kv!", stacklevel=2
+            )
+
+    def _materialize(self, device: Any = None) -> Any:
+        ones = torch.ones(self.seq_len_q, self.seq_len_kv, device=device or torch.device("cpu"), dtype=torch.bool)
+        lower = self.variant == CausalVariant.LOWER_RIGHT
+        return torch.tril(ones, diagonal=self.seq_len_kv - self.seq_len_q) if lower else torch.tril(ones)
+
+    @staticmethod
+    def _dispatch(query: Any, key: Any, value: Any, attn_mask: CausalBias, *args: Any, **kwargs: Any) -> Any:
+        """ValueError together with ``is_causal``."""
+        names = ("dropout_p", "is_causal", "scale", "enable_gqa")
+        options = dict(zip(names, args, strict=False)) | kwargs
+        if options.pop("is_causal", False):
+            raise ValueError("CausalBias should not be used with causal=True")
+        upper = attn_mask.seq_len_q == attn_mask.seq_len_kv or attn_mask.variant == CausalVariant.UPPER_LEFT
+        mask = None if upper else attn_mask._materialize(query.device)
+        return torch.nn.functional.scaled_dot_product_attention(
+            query, key, value, attn_mask=mask, is_causal=upper, **options
+        )
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch.nn.functional.scaled_dot_product_attention:
+            return cls._dispatch(*args, **(kwargs or {}))
+        inherited: Any = super()
+        return inherited.__torch_function__(func, types, args, kwargs or {})
+
+    def __repr__(self) -> str:
+        return repr(self._materialize())
+
+
+def causal_upper_left(*size: int) -> CausalBias:
+    """Row i sees the columns up to i."""
+    return _of_two(CausalVariant.UPPER_LEFT, size)
+
+
+def causal_lower_right(*size: int) -> CausalBias:
+    """The last row sees every column."""
+    return _of_two(CausalVariant.LOWER_RIGHT, size)
+
+
+def _of_two(variant: CausalVariant, size: tuple[int, ...]) -> CausalBias:
+    if len(size) != 2:
+        raise AssertionError(f"causal_{variant.name.lower()} only supports 2D tensors")
+    return CausalBias(variant, *size)
