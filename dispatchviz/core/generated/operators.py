@@ -25055,6 +25055,36 @@ class _foreach_add__Tensor:
         return redispatch(_foreach_add__Tensor.entry, ks)(ks, self, other, alpha)
 
 
+class _foreach_sub_Scalar:
+    """aten::_foreach_sub.Scalar(Tensor[] self, Scalar scalar) -> Tensor[]"""
+
+    entry = find("aten::_foreach_sub.Scalar")
+
+    @staticmethod
+    def call(self: list[Tensor], scalar: Scalar) -> list[Tensor]:
+        kernel, ks = call(_foreach_sub_Scalar.entry, keys_of(self))
+        return kernel(ks, self, scalar)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
+        return redispatch(_foreach_sub_Scalar.entry, ks)(ks, self, scalar)
+
+
+class _foreach_sub__Scalar:
+    """aten::_foreach_sub_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()"""
+
+    entry = find("aten::_foreach_sub_.Scalar")
+
+    @staticmethod
+    def call(self: list[Tensor], scalar: Scalar) -> None:
+        kernel, ks = call(_foreach_sub__Scalar.entry, keys_of(self))
+        return kernel(ks, self, scalar)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+        return redispatch(_foreach_sub__Scalar.entry, ks)(ks, self, scalar)
+
+
 class _foreach_sub__List:
     """aten::_foreach_sub_.List(Tensor(a!)[] self, Tensor[] other, *, Scalar alpha=1) -> ()"""
 
@@ -25173,6 +25203,21 @@ class _foreach_div__ScalarList:
     @staticmethod
     def redispatch(ks: int, self: list[Tensor], scalars: list[Scalar]) -> None:
         return redispatch(_foreach_div__ScalarList.entry, ks)(ks, self, scalars)
+
+
+class _foreach_div__Tensor:
+    """aten::_foreach_div_.Tensor(Tensor(a!)[] self, Tensor other) -> ()"""
+
+    entry = find("aten::_foreach_div_.Tensor")
+
+    @staticmethod
+    def call(self: list[Tensor], other: Tensor) -> None:
+        kernel, ks = call(_foreach_div__Tensor.entry, keys_of(self) | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], other: Tensor) -> None:
+        return redispatch(_foreach_div__Tensor.entry, ks)(ks, self, other)
 
 
 class _amp_foreach_non_finite_check_and_unscale_:
@@ -25506,6 +25551,36 @@ class _foreach_clamp_max__Scalar:
         return redispatch(_foreach_clamp_max__Scalar.entry, ks)(ks, self, scalar)
 
 
+class _foreach_clamp_max_List:
+    """aten::_foreach_clamp_max.List(Tensor[] self, Tensor[] other) -> Tensor[]"""
+
+    entry = find("aten::_foreach_clamp_max.List")
+
+    @staticmethod
+    def call(self: list[Tensor], other: list[Tensor]) -> list[Tensor]:
+        kernel, ks = call(_foreach_clamp_max_List.entry, keys_of(self) | keys_of(other))
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], other: list[Tensor]) -> list[Tensor]:
+        return redispatch(_foreach_clamp_max_List.entry, ks)(ks, self, other)
+
+
+class _foreach_clamp_max__List:
+    """aten::_foreach_clamp_max_.List(Tensor(a!)[] self, Tensor[] other) -> ()"""
+
+    entry = find("aten::_foreach_clamp_max_.List")
+
+    @staticmethod
+    def call(self: list[Tensor], other: list[Tensor]) -> None:
+        kernel, ks = call(_foreach_clamp_max__List.entry, keys_of(self) | keys_of(other))
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
+        return redispatch(_foreach_clamp_max__List.entry, ks)(ks, self, other)
+
+
 class _foreach_clamp_min_Scalar:
     """aten::_foreach_clamp_min.Scalar(Tensor[] self, Scalar scalar) -> Tensor[]"""
 
@@ -25536,6 +25611,66 @@ class _foreach_clamp_min__Scalar:
         return redispatch(_foreach_clamp_min__Scalar.entry, ks)(ks, self, scalar)
 
 
+class _foreach_clamp_min_List:
+    """aten::_foreach_clamp_min.List(Tensor[] self, Tensor[] other) -> Tensor[]"""
+
+    entry = find("aten::_foreach_clamp_min.List")
+
+    @staticmethod
+    def call(self: list[Tensor], other: list[Tensor]) -> list[Tensor]:
+        kernel, ks = call(_foreach_clamp_min_List.entry, keys_of(self) | keys_of(other))
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], other: list[Tensor]) -> list[Tensor]:
+        return redispatch(_foreach_clamp_min_List.entry, ks)(ks, self, other)
+
+
+class _foreach_clamp_min__List:
+    """aten::_foreach_clamp_min_.List(Tensor(a!)[] self, Tensor[] other) -> ()"""
+
+    entry = find("aten::_foreach_clamp_min_.List")
+
+    @staticmethod
+    def call(self: list[Tensor], other: list[Tensor]) -> None:
+        kernel, ks = call(_foreach_clamp_min__List.entry, keys_of(self) | keys_of(other))
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
+        return redispatch(_foreach_clamp_min__List.entry, ks)(ks, self, other)
+
+
+class _foreach_maximum__Scalar:
+    """aten::_foreach_maximum_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()"""
+
+    entry = find("aten::_foreach_maximum_.Scalar")
+
+    @staticmethod
+    def call(self: list[Tensor], scalar: Scalar) -> None:
+        kernel, ks = call(_foreach_maximum__Scalar.entry, keys_of(self))
+        return kernel(ks, self, scalar)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+        return redispatch(_foreach_maximum__Scalar.entry, ks)(ks, self, scalar)
+
+
+class _foreach_minimum__List:
+    """aten::_foreach_minimum_.List(Tensor(a!)[] self, Tensor[] other) -> ()"""
+
+    entry = find("aten::_foreach_minimum_.List")
+
+    @staticmethod
+    def call(self: list[Tensor], other: list[Tensor]) -> None:
+        kernel, ks = call(_foreach_minimum__List.entry, keys_of(self) | keys_of(other))
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
+        return redispatch(_foreach_minimum__List.entry, ks)(ks, self, other)
+
+
 class _foreach_maximum__List:
     """aten::_foreach_maximum_.List(Tensor(a!)[] self, Tensor[] other) -> ()"""
 
@@ -25549,6 +25684,36 @@ class _foreach_maximum__List:
     @staticmethod
     def redispatch(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
         return redispatch(_foreach_maximum__List.entry, ks)(ks, self, other)
+
+
+class _foreach_pow_ScalarAndTensor:
+    """aten::_foreach_pow.ScalarAndTensor(Scalar self, Tensor[] exponent) -> Tensor[]"""
+
+    entry = find("aten::_foreach_pow.ScalarAndTensor")
+
+    @staticmethod
+    def call(self: Scalar, exponent: list[Tensor]) -> list[Tensor]:
+        kernel, ks = call(_foreach_pow_ScalarAndTensor.entry, keys_of(exponent))
+        return kernel(ks, self, exponent)
+
+    @staticmethod
+    def redispatch(ks: int, self: Scalar, exponent: list[Tensor]) -> list[Tensor]:
+        return redispatch(_foreach_pow_ScalarAndTensor.entry, ks)(ks, self, exponent)
+
+
+class _foreach_pow__Scalar:
+    """aten::_foreach_pow_.Scalar(Tensor(a!)[] self, Scalar exponent) -> ()"""
+
+    entry = find("aten::_foreach_pow_.Scalar")
+
+    @staticmethod
+    def call(self: list[Tensor], exponent: Scalar) -> None:
+        kernel, ks = call(_foreach_pow__Scalar.entry, keys_of(self))
+        return kernel(ks, self, exponent)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], exponent: Scalar) -> None:
+        return redispatch(_foreach_pow__Scalar.entry, ks)(ks, self, exponent)
 
 
 class _foreach_neg:

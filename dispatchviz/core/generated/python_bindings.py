@@ -7380,9 +7380,27 @@ _foreach_add_ = Binding(
 )
 
 
+def _torch__foreach_sub_Scalar(self: Any, scalar: Any) -> Any:
+    return tuple(ops._foreach_sub_Scalar.call(self, scalar))
+
+
+def _torch__foreach_sub_List(self: Any, other: Any, alpha: Any) -> Any:
+    return tuple(ops._foreach_sub_List.call(self, other, alpha))
+
+
+_foreach_sub = Binding(
+    "torch._foreach_sub",
+    (
+        ("_foreach_sub(tuple of Tensors self, Number scalar)", _torch__foreach_sub_Scalar, "aten::_foreach_sub.Scalar"),
+        ("_foreach_sub(tuple of Tensors self, tuple of Tensors other, *, Number alpha = 1)", _torch__foreach_sub_List, "aten::_foreach_sub.List"),
+    ),
+)
+
+
 _foreach_sub_ = Binding(
     "torch._foreach_sub_",
     (
+        ("_foreach_sub_(tuple of Tensors self, Number scalar)", ops._foreach_sub__Scalar.call, "aten::_foreach_sub_.Scalar"),
         ("_foreach_sub_(tuple of Tensors self, tuple of Tensors other, *, Number alpha = 1)", ops._foreach_sub__List.call, "aten::_foreach_sub_.List"),
     ),
 )
@@ -7424,9 +7442,10 @@ _foreach_mul_ = Binding(
 _foreach_div_ = Binding(
     "torch._foreach_div_",
     (
-        ("_foreach_div_(tuple of Tensors self, Number scalar)", ops._foreach_div__Scalar.call, "aten::_foreach_div_.Scalar"),
         ("_foreach_div_(tuple of Tensors self, tuple of Scalars scalars)", ops._foreach_div__ScalarList.call, "aten::_foreach_div_.ScalarList"),
+        ("_foreach_div_(tuple of Tensors self, Tensor other)", ops._foreach_div__Tensor.call, "aten::_foreach_div_.Tensor"),
         ("_foreach_div_(tuple of Tensors self, tuple of Tensors other)", ops._foreach_div__List.call, "aten::_foreach_div_.List"),
+        ("_foreach_div_(tuple of Tensors self, Number scalar)", ops._foreach_div__Scalar.call, "aten::_foreach_div_.Scalar"),
     ),
 )
 
@@ -7487,10 +7506,15 @@ def _torch__foreach_clamp_max_Scalar(self: Any, scalar: Any) -> Any:
     return tuple(ops._foreach_clamp_max_Scalar.call(self, scalar))
 
 
+def _torch__foreach_clamp_max_List(self: Any, other: Any) -> Any:
+    return tuple(ops._foreach_clamp_max_List.call(self, other))
+
+
 _foreach_clamp_max = Binding(
     "torch._foreach_clamp_max",
     (
         ("_foreach_clamp_max(tuple of Tensors self, Number scalar)", _torch__foreach_clamp_max_Scalar, "aten::_foreach_clamp_max.Scalar"),
+        ("_foreach_clamp_max(tuple of Tensors self, tuple of Tensors other)", _torch__foreach_clamp_max_List, "aten::_foreach_clamp_max.List"),
     ),
 )
 
@@ -7499,6 +7523,7 @@ _foreach_clamp_max_ = Binding(
     "torch._foreach_clamp_max_",
     (
         ("_foreach_clamp_max_(tuple of Tensors self, Number scalar)", ops._foreach_clamp_max__Scalar.call, "aten::_foreach_clamp_max_.Scalar"),
+        ("_foreach_clamp_max_(tuple of Tensors self, tuple of Tensors other)", ops._foreach_clamp_max__List.call, "aten::_foreach_clamp_max_.List"),
     ),
 )
 
@@ -7507,10 +7532,15 @@ def _torch__foreach_clamp_min_Scalar(self: Any, scalar: Any) -> Any:
     return tuple(ops._foreach_clamp_min_Scalar.call(self, scalar))
 
 
+def _torch__foreach_clamp_min_List(self: Any, other: Any) -> Any:
+    return tuple(ops._foreach_clamp_min_List.call(self, other))
+
+
 _foreach_clamp_min = Binding(
     "torch._foreach_clamp_min",
     (
         ("_foreach_clamp_min(tuple of Tensors self, Number scalar)", _torch__foreach_clamp_min_Scalar, "aten::_foreach_clamp_min.Scalar"),
+        ("_foreach_clamp_min(tuple of Tensors self, tuple of Tensors other)", _torch__foreach_clamp_min_List, "aten::_foreach_clamp_min.List"),
     ),
 )
 
@@ -7519,6 +7549,7 @@ _foreach_clamp_min_ = Binding(
     "torch._foreach_clamp_min_",
     (
         ("_foreach_clamp_min_(tuple of Tensors self, Number scalar)", ops._foreach_clamp_min__Scalar.call, "aten::_foreach_clamp_min_.Scalar"),
+        ("_foreach_clamp_min_(tuple of Tensors self, tuple of Tensors other)", ops._foreach_clamp_min__List.call, "aten::_foreach_clamp_min_.List"),
     ),
 )
 
@@ -7526,7 +7557,36 @@ _foreach_clamp_min_ = Binding(
 _foreach_maximum_ = Binding(
     "torch._foreach_maximum_",
     (
+        ("_foreach_maximum_(tuple of Tensors self, Number scalar)", ops._foreach_maximum__Scalar.call, "aten::_foreach_maximum_.Scalar"),
         ("_foreach_maximum_(tuple of Tensors self, tuple of Tensors other)", ops._foreach_maximum__List.call, "aten::_foreach_maximum_.List"),
+    ),
+)
+
+
+_foreach_minimum_ = Binding(
+    "torch._foreach_minimum_",
+    (
+        ("_foreach_minimum_(tuple of Tensors self, tuple of Tensors other)", ops._foreach_minimum__List.call, "aten::_foreach_minimum_.List"),
+    ),
+)
+
+
+def _torch__foreach_pow_ScalarAndTensor(self: Any, exponent: Any) -> Any:
+    return tuple(ops._foreach_pow_ScalarAndTensor.call(self, exponent))
+
+
+_foreach_pow = Binding(
+    "torch._foreach_pow",
+    (
+        ("_foreach_pow(Number self, tuple of Tensors exponent)", _torch__foreach_pow_ScalarAndTensor, "aten::_foreach_pow.ScalarAndTensor"),
+    ),
+)
+
+
+_foreach_pow_ = Binding(
+    "torch._foreach_pow_",
+    (
+        ("_foreach_pow_(tuple of Tensors self, Number exponent)", ops._foreach_pow__Scalar.call, "aten::_foreach_pow_.Scalar"),
     ),
 )
 
@@ -7619,18 +7679,6 @@ _foreach_neg_ = Binding(
     "torch._foreach_neg_",
     (
         ("_foreach_neg_(tuple of Tensors self)", ops._foreach_neg_.call, "aten::_foreach_neg_"),
-    ),
-)
-
-
-def _torch__foreach_sub_List(self: Any, other: Any, alpha: Any) -> Any:
-    return tuple(ops._foreach_sub_List.call(self, other, alpha))
-
-
-_foreach_sub = Binding(
-    "torch._foreach_sub",
-    (
-        ("_foreach_sub(tuple of Tensors self, tuple of Tensors other, *, Number alpha = 1)", _torch__foreach_sub_List, "aten::_foreach_sub.List"),
     ),
 )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation_units, added_products, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bessel_functions, bitwise, blas, chunk_cat, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_tbc, conversions, convolution, copies, cutting, diagonals, discrete_distributions, distances, factories, fft_frequencies, fill, foreach, foreach_clamp, foreach_more, gamma, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_lstsq, linalg_ranks, logcumsumexp, losses_elementwise, masked_index, masks, normal_overloads, ordering, packed_sequence, padding, permutation, pinned_memory, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, sampling_grids, scaled, selecting, shifts, signs, slicing, softmax, spaced, spaced_tensors, sparse_questions, special, splitting, turning, view_copies, view_scatter, views, windows
+from dispatchviz.core.native import accumulating, activation_units, added_products, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bessel_functions, bitwise, blas, chunk_cat, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_tbc, conversions, convolution, copies, cutting, diagonals, discrete_distributions, distances, factories, fft_frequencies, fill, foreach, foreach_clamp, foreach_more, foreach_powers, gamma, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_lstsq, linalg_ranks, logcumsumexp, losses_elementwise, masked_index, masks, normal_overloads, ordering, packed_sequence, padding, permutation, pinned_memory, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, sampling_grids, scaled, selecting, shifts, signs, slicing, softmax, spaced, spaced_tensors, sparse_questions, special, splitting, turning, view_copies, view_scatter, views, windows
 from dispatchviz.core.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
@@ -1614,6 +1614,16 @@ def wrapper_CompositeExplicitAutograd_Tensor__foreach_add_(
     return foreach.foreach_tensor_add_tensor_kernel_slow_(self, other, alpha)
 
 
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_sub(
+    ks: int, self: list[Tensor], scalar: Scalar
+) -> list[Tensor]:
+    return foreach_powers.foreach_tensor_sub_scalar_kernel_slow(self, scalar)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_sub_(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+    return foreach_powers.foreach_tensor_sub_scalar_kernel_slow_(self, scalar)
+
+
 def wrapper_CompositeExplicitAutograd_List__foreach_sub_(
     ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar
 ) -> None:
@@ -1652,6 +1662,10 @@ def wrapper_CompositeExplicitAutograd_ScalarList__foreach_div_(
     return foreach.foreach_tensor_div_scalarlist_kernel_slow_(self, scalars)
 
 
+def wrapper_CompositeExplicitAutograd_Tensor__foreach_div_(ks: int, self: list[Tensor], other: Tensor) -> None:
+    return foreach_powers.foreach_tensor_div_tensor_kernel_slow_(self, other)
+
+
 def wrapper_CompositeExplicitAutograd_Scalar__foreach_clamp_max(
     ks: int, self: list[Tensor], scalar: Scalar
 ) -> list[Tensor]:
@@ -1660,6 +1674,18 @@ def wrapper_CompositeExplicitAutograd_Scalar__foreach_clamp_max(
 
 def wrapper_CompositeExplicitAutograd_Scalar__foreach_clamp_max_(ks: int, self: list[Tensor], scalar: Scalar) -> None:
     return foreach_clamp.foreach_tensor_clamp_max_scalar_kernel_slow_(self, scalar)
+
+
+def wrapper_CompositeExplicitAutograd_List__foreach_clamp_max(
+    ks: int, self: list[Tensor], other: list[Tensor]
+) -> list[Tensor]:
+    return foreach_clamp.foreach_tensor_clamp_max_list_kernel_slow(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_List__foreach_clamp_max_(
+    ks: int, self: list[Tensor], other: list[Tensor]
+) -> None:
+    return foreach_clamp.foreach_tensor_clamp_max_list_kernel_slow_(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar__foreach_clamp_min(
@@ -1672,10 +1698,42 @@ def wrapper_CompositeExplicitAutograd_Scalar__foreach_clamp_min_(ks: int, self: 
     return foreach_clamp.foreach_tensor_clamp_min_scalar_kernel_slow_(self, scalar)
 
 
+def wrapper_CompositeExplicitAutograd_List__foreach_clamp_min(
+    ks: int, self: list[Tensor], other: list[Tensor]
+) -> list[Tensor]:
+    return foreach_clamp.foreach_tensor_clamp_min_list_kernel_slow(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_List__foreach_clamp_min_(
+    ks: int, self: list[Tensor], other: list[Tensor]
+) -> None:
+    return foreach.foreach_tensor_clamp_min_list_kernel_slow_(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_maximum_(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+    return foreach_clamp.foreach_tensor_clamp_min_scalar_kernel_slow_(self, scalar)
+
+
+def wrapper_CompositeExplicitAutograd_List__foreach_minimum_(
+    ks: int, self: list[Tensor], other: list[Tensor]
+) -> None:
+    return foreach_clamp.foreach_tensor_clamp_max_list_kernel_slow_(self, other)
+
+
 def wrapper_CompositeExplicitAutograd_List__foreach_maximum_(
     ks: int, self: list[Tensor], other: list[Tensor]
 ) -> None:
     return foreach.foreach_tensor_clamp_min_list_kernel_slow_(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_ScalarAndTensor__foreach_pow(
+    ks: int, self: Scalar, exponent: list[Tensor]
+) -> list[Tensor]:
+    return foreach_powers.foreach_scalar_pow_list_kernel_slow(self, exponent)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_pow_(ks: int, self: list[Tensor], exponent: Scalar) -> None:
+    return foreach_powers.foreach_tensor_pow_scalar_kernel_slow_(self, exponent)
 
 
 def wrapper_CompositeExplicitAutograd___foreach_neg(ks: int, self: list[Tensor]) -> list[Tensor]:
@@ -2550,6 +2608,8 @@ KERNELS = {
     "_foreach_add.List": wrapper_CompositeExplicitAutograd_List__foreach_add,
     "_foreach_add_.List": wrapper_CompositeExplicitAutograd_List__foreach_add_,
     "_foreach_add_.Tensor": wrapper_CompositeExplicitAutograd_Tensor__foreach_add_,
+    "_foreach_sub.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_sub,
+    "_foreach_sub_.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_sub_,
     "_foreach_sub_.List": wrapper_CompositeExplicitAutograd_List__foreach_sub_,
     "_foreach_mul.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_mul,
     "_foreach_mul_.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_mul_,
@@ -2558,11 +2618,20 @@ KERNELS = {
     "_foreach_div_.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_div_,
     "_foreach_div_.List": wrapper_CompositeExplicitAutograd_List__foreach_div_,
     "_foreach_div_.ScalarList": wrapper_CompositeExplicitAutograd_ScalarList__foreach_div_,
+    "_foreach_div_.Tensor": wrapper_CompositeExplicitAutograd_Tensor__foreach_div_,
     "_foreach_clamp_max.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_clamp_max,
     "_foreach_clamp_max_.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_clamp_max_,
+    "_foreach_clamp_max.List": wrapper_CompositeExplicitAutograd_List__foreach_clamp_max,
+    "_foreach_clamp_max_.List": wrapper_CompositeExplicitAutograd_List__foreach_clamp_max_,
     "_foreach_clamp_min.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_clamp_min,
     "_foreach_clamp_min_.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_clamp_min_,
+    "_foreach_clamp_min.List": wrapper_CompositeExplicitAutograd_List__foreach_clamp_min,
+    "_foreach_clamp_min_.List": wrapper_CompositeExplicitAutograd_List__foreach_clamp_min_,
+    "_foreach_maximum_.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_maximum_,
+    "_foreach_minimum_.List": wrapper_CompositeExplicitAutograd_List__foreach_minimum_,
     "_foreach_maximum_.List": wrapper_CompositeExplicitAutograd_List__foreach_maximum_,
+    "_foreach_pow.ScalarAndTensor": wrapper_CompositeExplicitAutograd_ScalarAndTensor__foreach_pow,
+    "_foreach_pow_.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_pow_,
     "_foreach_neg": wrapper_CompositeExplicitAutograd___foreach_neg,
     "_foreach_sqrt": wrapper_CompositeExplicitAutograd___foreach_sqrt,
     "_foreach_abs": wrapper_CompositeExplicitAutograd___foreach_abs,

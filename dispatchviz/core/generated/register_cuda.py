@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, batch_norm_backward, batch_norm_cpu, bessel_functions, binary_float, bitwise, blas, choice, chunk_cat, clamping, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, dirichlet, discrete_distributions, distances, distributions, dropout, embedding_bags, embedding_bags_backward, extremes, factories, fft_kernels, fill, fold, foreach_clamp, foreach_cuda, foreach_more, fused_attention, fused_optimizers_cuda, gamma, gamma_gradient, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lstsq, linalg_lu, linalg_matrix_exp, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, loss_scaling, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masked_softmax, masks, membership, memory_overlap, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integer_factories, random_integers, ranges, record_stream, reductions, rejection_tensors, remainders, renorm, repeating, rnn_fused, rounding, running_extremes, sampling_grids, scaled, scattering, searching, segments, selecting, set_storage, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, views, weight_norm, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, batch_norm_backward, batch_norm_cpu, bessel_functions, binary_float, bitwise, blas, choice, chunk_cat, clamping, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, dirichlet, discrete_distributions, distances, distributions, dropout, embedding_bags, embedding_bags_backward, extremes, factories, fft_kernels, fill, fold, foreach_clamp, foreach_cuda, foreach_more, foreach_powers, fused_attention, fused_optimizers_cuda, gamma, gamma_gradient, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lstsq, linalg_lu, linalg_matrix_exp, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, loss_scaling, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masked_softmax, masks, membership, memory_overlap, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integer_factories, random_integers, ranges, record_stream, reductions, rejection_tensors, remainders, renorm, repeating, rnn_fused, rounding, running_extremes, sampling_grids, scaled, scattering, searching, segments, selecting, set_storage, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, views, weight_norm, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Storage, Tensor
 
@@ -5071,6 +5071,14 @@ def wrapper_CUDA_Tensor__foreach_add_(ks: int, self: list[Tensor], other: Tensor
     return foreach_cuda.foreach_tensor_add_tensor_kernel_cuda_(self, other, alpha)
 
 
+def wrapper_CUDA_Scalar__foreach_sub(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
+    return foreach_powers.foreach_tensor_sub_scalar_kernel_cuda(self, scalar)
+
+
+def wrapper_CUDA_Scalar__foreach_sub_(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+    return foreach_powers.foreach_tensor_sub_scalar_kernel_cuda_(self, scalar)
+
+
 def wrapper_CUDA_List__foreach_sub_(ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar) -> None:
     return foreach_cuda.foreach_tensor_sub_list_kernel_cuda_(self, other, alpha)
 
@@ -5101,6 +5109,10 @@ def wrapper_CUDA_List__foreach_div_(ks: int, self: list[Tensor], other: list[Ten
 
 def wrapper_CUDA_ScalarList__foreach_div_(ks: int, self: list[Tensor], scalars: list[Scalar]) -> None:
     return foreach_cuda.foreach_tensor_div_scalarlist_kernel_cuda_(self, scalars)
+
+
+def wrapper_CUDA_Tensor__foreach_div_(ks: int, self: list[Tensor], other: Tensor) -> None:
+    return foreach_powers.foreach_tensor_div_tensor_kernel_cuda_(self, other)
 
 
 def wrapper_CUDA___amp_foreach_non_finite_check_and_unscale_(
@@ -5212,6 +5224,14 @@ def wrapper_CUDA_Scalar__foreach_clamp_max_(ks: int, self: list[Tensor], scalar:
     return foreach_clamp.foreach_tensor_clamp_max_scalar_kernel_cuda_(self, scalar)
 
 
+def wrapper_CUDA_List__foreach_clamp_max(ks: int, self: list[Tensor], other: list[Tensor]) -> list[Tensor]:
+    return foreach_clamp.foreach_tensor_clamp_max_list_kernel_cuda(self, other)
+
+
+def wrapper_CUDA_List__foreach_clamp_max_(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
+    return foreach_clamp.foreach_tensor_clamp_max_list_kernel_cuda_(self, other)
+
+
 def wrapper_CUDA_Scalar__foreach_clamp_min(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
     return foreach_clamp.foreach_tensor_clamp_min_scalar_kernel_cuda(self, scalar)
 
@@ -5220,8 +5240,32 @@ def wrapper_CUDA_Scalar__foreach_clamp_min_(ks: int, self: list[Tensor], scalar:
     return foreach_clamp.foreach_tensor_clamp_min_scalar_kernel_cuda_(self, scalar)
 
 
+def wrapper_CUDA_List__foreach_clamp_min(ks: int, self: list[Tensor], other: list[Tensor]) -> list[Tensor]:
+    return foreach_clamp.foreach_tensor_clamp_min_list_kernel_cuda(self, other)
+
+
+def wrapper_CUDA_List__foreach_clamp_min_(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
+    return foreach_cuda.foreach_tensor_clamp_min_list_kernel_cuda_(self, other)
+
+
+def wrapper_CUDA_Scalar__foreach_maximum_(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+    return foreach_clamp.foreach_tensor_clamp_min_scalar_kernel_cuda_(self, scalar)
+
+
+def wrapper_CUDA_List__foreach_minimum_(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
+    return foreach_clamp.foreach_tensor_clamp_max_list_kernel_cuda_(self, other)
+
+
 def wrapper_CUDA_List__foreach_maximum_(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
     return foreach_cuda.foreach_tensor_clamp_min_list_kernel_cuda_(self, other)
+
+
+def wrapper_CUDA_ScalarAndTensor__foreach_pow(ks: int, self: Scalar, exponent: list[Tensor]) -> list[Tensor]:
+    return foreach_powers.foreach_scalar_pow_list_kernel_cuda(self, exponent)
+
+
+def wrapper_CUDA_Scalar__foreach_pow_(ks: int, self: list[Tensor], exponent: Scalar) -> None:
+    return foreach_powers.foreach_tensor_pow_scalar_kernel_cuda_(self, exponent)
 
 
 def wrapper_CUDA___foreach_neg(ks: int, self: list[Tensor]) -> list[Tensor]:
@@ -7710,6 +7754,8 @@ KERNELS = {
     "_foreach_add.List": wrapper_CUDA_List__foreach_add,
     "_foreach_add_.List": wrapper_CUDA_List__foreach_add_,
     "_foreach_add_.Tensor": wrapper_CUDA_Tensor__foreach_add_,
+    "_foreach_sub.Scalar": wrapper_CUDA_Scalar__foreach_sub,
+    "_foreach_sub_.Scalar": wrapper_CUDA_Scalar__foreach_sub_,
     "_foreach_sub_.List": wrapper_CUDA_List__foreach_sub_,
     "_foreach_mul.Scalar": wrapper_CUDA_Scalar__foreach_mul,
     "_foreach_mul_.Scalar": wrapper_CUDA_Scalar__foreach_mul_,
@@ -7718,6 +7764,7 @@ KERNELS = {
     "_foreach_div_.Scalar": wrapper_CUDA_Scalar__foreach_div_,
     "_foreach_div_.List": wrapper_CUDA_List__foreach_div_,
     "_foreach_div_.ScalarList": wrapper_CUDA_ScalarList__foreach_div_,
+    "_foreach_div_.Tensor": wrapper_CUDA_Tensor__foreach_div_,
     "_amp_foreach_non_finite_check_and_unscale_": wrapper_CUDA___amp_foreach_non_finite_check_and_unscale_,
     "_amp_update_scale_": wrapper_CUDA___amp_update_scale_,
     "_fused_adam_": wrapper_CUDA___fused_adam_,
@@ -7730,9 +7777,17 @@ KERNELS = {
     "_fused_adagrad_.tensor_lr": wrapper_CUDA_tensor_lr__fused_adagrad_,
     "_foreach_clamp_max.Scalar": wrapper_CUDA_Scalar__foreach_clamp_max,
     "_foreach_clamp_max_.Scalar": wrapper_CUDA_Scalar__foreach_clamp_max_,
+    "_foreach_clamp_max.List": wrapper_CUDA_List__foreach_clamp_max,
+    "_foreach_clamp_max_.List": wrapper_CUDA_List__foreach_clamp_max_,
     "_foreach_clamp_min.Scalar": wrapper_CUDA_Scalar__foreach_clamp_min,
     "_foreach_clamp_min_.Scalar": wrapper_CUDA_Scalar__foreach_clamp_min_,
+    "_foreach_clamp_min.List": wrapper_CUDA_List__foreach_clamp_min,
+    "_foreach_clamp_min_.List": wrapper_CUDA_List__foreach_clamp_min_,
+    "_foreach_maximum_.Scalar": wrapper_CUDA_Scalar__foreach_maximum_,
+    "_foreach_minimum_.List": wrapper_CUDA_List__foreach_minimum_,
     "_foreach_maximum_.List": wrapper_CUDA_List__foreach_maximum_,
+    "_foreach_pow.ScalarAndTensor": wrapper_CUDA_ScalarAndTensor__foreach_pow,
+    "_foreach_pow_.Scalar": wrapper_CUDA_Scalar__foreach_pow_,
     "_foreach_neg": wrapper_CUDA___foreach_neg,
     "_foreach_sqrt": wrapper_CUDA___foreach_sqrt,
     "_foreach_abs": wrapper_CUDA___foreach_abs,

@@ -17666,6 +17666,22 @@ def _foreach_add__Tensor(ks: int, self: list[Tensor], other: Tensor, alpha: Scal
     return result
 
 
+def _foreach_sub_Scalar(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
+    never_differentiable()
+    result: list[Tensor] = ops._foreach_sub_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, scalar
+    )
+    return result
+
+
+def _foreach_sub__Scalar(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+    never_differentiable()
+    result: None = ops._foreach_sub__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, scalar
+    )
+    return result
+
+
 def _foreach_sub__List(ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar) -> None:
     never_differentiable()
     result: None = ops._foreach_sub__List.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
@@ -17726,6 +17742,14 @@ def _foreach_div__ScalarList(ks: int, self: list[Tensor], scalars: list[Scalar])
     never_differentiable()
     result: None = ops._foreach_div__ScalarList.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
         self, scalars
+    )
+    return result
+
+
+def _foreach_div__Tensor(ks: int, self: list[Tensor], other: Tensor) -> None:
+    never_differentiable()
+    result: None = ops._foreach_div__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
     )
     return result
 
@@ -17869,6 +17893,22 @@ def _foreach_clamp_max__Scalar(ks: int, self: list[Tensor], scalar: Scalar) -> N
     return result
 
 
+def _foreach_clamp_max_List(ks: int, self: list[Tensor], other: list[Tensor]) -> list[Tensor]:
+    never_differentiable()
+    result: list[Tensor] = ops._foreach_clamp_max_List.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def _foreach_clamp_max__List(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
+    never_differentiable()
+    result: None = ops._foreach_clamp_max__List.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
 def _foreach_clamp_min_Scalar(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
     never_differentiable()
     result: list[Tensor] = ops._foreach_clamp_min_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
@@ -17885,10 +17925,58 @@ def _foreach_clamp_min__Scalar(ks: int, self: list[Tensor], scalar: Scalar) -> N
     return result
 
 
+def _foreach_clamp_min_List(ks: int, self: list[Tensor], other: list[Tensor]) -> list[Tensor]:
+    never_differentiable()
+    result: list[Tensor] = ops._foreach_clamp_min_List.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def _foreach_clamp_min__List(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
+    never_differentiable()
+    result: None = ops._foreach_clamp_min__List.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def _foreach_maximum__Scalar(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+    never_differentiable()
+    result: None = ops._foreach_maximum__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, scalar
+    )
+    return result
+
+
+def _foreach_minimum__List(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
+    never_differentiable()
+    result: None = ops._foreach_minimum__List.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
 def _foreach_maximum__List(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
     never_differentiable()
     result: None = ops._foreach_maximum__List.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
         self, other
+    )
+    return result
+
+
+def _foreach_pow_ScalarAndTensor(ks: int, self: Scalar, exponent: list[Tensor]) -> list[Tensor]:
+    never_differentiable()
+    result: list[Tensor] = ops._foreach_pow_ScalarAndTensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, exponent
+    )
+    return result
+
+
+def _foreach_pow__Scalar(ks: int, self: list[Tensor], exponent: Scalar) -> None:
+    never_differentiable()
+    result: None = ops._foreach_pow__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, exponent
     )
     return result
 
@@ -24306,6 +24394,8 @@ KERNELS = {
     "_foreach_add.List": _foreach_add_List,
     "_foreach_add_.List": _foreach_add__List,
     "_foreach_add_.Tensor": _foreach_add__Tensor,
+    "_foreach_sub.Scalar": _foreach_sub_Scalar,
+    "_foreach_sub_.Scalar": _foreach_sub__Scalar,
     "_foreach_sub_.List": _foreach_sub__List,
     "_foreach_mul.Scalar": _foreach_mul_Scalar,
     "_foreach_mul_.Scalar": _foreach_mul__Scalar,
@@ -24314,6 +24404,7 @@ KERNELS = {
     "_foreach_div_.Scalar": _foreach_div__Scalar,
     "_foreach_div_.List": _foreach_div__List,
     "_foreach_div_.ScalarList": _foreach_div__ScalarList,
+    "_foreach_div_.Tensor": _foreach_div__Tensor,
     "_amp_foreach_non_finite_check_and_unscale_": _amp_foreach_non_finite_check_and_unscale_,
     "_amp_update_scale_": _amp_update_scale_,
     "_fused_adam_": _fused_adam_,
@@ -24326,9 +24417,17 @@ KERNELS = {
     "_fused_adagrad_.tensor_lr": _fused_adagrad__tensor_lr,
     "_foreach_clamp_max.Scalar": _foreach_clamp_max_Scalar,
     "_foreach_clamp_max_.Scalar": _foreach_clamp_max__Scalar,
+    "_foreach_clamp_max.List": _foreach_clamp_max_List,
+    "_foreach_clamp_max_.List": _foreach_clamp_max__List,
     "_foreach_clamp_min.Scalar": _foreach_clamp_min_Scalar,
     "_foreach_clamp_min_.Scalar": _foreach_clamp_min__Scalar,
+    "_foreach_clamp_min.List": _foreach_clamp_min_List,
+    "_foreach_clamp_min_.List": _foreach_clamp_min__List,
+    "_foreach_maximum_.Scalar": _foreach_maximum__Scalar,
+    "_foreach_minimum_.List": _foreach_minimum__List,
     "_foreach_maximum_.List": _foreach_maximum__List,
+    "_foreach_pow.ScalarAndTensor": _foreach_pow_ScalarAndTensor,
+    "_foreach_pow_.Scalar": _foreach_pow__Scalar,
     "_foreach_neg": _foreach_neg,
     "_foreach_sqrt": _foreach_sqrt,
     "_foreach_abs": _foreach_abs,
