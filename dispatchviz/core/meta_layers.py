@@ -12,13 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import DType, bool_, int64
+from dispatchviz.core.dtype import DType, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.choice import where_self_out
 from dispatchviz.core.native.conv_params import check_kernel, params_of
 from dispatchviz.core.native.convolution import convolved_size
 from dispatchviz.core.native.dims import reduced_mask, wrap_dim
-from dispatchviz.core.native.iterator import accumulated, new_output, result_type
+from dispatchviz.core.native.iterator import accumulated, new_output
 from dispatchviz.core.native.memory_formats import CONTIGUOUS, of_either
 from dispatchviz.core.native.ranges import arange_count
 from dispatchviz.core.native.reductions import reduced_size
@@ -35,21 +35,14 @@ def _blank(like: Tensor, size: Size, dtype: DType | None = None, memory_format: 
 # -- element by element ------------------------------------------------------------------------------------------------
 
 
-def same(ks: int, self: Tensor, *args: Any) -> Tensor:
-    """``relu``: laid out as an elementwise result."""
+def _same(self: Tensor) -> Tensor:
+    """Laid out as an elementwise result."""
     return new_output(self, dtype=self._dtype)
 
 
 def itself(ks: int, self: Tensor, *args: Any) -> Tensor:
     """Writes in place."""
     return self
-
-
-def where_self(ks: int, condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    """RuntimeError for a condition that is not bool."""
-    if condition._dtype is not bool_:
-        raise RuntimeError(f"expected predicate to be bool, got {condition._dtype}")
-    return new_output(condition, self, other, dtype=result_type(self, other))
 
 
 def where_out(ks: int, condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
@@ -64,7 +57,7 @@ def masked_fill(ks: int, self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 def log_sigmoid_forward(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
     """With no buffer."""
-    return same(ks, self), _blank(self, (0,))
+    return _same(self), _blank(self, (0,))
 
 
 # -- layers ------------------------------------------------------------------------------------------------------------
@@ -107,7 +100,7 @@ def convolution_backward(
 def native_batch_norm(ks: int, input: Tensor, *args: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Means and spreads of channels also where none are taken."""
     channels, within = input._size[1:2], accumulated(input._dtype)
-    return same(ks, input), _blank(input, channels, within), _blank(input, channels, within)
+    return _same(input), _blank(input, channels, within), _blank(input, channels, within)
 
 
 def native_batch_norm_backward(
@@ -121,7 +114,7 @@ def native_group_norm(
     ks: int, input: Tensor, weight: Optional, bias: Optional, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """A mean and a spread for each group."""
-    return same(ks, input), _blank(input, (N, group)), _blank(input, (N, group))
+    return _same(input), _blank(input, (N, group)), _blank(input, (N, group))
 
 
 def native_group_norm_backward(
@@ -145,7 +138,7 @@ def native_layer_norm_backward(
     """Gradients of the input, the weight and the bias, where they are."""
     asked = [wanted[0], wanted[1] and weight is not None, wanted[2] and bias is not None]
     return tuple(
-        same(ks, tensor) if wants and tensor is not None else None
+        _same(tensor) if wants and tensor is not None else None
         for wants, tensor in zip(asked, (input, weight, bias), strict=True)
     )
 
@@ -209,9 +202,6 @@ def arange(
 
 
 KERNELS: dict[str, Callable[..., Any]] = {
-    "relu": same,
-    "relu_": itself,
-    "where.self": where_self,
     "where.self_out": where_out,
     "masked_fill.Scalar": masked_fill,
     "masked_fill_.Scalar": itself,

@@ -97,8 +97,7 @@ def install(cls: type[Tensor]) -> None:
     for name, method in _OPERATORS.items():
         setattr(cls, name, Alias(f"Tensor.{name}", getattr(cls, method)))
     for name, value in {**_METHODS, **indexing.METHODS, **_PROPERTIES}.items():
-        read_only = isinstance(value, property) and value.fset is None
-        setattr(cls, name, property(value.fget, _refusing(name)) if read_only else value)
+        setattr(cls, name, value)
     _array.__name__, _array.__qualname__ = "__array__", "Tensor.__array__"  # NumPy reads the TypeError
     for function in (_backward, _register_hook, _register_post_accumulate_grad_hook):  # TypeErrors name them
         name = function.__name__.removeprefix("_")
@@ -132,7 +131,7 @@ def _seen_property(name: str, plain: property) -> property:
         else:
             plain.__set__(self, value)
 
-    return property(read, _refusing(name) if plain.fset is None else write, plain.fdel)
+    return property(read, write, plain.fdel)
 
 
 def _refusing(name: str) -> Callable[[Tensor, Any], None]:
@@ -207,6 +206,7 @@ _PROPERTIES: dict[str, Any] = {
     "_post_accumulate_grad_hooks": property(lambda self: None if self._hooks is None else self._hooks.post_accumulate),
     "_version": property(variable.current_version),
 }
+_PROPERTIES |= {name: property(each.fget, _refusing(name)) for name, each in _PROPERTIES.items() if each.fset is None}
 
 
 # -- methods -----------------------------------------------------------------------------------------------------------
