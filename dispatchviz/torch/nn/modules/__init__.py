@@ -32,7 +32,6 @@ from dispatchviz.torch.nn.modules import (
     rnn,
     rnn_cells,
     sparse,
-    sync_batchnorm,
     transformer,
     unpooling,
     upsampling,
@@ -44,7 +43,6 @@ _SUBJECTS = (
     adaptive,
     attention,
     batchnorm,
-    sync_batchnorm,
     container,
     conv,
     conv_transpose,
@@ -83,7 +81,6 @@ _MODULES = {
     "parameter_container": "container",
     "rnn_cells": "rnn",
     "linear_losses": "loss",
-    "sync_batchnorm": "batchnorm",
 }
 """Which of PyTorch's modules a class says that it is from, where there it is in one file with others."""
 
