@@ -22,3 +22,21 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("XDG_CACHE_HOME", str(Path(tmp_path_factory.getbasetemp()) / "cache"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Those marked ``long`` come first, so that at the end no process waits for another."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The counts of ``test_opinfo_live``, if it ran, in however many processes."""
+    reports = [report for found in terminalreporter.stats.values() for report in found]
+    told = [pair for report in reports if getattr(report, "when", "") == "call" for pair in report.user_properties]
+    rows = [tuple(value) for name, value in told if name == "opinfo_row"]
+    missing = [str(value) for name, value in told if name == "opinfo_missing"]
+    if rows or missing:
+        from tests.conformance.opinfo.report import table
+
+        terminalreporter.section("PyTorch's samples per operator")
+        terminalreporter.write_line(table(rows, missing))

@@ -33,6 +33,7 @@ def test_random_programs_do_the_same(block: int) -> None:
         assert not found, f"seed {seed}\n{source}\n{found}"
 
 
+@pytest.mark.long
 def test_stored_records_are_fresh() -> None:
     """``python -m scripts.record_autograd`` would write the same file again."""
     check = [sys.executable, "-m", "scripts.record_autograd", "--check"]

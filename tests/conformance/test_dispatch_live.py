@@ -82,6 +82,7 @@ def test_registrations_replayed(seed: int, monkeypatch: pytest.MonkeyPatch) -> N
         test_replay.test_every_stored_cell_is_pytorchs(number)
 
 
+@pytest.mark.long
 def test_every_dump_of_every_operator_is_pytorchs() -> None:
     """3,598 operators, 492,926 cells: kernel, reason, fallthrough; definitions and registrations, inactive ones too."""
     registry = pytorch_registry("cuda" if CUDA else "cpu")
@@ -102,6 +103,7 @@ WITH_TRITON = {
 """What ``torch/_native`` registers otherwise where Triton is installed, as it is with a CUDA build."""
 
 
+@pytest.mark.long
 def test_torchgen_says_the_same() -> None:
     """Which kernels there are, what they are called, whether they take symbolic sizes: of both builds."""
     told = in_a_fresh_process("import json, torchgen_registrations as t; print(json.dumps(t.Generator().everything()))")

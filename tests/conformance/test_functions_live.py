@@ -11,6 +11,7 @@ from tests.conformance.test_live import assert_the_same, watched  # noqa: F401  
 pytest.importorskip("torch")
 
 
+@pytest.mark.long
 @settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(source=function_programs())
 def test_random_functions_do_the_same(watched: None, source: str) -> None:  # noqa: F811

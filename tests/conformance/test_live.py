@@ -45,6 +45,7 @@ def torch_record(source: str) -> dict[str, Any]:
     return json.loads(json.dumps(found))  # type: ignore[no-any-return]
 
 
+@pytest.mark.long
 @settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(source=programs())
 def test_random_programs_do_the_same(watched: None, source: str) -> None:
@@ -52,6 +53,7 @@ def test_random_programs_do_the_same(watched: None, source: str) -> None:
     assert_the_same(source, 1e-4)
 
 
+@pytest.mark.long
 @settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(source=autocast_programs())
 def test_random_programs_under_autocast_do_the_same(watched: None, source: str) -> None:
@@ -71,6 +73,7 @@ def assert_the_same(source: str, rounding: float) -> None:
         assert close(real[part], model[part], rounding), f"{source}\nPyTorch {real[part]}\nmodel   {model[part]}"
 
 
+@pytest.mark.long
 def test_stored_records_are_fresh() -> None:
     """``python -m scripts.record_torch`` would write the same file again."""
     check = [sys.executable, "-m", "scripts.record_torch", "--check"]

@@ -40,6 +40,7 @@ def test_a_program_leaves_nothing_behind(name: str) -> None:
     assert process.fallbacks == fallbacks
 
 
+@pytest.mark.long
 @pytest.mark.torch
 def test_the_record_is_what_an_installed_pytorch_notes() -> None:
     assert record_library.recorded() == STORED

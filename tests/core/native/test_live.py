@@ -11,6 +11,7 @@ import pytest
 pytestmark = pytest.mark.torch
 
 
+@pytest.mark.long
 def test_the_stored_answers_are_pytorchs() -> None:
     pytest.importorskip("torch")
     check = [sys.executable, "-m", "tests.core.native.record", "--check"]
