@@ -27,7 +27,7 @@ run: $(VENV)/.installed
 	@$(BIN)/dispatchviz run examples/forum.py
 
 test: lint types
-	$(BIN)/python -m pytest -q -n auto -m "not torch and not gpu"
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not torch and not gpu"
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -42,10 +42,10 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .
 
 conformance: $(TORCH_VENV)/.installed
-	$(TORCH_VENV)/bin/python -m pytest -q -n auto -m "torch and not gpu"
+	$(TORCH_VENV)/bin/python -m pytest -q -n auto --dist worksteal -m "torch and not gpu"
 
 conformance-more: $(TORCH_VENV)/.installed
-	DISPATCHVIZ_OPINFO_MORE=1 $(TORCH_VENV)/bin/python -m pytest -q -n auto -m "torch and not gpu" tests/conformance/test_opinfo_live.py
+	DISPATCHVIZ_OPINFO_MORE=1 $(TORCH_VENV)/bin/python -m pytest -q -n auto --dist worksteal -m "torch and not gpu" tests/conformance/test_opinfo_live.py
 
 gpu: $(VENV)/.installed-dev
 	$(BIN)/python $(PIP_INSTALL) -e '.[cuda$(CUDA)]'
