@@ -6,7 +6,8 @@ Operators are called in the order of PyTorch's, where arguments of a C++ call ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from dispatchviz.core.autograd.formulas_sampling_cubic import Cubic
 from dispatchviz.core.autograd.formulas_sampling_linear import Linear2d, Linear3d
@@ -32,11 +33,8 @@ def grid_sampler_2d_double_backward(
 ) -> Three:
     """Of grad_output, input and grid, where they are asked for; a nearest neighbour does not depend on the grid."""
     how = interpolation_mode, padding_mode, align_corners
-    d_output = d_grid = None
-    if ggI is not None and output_mask[0]:
-        d_output = ops.grid_sampler_2d.call(ggI, grid, *how)
-    if ggI is not None and output_mask[2]:
-        d_grid = ops.grid_sampler_2d_backward.call(grad_output, ggI, grid, *how, (False, True))[1]
+    sampler = ops.grid_sampler_2d.call, ops.grid_sampler_2d_backward.call
+    d_output, d_grid = _through_input(sampler, ggI, grad_output, grid, how, output_mask)
     if ggGrid is None or interpolation_mode == NEAREST:
         return d_output, None, d_grid
     taps: Linear2d | Cubic = Linear2d(ggGrid, input, grid, padding_mode, align_corners)
@@ -58,15 +56,30 @@ def grid_sampler_3d_double_backward(
 ) -> Three:
     """The same with three coordinates."""
     how = interpolation_mode, padding_mode, align_corners
-    d_output = d_grid = None
-    if ggI is not None and output_mask[0]:
-        d_output = ops.grid_sampler_3d.call(ggI, grid, *how)
-    if ggI is not None and output_mask[2]:
-        d_grid = ops.grid_sampler_3d_backward.call(grad_output, ggI, grid, *how, (False, True))[1]
+    sampler = ops.grid_sampler_3d.call, ops.grid_sampler_3d_backward.call
+    d_output, d_grid = _through_input(sampler, ggI, grad_output, grid, how, output_mask)
     if ggGrid is None or interpolation_mode == NEAREST:
         return d_output, None, d_grid
     taps = Linear3d(ggGrid, input, grid, padding_mode, align_corners)
     return _through_grid(taps, grad_output, output_mask, d_output, d_grid)
+
+
+def _through_input(
+    sampler: tuple[Callable[..., Any], Callable[..., Any]],
+    ggI: Optional,
+    grad_output: Tensor,
+    grid: Tensor,
+    how: tuple[int, int, bool],
+    output_mask: Sequence[bool],
+) -> tuple[Optional, Optional]:
+    """What moves with ggI: the gradients of grad_output and of the grid."""
+    sample, backward = sampler
+    d_output = d_grid = None
+    if ggI is not None and output_mask[0]:
+        d_output = sample(ggI, grid, *how)
+    if ggI is not None and output_mask[2]:
+        d_grid = backward(grad_output, ggI, grid, *how, (False, True))[1]
+    return d_output, d_grid
 
 
 def _through_grid(
