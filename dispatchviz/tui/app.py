@@ -19,7 +19,7 @@ from textual.theme import Theme
 
 from dispatchviz.core.events import ProgramRaised
 from dispatchviz.core.trace import Trace
-from dispatchviz.tui import layout
+from dispatchviz.tui import layout, terminal
 from dispatchviz.tui.cursor import Cursor
 from dispatchviz.tui.keymap import KEYMAP, key_of
 from dispatchviz.tui.marks import Marks
@@ -68,6 +68,8 @@ class StepperApp(Questions):
 
     def on_mount(self) -> None:
         self.theme_changed_signal.subscribe(self, self._recolour)
+        if terminal.is_there():
+            self.set_interval(1, terminal.end_if_gone)  # else its input would be read for ever, at full speed
 
     def _recolour(self, theme: Theme) -> None:
         self.view.use_palette(Palette(self.theme_variables, self.no_color))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 
 from dispatchviz.tui.layout import SMALLEST
@@ -20,3 +21,14 @@ def can_run() -> str | None:
     if width < least_width or height < least_height:
         return f"the terminal is {width}x{height}, the stepper needs {least_width}x{least_height}"
     return None
+
+
+def is_there() -> bool:
+    """Whether keys come from a terminal; one that was closed is none any more."""
+    return bool(sys.__stdin__ and sys.__stdin__.isatty())
+
+
+def end_if_gone() -> None:
+    """Ends this process, as losing its terminal should: below a ``make``, SIGHUP does not come through."""
+    if not is_there():
+        os.kill(os.getpid(), signal.SIGTERM)
