@@ -12,14 +12,27 @@ from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain import groups
 from dispatchviz.explain.rules import Rule, rule
+from dispatchviz.explain.statement import Said, Statement, text_of
 from dispatchviz.explain.why import dispatch, engine, forward, program, tensors, thread
 
-__all__ = ["Rule", "rule", "why_here"]
+__all__ = ["Rule", "rule", "statements", "why_here"]
 
 
 def why_here(trace: Trace, seq: int) -> str:
     """Why step ``seq`` happens, in the names that the program's variables have at that step."""
+    return text_of(statements(trace, seq))
+
+
+def statements(trace: Trace, seq: int) -> tuple[Statement, ...]:
+    """The same, sentence by sentence, each with its kind and with what it states about PyTorch."""
     event = trace[seq]
+    said = _said(trace, event)
+    if isinstance(said, str):
+        return (Statement(type(event).__name__, said),)
+    return (said,) if isinstance(said, Statement) else said
+
+
+def _said(trace: Trace, event: ev.AnyEvent) -> Said | str:
     if isinstance(event, groups.ProgramEvent):
         return program.why(trace, event)
     if isinstance(event, ev.BindingEntered):
