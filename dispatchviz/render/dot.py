@@ -146,7 +146,8 @@ def _title(graph: BackwardGraph) -> Iterator[str]:
         yield "1st, 2nd, ...: the order in which the engine ran the Nodes"
     if graph.inputs:
         asked = listed(graph.inputs) if len(graph.inputs) <= MOST_INPUTS else f"{len(graph.inputs)} tensors"
-        yield f"{'backward(inputs=)' if graph.accumulate else 'grad()'} asked for {asked}: other Nodes are not needed"
+        by = "backward(inputs=)" if graph.accumulate else "grad()"
+        yield f"{by} asked for {asked}: what does not lead there is not needed"
     if graph.header.cuda.startswith("emulated"):
         yield f"cuda: {graph.header.cuda}"
 

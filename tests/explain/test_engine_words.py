@@ -103,7 +103,10 @@ def test_what_becomes_of_a_leafs_gradient(how: str, text: str) -> None:
         ),
         (
             (ev.GradientCaptured, 2, 0, 8, 0),
-            "grad() asked for the gradient of a: t8, which has arrived at AccumulateGrad (a), becomes its first result.",
+            (
+                "grad() asked for the gradient of a: t8, which has arrived at AccumulateGrad (a), becomes its first "
+                "result."
+            ),
         ),
         ((ev.DependencyMet, 0, 2), "A gradient has come for MulBackward0: it waits for two more gradients."),
         (
@@ -112,8 +115,10 @@ def test_what_becomes_of_a_leafs_gradient(how: str, text: str) -> None:
         ),
         (
             (ev.NodeQueued, 0, 0, "cpu", ((1, 1), (0, 0))),
-            "MulBackward0 is ready and joins the queue of cpu; in the order of their turns: ExpBackward0, seq 1, then "
-            "MulBackward0, seq 0.",
+            (
+                "MulBackward0 is ready and joins the queue of cpu; in the order of their turns: ExpBackward0, seq 1, "
+                "then MulBackward0, seq 0."
+            ),
         ),
         ((ev.NodeFinished, 0, (8, None)), "MulBackward0 is done and hands back t8 for edge 0 and nothing for edge 1."),
     ],
@@ -132,8 +137,8 @@ def test_what_is_counted_before_anything_runs() -> None:
 def test_how_a_backward_pass_starts() -> None:
     assert why(ev.BackwardStarted, 0, ((0, 0), (1, 0)), (8, 9), False, True, False, 1) == (
         "The engine starts at MulBackward0 and ExpBackward0, with the gradients t8 and t9, and hands what arrives for "
-        "the inputs to the caller: no leaf's .grad is written. The backward pass is itself recorded (create_graph=True). It was "
-        "started in the middle of another backward pass, which waits."
+        "the inputs to the caller: no leaf's .grad is written. The backward pass is itself recorded "
+        "(create_graph=True). It was started in the middle of another backward pass, which waits."
     )
 
 
