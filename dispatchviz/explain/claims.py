@@ -60,4 +60,48 @@ class CellHolds(Struct, frozen=True):
     """PyTorch's tag."""
 
 
-Claim = NodeRuns | BackwardRefuses | WriteRaises | FunctionAt | FilledCells | CellHolds
+class CellAfter(Struct, frozen=True):
+    """What a cell of an operator holds after a registration, or after one was taken away, and nothing else changed."""
+
+    operator: str
+    change: str
+    """``impl``: a kernel more; ``fallthrough``: a fallthrough more; ``without``: the active kernel less."""
+    under: str
+    """The key or alias of the registration."""
+    key: str
+    kernel: str
+    reason: str
+
+
+class StaleAfter(Struct, frozen=True):
+    """Which cells PyTorch leaves out of date after such a change."""
+
+    operator: str
+    change: str
+    under: str
+    keys: tuple[str, ...]
+
+
+class CallVisits(Struct, frozen=True):
+    """The cells that a call with ordinary tensors of one backend comes to, as far as the table says it."""
+
+    operator: str
+    backend: str
+    keys: tuple[str, ...]
+    """In order; the last one ends the call, by its kernel or because it is empty."""
+    change: str = ""
+    under: str = ""
+    """After such a change; empty: as things are."""
+
+
+Claim = (
+    NodeRuns
+    | BackwardRefuses
+    | WriteRaises
+    | FunctionAt
+    | FilledCells
+    | CellHolds
+    | CellAfter
+    | StaleAfter
+    | CallVisits
+)
