@@ -94,6 +94,37 @@ class CallVisits(Struct, frozen=True):
     """After such a change; empty: as things are."""
 
 
+class MissingRaises(Struct, frozen=True):
+    """A call of an operator that lands in the empty cell of a key raises NotImplementedError."""
+
+    operator: str
+    key: str
+    message: str
+    """How the error's text begins."""
+
+
+class TensorKeys(Struct, frozen=True):
+    """The key set of an ordinary tensor of a backend key, made outside inference mode."""
+
+    backend: str
+    raw: int
+
+
+class AliasKeys(Struct, frozen=True):
+    """Which runtime keys an alias stands for."""
+
+    alias: str
+    keys: tuple[str, ...]
+
+
+class AutogradKernel(Struct, frozen=True):
+    """What the kernel that an operator has at the alias Autograd does."""
+
+    operator: str
+    records: str
+    """The name of the Node that it makes; ``out``: nothing, it refuses; ``not implemented``: a Node that raises."""
+
+
 Claim = (
     NodeRuns
     | BackwardRefuses
@@ -104,4 +135,8 @@ Claim = (
     | CellAfter
     | StaleAfter
     | CallVisits
+    | MissingRaises
+    | TensorKeys
+    | AliasKeys
+    | AutogradKernel
 )

@@ -156,3 +156,25 @@ def test_a_fallthrough_counts_as_a_kernel_of_its_key() -> None:
     found = change(answer("aten::linear", "CPU"), "CPU", "fallthrough")
     assert "AutogradCPU" in {each.key for each in found.effects}
     assert "counts as a kernel of CPU all the same" in found.sentences[0]
+
+
+def test_the_autograd_kernel_runs_before_not_the_derivative() -> None:
+    said = words(answer("aten::sum", "CUDA"))
+    assert "VariableType::sum, the operator's autograd kernel, runs before the call comes to CUDA" in said
+    assert "has run before" not in said
+
+
+def test_what_an_autograd_kernel_records() -> None:
+    assert "(AddBackward0)" in words(answer("aten::add.Tensor", "AutogradCPU"))
+    assert "out= forms have no derivative" in words(answer("aten::add.out", "AutogradCPU"))
+    assert "and the operator has a derivative for that input" in words(answer("aten::eq.Tensor", "AutogradCPU"))
+    assert "derivative for ... is not implemented" in words(answer("aten::__ilshift__.Scalar", "AutogradCPU"))
+
+
+def test_the_fallback_of_vmap_takes_one_example_at_a_time() -> None:
+    assert "calls it once for each example" in words(answer("aten::relu", "Batched"))
+
+
+def test_a_kernel_may_have_help() -> None:
+    """``relu`` of the CPU calls ``clamp_min``."""
+    assert "with the help of operators that it calls" in words(answer("aten::relu", "CPU"))
