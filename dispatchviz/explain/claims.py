@@ -110,6 +110,14 @@ class TensorKeys(Struct, frozen=True):
     raw: int
 
 
+class NamedSet(Struct, frozen=True):
+    """A set that has a name in PyTorch."""
+
+    name: str
+    """``after_autograd_keyset``; ``FULL_AFTER(Python)``."""
+    raw: int
+
+
 class AliasKeys(Struct, frozen=True):
     """Which runtime keys an alias stands for."""
 
@@ -137,6 +145,7 @@ Claim = (
     | CallVisits
     | MissingRaises
     | TensorKeys
+    | NamedSet
     | AliasKeys
     | AutogradKernel
 )
