@@ -18,25 +18,44 @@ from typing import Any
 OnLine = Callable[[int], None]
 OnName = Callable[[str, str, Any], None]
 """Receives the function that the variable belongs to (empty: the module), its name and its value."""
+OnFrame = Callable[..., Any]
+"""Called from a frame that goes on (``here``) or is about to be left or suspended (``away``), with what passes through
+and is given back."""
 
-_LINE, _NAME = "\0dispatchviz line", "\0dispatchviz name"
+_LINE, _NAME, _HERE, _AWAY = (f"\0dispatchviz {what}" for what in ("line", "name", "here", "away"))
 """Constants that no sane program contains; the compiled code has the functions to call in their place."""
 
 _LOOPS = ast.For | ast.AsyncFor | ast.While
 _SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-def compile_watched(source: str, file: str, on_line: OnLine, on_name: OnName) -> CodeType:
-    """Code of a whole program that calls ``on_line`` before each statement and ``on_name`` after each assignment.
+def _passed(value: Any = None) -> Any:
+    return value
+
+
+def compile_watched(
+    source: str, file: str, on_line: OnLine, on_name: OnName, here: OnFrame = _passed, away: OnFrame = _passed
+) -> CodeType:
+    """Code of a whole program that calls ``on_line`` before each statement and ``on_name`` after each assignment,
+    ``away`` when a frame is left and ``here`` when one goes on that no statement begins in: what leaves a ``with``, a
+    lambda, what follows a ``yield``.
 
     Raises SyntaxError as ``compile`` does.
     """
     compile(source, file, "exec", dont_inherit=True)  # says what the compiler has to say about it, once
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # "str is not callable": it will be, below
-        tree = _Watched().visit(ast.parse(source, file))
-        code = compile(tree, file, "exec", dont_inherit=True)
-    return _with_constants(code, {_LINE: on_line, _NAME: on_name})
+        try:
+            code = _compiled(source, file, _Watched())
+        except SyntaxError:  # too many blocks within each other, with ours: then without ours
+            code = _compiled(source, file, _Watched(blocks=False))
+    return _with_constants(code, {_LINE: on_line, _NAME: on_name, _HERE: here, _AWAY: away})
+
+
+def _compiled(source: str, file: str, watched: _Watched) -> CodeType:
+    tree = watched.visit(_Frames().visit(ast.parse(source, file)))
+    code: CodeType = compile(tree, file, "exec", dont_inherit=True)
+    return code
 
 
 def _with_constants(code: CodeType, put: dict[str, Callable[..., None]]) -> CodeType:
@@ -51,10 +70,11 @@ def _with_constants(code: CodeType, put: dict[str, Callable[..., None]]) -> Code
 
 
 class _Watched(ast.NodeTransformer):
-    """Puts the calls in, suite by suite."""
+    """Puts the calls in, suite by suite; ``blocks``: also those that need a block around a suite."""
 
-    def __init__(self) -> None:
+    def __init__(self, blocks: bool = True) -> None:
         self._scope: list[str] = []
+        self._blocks = blocks
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
         node.body = self._suite(node.body, 0, documented=True)
@@ -83,6 +103,15 @@ class _Watched(ast.NodeTransformer):
             node.test = self._line_then(node.test, node.lineno)
         if isinstance(node, _SCOPES):
             self._scope.pop()
+            self._finally(node, _AWAY, _first_real(node.body, documented=True))
+        if isinstance(node, ast.With | ast.AsyncWith):
+            self._finally(node, _HERE, 0)
+
+    def _finally(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.With | ast.AsyncWith, what: str, first: int) -> None:
+        """However a suite is left, a call comes last."""
+        if self._blocks and node.body[first:]:
+            block = ast.Try(node.body[first:], [], [], [_call(node, what)])
+            node.body[first:] = [ast.copy_location(block, node)]
 
     def _suite(self, suite: list[ast.stmt], line: int, documented: bool) -> list[ast.stmt]:
         """The statements with their calls; ``line`` is one that has been told already."""
@@ -92,14 +121,14 @@ class _Watched(ast.NodeTransformer):
             if _line_of(statement) != line:
                 line = _line_of(statement)
                 if not isinstance(statement, ast.While):  # its condition tells the line, each time
-                    result.append(self._call(statement, _LINE, ast.Constant(line)))
+                    result.append(_call(statement, _LINE, ast.Constant(line)))
             self.visit(statement)
             result.append(statement)
             result += [self._bind(name) for target in _targets(statement) for name in _names(target)]
         return result
 
     def _bound_at_entry(self, node: ast.AST) -> Iterator[ast.stmt]:
-        """A loop's variables and what ``with`` names: bound when the suite begins."""
+        """A loop's variables and what ``with`` names: bound when the suite begins, on the line of its head."""
         targets: list[ast.expr | None] = []
         if isinstance(node, ast.For | ast.AsyncFor):
             targets = [node.target]
@@ -110,19 +139,66 @@ class _Watched(ast.NodeTransformer):
 
     def _bind(self, name: ast.Name) -> ast.stmt:
         value = ast.copy_location(ast.Name(name.id, ast.Load()), name)
-        return self._call(name, _NAME, ast.Constant(".".join(self._scope)), ast.Constant(name.id), value)
+        return _call(name, _NAME, ast.Constant(".".join(self._scope)), ast.Constant(name.id), value)
 
     def _line_then(self, test: ast.expr, line: int) -> ast.expr:
         """A loop's condition that tells its line each time: the call gives None, so ``or`` gives the condition."""
-        call = self._call(test, _LINE, ast.Constant(line)).value
+        call = _call(test, _LINE, ast.Constant(line)).value
         return ast.copy_location(ast.BoolOp(ast.Or(), [call, test]), test)
 
-    def _call(self, at: ast.stmt | ast.expr, what: str, *args: ast.expr) -> ast.Expr:
-        call = ast.Expr(ast.Call(ast.Constant(what), list(args), []))
-        for part in ast.walk(call):
-            if not hasattr(part, "lineno"):
-                ast.copy_location(part, at)
-        return call
+
+class _Frames(ast.NodeTransformer):
+    """Frames that begin, wait or end within an expression. Annotations may be kept as text: they stay as they are."""
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """All but annotations."""
+        kept = [(name, getattr(node, name, None)) for name in ("annotation", "returns")]
+        for name, annotation in kept:
+            if annotation is not None:
+                setattr(node, name, None)
+        super().generic_visit(node)
+        for name, annotation in kept:
+            if annotation is not None:
+                setattr(node, name, annotation)
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        self.generic_visit(node)
+        node.body = _entered_and_left(node.body)
+        return node
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        self.generic_visit(node)
+        node.elt = _entered_and_left(node.elt)
+        for part in node.generators:
+            part.ifs = [_entered_and_left(condition) for condition in part.ifs]
+        return node
+
+    def visit_Yield(self, node: ast.Yield) -> ast.AST:
+        self.generic_visit(node)
+        node.value = _call(node, _AWAY, *([node.value] if node.value else [])).value
+        return _call(node, _HERE, node).value
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
+        self.generic_visit(node)
+        return _call(node, _HERE, node).value
+
+    def visit_Await(self, node: ast.Await) -> ast.AST:
+        self.generic_visit(node)
+        return _call(node, _HERE, node).value
+
+
+def _entered_and_left(value: ast.expr) -> ast.expr:
+    """``away(here() or value)``: the first call gives None."""
+    return _call(value, _AWAY, ast.copy_location(ast.BoolOp(ast.Or(), [_call(value, _HERE).value, value]), value)).value
+
+
+def _call(at: ast.stmt | ast.expr, what: str, *args: ast.expr) -> ast.Expr:
+    call = ast.Expr(ast.Call(ast.Constant(what), list(args), []))
+    for part in ast.walk(call):
+        if not hasattr(part, "lineno"):
+            ast.copy_location(part, at)
+    return call
 
 
 def _first_real(suite: list[ast.stmt], documented: bool) -> int:

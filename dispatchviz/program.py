@@ -61,6 +61,7 @@ def run(script: str, args: Sequence[str] = (), output: TextIO | None = None) -> 
     """
     text = _read(script)
     watcher = ProgramRecorder()
+    watcher.base = id(sys._getframe())
     path = os.path.abspath(script)
     watcher.announced[path] = shown = script.replace(os.sep, "/")
     watcher.sources[shown] = text
@@ -91,11 +92,10 @@ def _read(script: str) -> str:
 
 
 def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder) -> CodeType:
-    def on_line(line: int) -> None:
-        watcher.source_line(shown, line)
-
     try:
-        return compile_watched(text, path, on_line, watcher.names.bind)
+        return compile_watched(
+            text, path, watcher.line_reached, watcher.variable_bound, watcher.here, watcher.away
+        )
     except SyntaxError as error:
         where = f"{shown}, line {error.lineno}" if error.lineno else f"{shown} is not a Python program"
         raise DispatchvizError(f"{where}: {type(error).__name__}: {error.msg}") from None
