@@ -13,32 +13,37 @@ import ast
 import warnings
 from collections.abc import Callable, Iterator
 from types import CodeType
-from typing import Any
+from typing import Any, Protocol
 
-OnLine = Callable[[int], None]
-OnName = Callable[[str, str, Any], None]
-"""Receives the function that the variable belongs to (empty: the module), its name and its value."""
-OnFrame = Callable[..., Any]
-"""Called from a frame that goes on (``here``) or is about to be left or suspended (``away``), with what passes through
-and is given back."""
-
-_LINE, _NAME, _HERE, _AWAY = (f"\0dispatchviz {what}" for what in ("line", "name", "here", "away"))
+_LINE, _NAME, _HERE, _AWAY, _WITHIN = (f"\0dispatchviz {what}" for what in ("line", "name", "here", "away", "within"))
 """Constants that no sane program contains; the compiled code has the functions to call in their place."""
 
 _LOOPS = ast.For | ast.AsyncFor | ast.While
 _SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-def _passed(value: Any = None) -> Any:
-    return value
+class Watcher(Protocol):
+    """What a program calls; the frame that calls is the one that it is about."""
+
+    def line_reached(self, line: int) -> None:
+        """A statement begins."""
+
+    def variable_bound(self, scope: str, name: str, value: Any) -> None:
+        """A variable has a value now; ``scope`` is the function that it belongs to (empty: the module)."""
+
+    def here(self, value: Any = None) -> Any:
+        """The frame goes on in the middle of a statement; gives the value back."""
+
+    def away(self, value: Any = None) -> Any:
+        """The frame is about to be left, or to wait; gives the value back."""
+
+    def within(self) -> Callable[[Any], Any]:
+        """A lambda's frame, or a generator expression's, begins. What is given back is called with the value when it
+        ends; if an error ends it, it is dropped."""
 
 
-def compile_watched(
-    source: str, file: str, on_line: OnLine, on_name: OnName, here: OnFrame = _passed, away: OnFrame = _passed
-) -> CodeType:
-    """Code of a whole program that calls ``on_line`` before each statement and ``on_name`` after each assignment,
-    ``away`` when a frame is left and ``here`` when one goes on that no statement begins in: what leaves a ``with``, a
-    lambda, what follows a ``yield``.
+def compile_watched(source: str, file: str, watcher: Watcher) -> CodeType:
+    """Code of a whole program that tells the watcher where it is.
 
     Raises SyntaxError as ``compile`` does.
     """
@@ -49,7 +54,8 @@ def compile_watched(
             code = _compiled(source, file, _Watched())
         except SyntaxError:  # too many blocks within each other, with ours: then without ours
             code = _compiled(source, file, _Watched(blocks=False))
-    return _with_constants(code, {_LINE: on_line, _NAME: on_name, _HERE: here, _AWAY: away})
+    called = watcher.line_reached, watcher.variable_bound, watcher.here, watcher.away, watcher.within
+    return _with_constants(code, dict(zip((_LINE, _NAME, _HERE, _AWAY, _WITHIN), called, strict=True)))
 
 
 def _compiled(source: str, file: str, watched: _Watched) -> CodeType:
@@ -58,7 +64,7 @@ def _compiled(source: str, file: str, watched: _Watched) -> CodeType:
     return code
 
 
-def _with_constants(code: CodeType, put: dict[str, Callable[..., None]]) -> CodeType:
+def _with_constants(code: CodeType, put: dict[str, Callable[..., Any]]) -> CodeType:
     """The same code with some string constants, here and in all inner functions, replaced by functions."""
     constants: list[Any] = []
     for constant in code.co_consts:
@@ -74,6 +80,7 @@ class _Watched(ast.NodeTransformer):
 
     def __init__(self, blocks: bool = True) -> None:
         self._scope: list[str] = []
+        self._loops: list[ast.stmt] = []
         self._blocks = blocks
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
@@ -96,7 +103,11 @@ class _Watched(ast.NodeTransformer):
             suite = getattr(node, field, None)
             if isinstance(suite, list):
                 entry = bound if field == "body" else []
+                inside = isinstance(node, _LOOPS) and field == "body"
+                self._loops += [node] if inside else []  # type: ignore[list-item]
                 setattr(node, field, entry + self._suite(suite, head, documented=isinstance(node, _SCOPES)))
+                if inside:
+                    node.body.append(_call(self._loops.pop(), _HERE))
         for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
             self._visit_suites(part)
         if isinstance(node, ast.While):
@@ -122,6 +133,8 @@ class _Watched(ast.NodeTransformer):
                 line = _line_of(statement)
                 if not isinstance(statement, ast.While):  # its condition tells the line, each time
                     result.append(_call(statement, _LINE, ast.Constant(line)))
+            if isinstance(statement, ast.Continue):
+                result.append(_call(self._loops[-1], _HERE))
             self.visit(statement)
             result.append(statement)
             result += [self._bind(name) for target in _targets(statement) for name in _names(target)]
@@ -189,8 +202,8 @@ class _Frames(ast.NodeTransformer):
 
 
 def _entered_and_left(value: ast.expr) -> ast.expr:
-    """``away(here() or value)``: the first call gives None."""
-    return _call(value, _AWAY, ast.copy_location(ast.BoolOp(ast.Or(), [_call(value, _HERE).value, value]), value)).value
+    """``within()(value)``."""
+    return ast.copy_location(ast.Call(_call(value, _WITHIN).value, [value], []), value)
 
 
 def _call(at: ast.stmt | ast.expr, what: str, *args: ast.expr) -> ast.Expr:

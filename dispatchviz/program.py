@@ -93,9 +93,7 @@ def _read(script: str) -> str:
 
 def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder) -> CodeType:
     try:
-        return compile_watched(
-            text, path, watcher.line_reached, watcher.variable_bound, watcher.here, watcher.away
-        )
+        return compile_watched(text, path, watcher)
     except SyntaxError as error:
         where = f"{shown}, line {error.lineno}" if error.lineno else f"{shown} is not a Python program"
         raise DispatchvizError(f"{where}: {type(error).__name__}: {error.msg}") from None

@@ -48,6 +48,26 @@ class _Site(Struct, gc=False):
     """What to note if it does so again, once it has."""
 
 
+class _Within:
+    """Lies on the stack of values of a frame that has no statements, so that it hears of the frame's end."""
+
+    __slots__ = ("_recorder",)
+
+    def __init__(self, recorder: ProgramRecorder) -> None:
+        self._recorder: ProgramRecorder | None = recorder
+
+    def __call__(self, value: Any) -> Any:
+        """The value that the frame ends with."""
+        recorder, self._recorder = self._recorder, None
+        if recorder is not None:
+            recorder.left(_getframe(1))
+        return value
+
+    def __del__(self) -> None:
+        if self._recorder is not None:  # an error ended it
+            self._recorder.left(_getframe(1))
+
+
 class ProgramRecorder(Recorder):
     """Also tells which of the user's lines calls in and which variables name which tensors.
 
@@ -106,11 +126,22 @@ class ProgramRecorder(Recorder):
     @catches_itself
     def away(self, value: Any = None) -> Any:
         """The frame that calls is about to be left with the value, and those that wait for it alone with it."""
-        caller = _getframe(1).f_back
+        self.left(_getframe(1))
+        return value
+
+    @catches_itself
+    def left(self, frame: FrameType) -> None:
+        """A frame is about to be left."""
+        caller = frame.f_back
         while caller is not None and suspends(caller):
             caller = caller.f_back
         self._stands_in(caller)
-        return value
+
+    @catches_itself
+    def within(self) -> _Within:
+        """The frame that calls begins, a lambda's or a generator expression's."""
+        self._stands_in(_getframe(1))
+        return _Within(self)
 
     def _stands_in(self, frame: FrameType | None) -> None:
         try:
