@@ -634,7 +634,7 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     def formula_skipped(self, node: Node, edge: int) -> None:
         """A gradient that nobody needs is not computed."""
-        self._add(ev.FormulaSkipped, self._node(node), edge)
+        self.note(("formula_skipped", self._node_serial(node), edge))
 
     @catches_itself
     def node_queued(self, node: Node, queue: Sequence[Node]) -> None:

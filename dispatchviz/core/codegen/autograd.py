@@ -120,13 +120,14 @@ def _formula(translator: Translator, names: tuple[str, ...], text: str, edges: t
             *before,
             f"            grad_inputs[{positions[0]}] = {code}",
         ]
-    targets = ", ".join(f"grad_inputs[{position}]" for position in positions)
     asked = ", ".join(map(str, positions))
-    return [
-        f"        if self.task_should_compute_output_any({asked}):",
-        *before,
-        f"            {targets} = {code}",
-    ]
+    lines = [f"        if self.task_should_compute_output_any({asked}):", *before, f"            grad_result = {code}"]
+    for place, position in enumerate(positions):  # copy_range: what nobody needs stays undefined
+        lines += [
+            f"            if self.task_should_compute_output({position}):",
+            f"                grad_inputs[{position}] = grad_result[{place}]",
+        ]
+    return lines
 
 
 def _apply(
