@@ -16,11 +16,12 @@ from dispatchviz.explain.key_words import functionalities, is_autograd, is_backe
 from dispatchviz.explain.masks import mask_of
 from dispatchviz.explain.names import node_title, tensor_names
 from dispatchviz.explain.places import debug_file
+from dispatchviz.explain.statement import Said
 from dispatchviz.explain.surroundings import around, caller, kernel_before, key_of_kernel, within
 from dispatchviz.explain.why import autocast, functorch, torch_dispatch
 
 
-def why(trace: Trace, event: DispatchEvent) -> str:
+def why(trace: Trace, event: DispatchEvent) -> Said | str:
     """Why this step of a dispatch happens."""
     match event:
         case ev.Dispatched():
