@@ -458,6 +458,8 @@ class VersionBumped(Event, frozen=True, gc=False, array_like=True, tag=True):
     tensor: int
     before: int
     after: int
+    counter: int = -1
+    """Number of the counter: tensors that share it notice each other's changes. -1 in traces of older versions."""
 
 
 class GeometryChanged(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -470,10 +472,12 @@ class GeometryChanged(Event, frozen=True, gc=False, array_like=True, tag=True):
 
 
 class RequiresGradSet(Event, frozen=True, gc=False, array_like=True, tag=True):
-    """``requires_grad_()`` on a leaf: no key changes."""
+    """``requires_grad_()`` on a leaf, or ``detach_()``: no key changes."""
 
     tensor: int
     requires_grad: bool
+    detached: bool = False
+    """By ``detach_()``: its history, if there was one, is gone too."""
 
 
 class KeySetChanged(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -523,6 +527,8 @@ class NodeCreated(Event, frozen=True, gc=False, array_like=True, tag=True):
     """At construction; ``EdgesCollected`` has the number that the edges give."""
     thread: int
     """Id of the constructing thread, the main thread is 1."""
+    known: bool = False
+    """It was made before the recording began, and comes into sight here."""
 
 
 class EdgesCollected(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -554,6 +560,10 @@ class VariableSaved(Event, frozen=True, gc=False, array_like=True, tag=True):
     version: int
     """The tensor's version at that moment; -1 if undefined."""
     is_output: bool
+    counter: int = -1
+    """Number of the version counter that it is under (``VersionBumped``); -1 if undefined."""
+    packed: bool = False
+    """A hook packed it: what that gave is kept instead, and no version is compared."""
 
 
 class VariableNotSaved(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -574,6 +584,10 @@ class SavedTensorHookRan(Event, frozen=True, gc=False, array_like=True, tag=True
     """What is packed, or what came out."""
     packed: str
     """The type of what is kept in its stead."""
+    node: int | None = None
+    """The Node that keeps it, if that was told before: not where the tensor is packed as it is saved."""
+    name: str = ""
+    """As what that Node keeps it."""
 
 
 class AccumulatorMade(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -643,7 +657,7 @@ class NoNodeMade(Event, frozen=True, gc=False, array_like=True, tag=True):
 
     operator: str
     why: str
-    """``grad mode is off``, ``no input requires grad``, ``never differentiable``."""
+    """``grad mode is off``, ``no input requires grad``, ``never differentiable``, ``detached``."""
 
 
 class DualLevelEntered(Event, frozen=True, gc=False, array_like=True, tag=True):

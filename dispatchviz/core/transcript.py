@@ -52,7 +52,7 @@ class Transcript:
         """The program is on another line than the one told last; it is told before the next event."""
         self._open: dict[int, int | None] = {}
         """The innermost open event of each thread."""
-        self.first_tensor = self.first_storage = self.first_node = 0
+        self.first_tensor = self.first_storage = self.first_node = self.first_counter = 0
         """The serial numbers from which this recording counts."""
         self._readers: dict[str, tuple[Reader, int]] = {}
         self._kinds: dict[int, type[Node]] = {}
@@ -348,10 +348,19 @@ class Transcript:
         self.event(ev.TensorCreated, fields)
 
     def node_created(self, number: int, kind: type[Node], sequence_nr: int, topological_nr: int, thread: int) -> None:
-        """A Node came into sight."""
+        """A Node was made."""
+        self._node_seen(number, kind, sequence_nr, topological_nr, thread, known=False)
+
+    def node_known(self, number: int, kind: type[Node], sequence_nr: int, topological_nr: int, thread: int) -> None:
+        """A Node came into sight that was made before."""
+        self._node_seen(number, kind, sequence_nr, topological_nr, thread, known=True)
+
+    def _node_seen(
+        self, number: int, kind: type[Node], sequence_nr: int, topological_nr: int, thread: int, known: bool
+    ) -> None:
         self._kinds[number] = kind
         name = kind.cpp_name or kind.__name__
-        self.event(ev.NodeCreated, (number - self.first_node, name, sequence_nr, topological_nr, thread))
+        self.event(ev.NodeCreated, (number - self.first_node, name, sequence_nr, topological_nr, thread, known))
 
     def edges_collected(
         self, node: int, topological_nr: int, edges: tuple[tuple[int, int] | None, ...], tensors: tuple[int | None, ...]
@@ -379,9 +388,9 @@ class Transcript:
         """A result got its grad_fn."""
         self.event(ev.HistorySet, (tensor - self.first_tensor, node - self.first_node, output_nr))
 
-    def version_bumped(self, tensor: int, before: int, after: int) -> None:
+    def version_bumped(self, tensor: int, before: int, after: int, counter: int) -> None:
         """A version."""
-        self.event(ev.VersionBumped, (tensor - self.first_tensor, before, after))
+        self.event(ev.VersionBumped, (tensor - self.first_tensor, before, after, counter - self.first_counter))
 
     # -- engine -------------------------------------------------------------------------------------------------------
 

@@ -88,7 +88,7 @@ def exclusion(trace: Trace, seq: int, key: DispatchKey) -> str:
 def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
     """Why a guard stands where it stands."""
     if guard.guard == "InferenceMode":
-        return "inference mode is on"
+        return f"inference mode is {'off' if guard.included & raw(DispatchKey.ADInplaceOrView) else 'on'}"
     parent = trace[guard.parent] if guard.parent is not None else None
     if isinstance(parent, ev.BindingEntered):
         return f"a new tensor has no history, so autograd has no part in {parent.function}"
@@ -110,6 +110,11 @@ def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
         return "autocast has had its turn"
     if key == "ADInplaceOrView":
         return "autograd and ADInplaceOrView have had their turn"
+    gained = guard.excluded & ~guard.excluded_before
+    if kernel is None and gained == raw(DispatchKey.Tracer):
+        return "how data gets into a new tensor is nothing for torch.jit.trace to write down"
+    if kernel is None and gained & raw(DispatchKey.FuncTorchDynamicLayerFrontMode):
+        return "how data gets into a new tensor is nothing for modes and transforms to see"
     return "the code around it asked for that"
 
 

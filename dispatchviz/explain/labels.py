@@ -13,7 +13,7 @@ from dispatchviz.explain.groups import sign
 from dispatchviz.explain.key_words import key_names
 from dispatchviz.explain.names import node_name, node_title, plain_node, tensor_name
 from dispatchviz.explain.surroundings import source_text
-from dispatchviz.explain.why.forward import NO_NUMBER
+from dispatchviz.explain.why.nodes import NO_NUMBER
 from dispatchviz.explain.why.streams import stream_name
 
 __all__ = ["label", "sign"]
