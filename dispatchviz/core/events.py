@@ -710,6 +710,11 @@ class BackwardStarted(Event, frozen=True, gc=False, array_like=True, tag=True):
     """True for ``backward``, False for ``grad``."""
     depth: int
     """Reentrant depth."""
+    inputs: tuple[tuple[int, int], ...] = ()
+    """(node, input_nr) of each gradient that was asked for, by ``grad`` or ``backward(inputs=)``, in order; empty:
+    everything runs."""
+    input_tensors: tuple[int | None, ...] = ()
+    """The tensors that were named for it; None for a gradient edge."""
 
 
 class DependenciesCounted(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -717,14 +722,33 @@ class DependenciesCounted(Event, frozen=True, gc=False, array_like=True, tag=Tru
 
     counts: tuple[tuple[int, int], ...]
     """(node, count), in order of discovery; the root has no entry."""
+    min_topo_nr: int = 0
+    """The smallest topological number among the Nodes that were asked for: edges of a Node below it are not counted."""
+
+
+class ExecInfoPopulated(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """``GraphTask::init_to_execute``: only some gradients were asked for, so some Nodes need not run."""
+
+    needed: tuple[int, ...]
+    """The Nodes whose ``needed_`` is true: they run, unless nothing leads to them."""
+    captures: tuple[tuple[int, int, int], ...]
+    """(node, input_nr, position): what ``grad`` takes out of a Node's input buffer, and its place in the result."""
+    pruned: tuple[tuple[int, str], ...]
+    """Nodes that were come to and shall not execute, with what says so: ``topological_nr``, below the smallest of
+    those asked for, so that nothing behind them is looked at; or ``should_execute``: no edge leads on to what was asked
+    for."""
 
 
 class DependencyMet(Event, frozen=True, gc=False, array_like=True, tag=True):
-    """A Node has received one of its gradients, defined or not."""
+    """An edge into a Node is done with: its gradient came, defined or not."""
 
     node: int
     left: int
     """Edges still to come; at 0 the Node is queued."""
+    defined: bool = True
+    """There was a gradient; an undefined one counts as well."""
+    skipped: bool = False
+    """``should_execute`` is false: what came is dropped, and the Node is never queued."""
 
 
 class NodeQueued(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -736,6 +760,20 @@ class NodeQueued(Event, frozen=True, gc=False, array_like=True, tag=True):
     """The queue: ``cpu`` or ``cuda:0``."""
     queue: tuple[tuple[int, int], ...]
     """(node, sequence_nr) of what now waits there, in the order in which it would be popped."""
+
+
+class NodeSkipped(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """The engine popped a Node that is not ``needed_``: after its tensor pre hooks and captures it is not called."""
+
+    node: int
+
+
+class FormulaSkipped(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """``task_should_compute_output`` is false: a Node does not compute a gradient, since this graph task does not need
+    the Node that the edge leads to."""
+
+    node: int
+    edge: int
 
 
 class NodeStarted(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -774,6 +812,8 @@ class HookRan(Event, frozen=True, gc=False, array_like=True, tag=True):
     function: str
     replaced: bool
     """It returned other gradients."""
+    defined: bool = True
+    """There was a gradient, of those hooks that are called for one."""
 
 
 class AnomalyFound(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -901,7 +941,8 @@ AnyEvent = (
     | NodeCreated | EdgesCollected | AttributeSaved | VariableSaved | VariableNotSaved | SavedTensorHookRan
     | AccumulatorMade | HistorySet | HistoryRebased | FunctionEntered | FunctionOutput | NoNodeMade
     | DualLevelEntered | DualLevelLeft | ForwardFormulaEntered | TangentSet
-    | BackwardStarted | DependenciesCounted | DependencyMet | NodeQueued | NodeStarted | NodeFinished | HookRan
+    | BackwardStarted | DependenciesCounted | ExecInfoPopulated | DependencyMet | NodeQueued | NodeSkipped
+    | NodeStarted | FormulaSkipped | NodeFinished | HookRan
     | AnomalyFound | GradientReduced | GradientBuffered | GradientAccumulated | GradientCaptured
     | VariablesReleased | BackwardFinished
     | OperatorDefined | KernelRegistered | CellsRecomputed

@@ -585,19 +585,30 @@ class Recorder(metaclass=_EverySeamHarmless):
     # -- engine -------------------------------------------------------------------------------------------------------
 
     def backward_started(
-        self, task: GraphTask, roots: Sequence[Edge], gradients: Sequence[Tensor | None], accumulate: bool
+        self,
+        task: GraphTask,
+        roots: Sequence[Edge],
+        gradients: Sequence[Tensor | None],
+        accumulate: bool,
+        inputs: Sequence[Edge] = (),
+        input_tensors: Sequence[object] = (),
     ) -> None:
         """Opens a backward."""
         self._enter(
             ev.BackwardStarted,
             self._graph_task(task),
-            tuple((self._node(edge.function), edge.input_nr) for edge in roots if edge.function is not None),
+            self._ends_of(roots),
             self._tensors_of(gradients),
             task.keep_graph,
             task.grad_mode,
             accumulate,
             task.reentrant_depth,
+            self._ends_of(inputs),
+            tuple(next((self._tensor(tensor) for tensor in _tensors_in(given)), None) for given in input_tensors),
         )
+
+    def _ends_of(self, edges: Sequence[Edge]) -> tuple[tuple[int, int], ...]:
+        return tuple((self._node(edge.function), edge.input_nr) for edge in edges if edge.function is not None)
 
     def thread_goes_on(self, ident: int) -> None:
         """What this thread does now belongs to the innermost open event of another, which waits for it."""
@@ -613,15 +624,39 @@ class Recorder(metaclass=_EverySeamHarmless):
         with _introducing:
             return self._graph_tasks.setdefault(task.id, len(self._graph_tasks))
 
-    def dependencies_counted(self, counts: Mapping[Node, int]) -> None:
+    def dependencies_counted(self, counts: Mapping[Node, int], min_topo_nr: int) -> None:
         """In order of discovery."""
-        self._add(ev.DependenciesCounted, tuple((self._node(node), count) for node, count in counts.items()))
+        told = tuple((self._node(node), count) for node, count in counts.items())
+        self._add(ev.DependenciesCounted, told, min_topo_nr)
+
+    def exec_info_populated(self, task: GraphTask) -> None:
+        """``exec_info`` is complete; what has been come to is in ``dependencies``."""
+        infos = [(self._node(node), info) for node, info in task.exec_info.items()]
+        captures = tuple((node, input_nr, place) for node, info in infos for input_nr, place in info.captures)
+        found = dict.fromkeys([task.root, *task.dependencies])
+        pruned = tuple((self._node(node), _pruned_by(task, node)) for node in found if not task.should_execute(node))
+        self._add(ev.ExecInfoPopulated, tuple(node for node, info in infos if info.needed), captures, pruned)
 
     @catches_itself
-    def dependency_met(self, node: Node, left: int) -> None:
+    def dependency_met(self, node: Node, left: int, defined: bool, skipped: bool) -> None:
         """One gradient less to wait for."""
-        number = node._number
-        self.note(("dependency_met", number if number >= self.first_node else self._node_serial(node), left))
+        try:
+            number = node._number
+            number = number if number >= self.first_node else self._node_serial(node)
+            if defined and not skipped:
+                self.note(("dependency_met", number, left))
+            else:
+                self.note(("dependency_met_by_nothing", number, left, defined, skipped))
+        except Exception as error:
+            self.give_up(error)
+
+    def node_skipped(self, node: Node) -> None:
+        """Popped, and not needed."""
+        self._add(ev.NodeSkipped, self._node(node))
+
+    def formula_skipped(self, node: Node, edge: int) -> None:
+        """A gradient that nobody needs is not computed."""
+        self._add(ev.FormulaSkipped, self._node(node), edge)
 
     @catches_itself
     def node_queued(self, node: Node, queue: Sequence[Node]) -> None:
@@ -660,9 +695,9 @@ class Recorder(metaclass=_EverySeamHarmless):
         except Exception as error:
             self.give_up(error)
 
-    def hook_ran(self, kind: str, node: Node, function: str, replaced: bool) -> None:
+    def hook_ran(self, kind: str, node: Node, function: str, replaced: bool, defined: bool = True) -> None:
         """A hook was called."""
-        self._add(ev.HookRan, kind, self._node(node), function, replaced)
+        self._add(ev.HookRan, kind, self._node(node), function, replaced, defined)
 
     def anomaly_found(self, node: Node, lines: str) -> None:
         """An error came up in a Node, in anomaly mode."""
@@ -732,6 +767,11 @@ class Recorder(metaclass=_EverySeamHarmless):
         if error is not self._last_error:
             self._last_error = error
             self._add(ev.ErrorRaised, type(error).__name__, str(error))
+
+
+def _pruned_by(task: GraphTask, node: Node) -> str:
+    """What keeps a Node from being executed."""
+    return "topological_nr" if node._topological_nr < task.min_topological_nr else "should_execute"
 
 
 def _tensors_in(value: Any) -> Iterator[Any]:

@@ -398,6 +398,10 @@ class Transcript:
         """One gradient less to wait for."""
         self.event(ev.DependencyMet, (node - self.first_node, left))
 
+    def dependency_met_by_nothing(self, node: int, left: int, defined: bool, skipped: bool) -> None:
+        """Without a gradient, or to no use."""
+        self.event(ev.DependencyMet, (node - self.first_node, left, defined, skipped))
+
     def gradient_buffered(self, node: int, input_nr: int, tensor: int, how: str, why: str) -> None:
         """A gradient arrived."""
         self.event(ev.GradientBuffered, (node - self.first_node, input_nr, tensor - self.first_tensor, how, why))

@@ -18,6 +18,59 @@ class NodeRuns(Struct, frozen=True):
     runs: bool
 
 
+class RunsBefore(Struct, frozen=True):
+    """In a backward pass one Node is evaluated before another."""
+
+    graph_task: int
+    node: int
+    other: int
+
+
+class EdgesCounted(Struct, frozen=True):
+    """How many edges lead to a Node from Nodes that a backward pass comes to."""
+
+    graph_task: int
+    node: int
+    edges: int
+    everywhere: bool
+    """The pass looked at all Nodes; False: not behind those whose topological number is too small."""
+
+
+class OutputDefined(Struct, frozen=True):
+    """Whether a Node gives a gradient for one of its edges, or an undefined one."""
+
+    graph_task: int
+    node: int
+    edge: int
+    defined: bool
+
+
+class GradCaptured(Struct, frozen=True):
+    """Whether the engine gives a gradient for one of the inputs that ``grad`` asked for, or None."""
+
+    graph_task: int
+    position: int
+    defined: bool
+
+
+class GradWritten(Struct, frozen=True):
+    """How an AccumulateGrad writes ``.grad`` of its leaf."""
+
+    graph_task: int
+    node: int
+    how: str
+    """``stolen``: the gradient's memory; ``copied``: other memory; ``added in place``: the tensor that was there;
+    ``added out of place``: another one."""
+
+
+class SavedTensorsFreed(Struct, frozen=True):
+    """Saved tensors of a Node cannot be read any more."""
+
+    node: int
+    names: tuple[str, ...]
+    """As derivatives.yaml has them; of a Function, ``saved_tensors``."""
+
+
 class BackwardRefuses(Struct, frozen=True):
     """Whether evaluating a Node from here on raises, because a tensor that it saved was changed in place."""
 
@@ -208,6 +261,12 @@ class AutogradKernel(Struct, frozen=True):
 
 Claim = (
     NodeRuns
+    | RunsBefore
+    | EdgesCounted
+    | OutputDefined
+    | GradCaptured
+    | GradWritten
+    | SavedTensorsFreed
     | BackwardRefuses
     | WriteRaises
     | FunctionAt

@@ -64,9 +64,12 @@ ForwardEvent = (
 EngineEvent = (
     ev.BackwardStarted
     | ev.DependenciesCounted
+    | ev.ExecInfoPopulated
     | ev.DependencyMet
     | ev.NodeQueued
+    | ev.NodeSkipped
     | ev.NodeStarted
+    | ev.FormulaSkipped
     | ev.NodeFinished
     | ev.HookRan
     | ev.AnomalyFound

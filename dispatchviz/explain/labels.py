@@ -7,12 +7,15 @@ from typing import assert_never
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain import groups
+from dispatchviz.explain.asked_for import asked_for
 from dispatchviz.explain.calls import call_text
 from dispatchviz.explain.english import hexed, plain_dtype, shaped, shortened
+from dispatchviz.explain.graph_history import Backward, backward_around
 from dispatchviz.explain.groups import sign
 from dispatchviz.explain.key_words import key_names
 from dispatchviz.explain.names import node_name, node_title, plain_node, tensor_name
 from dispatchviz.explain.surroundings import source_text
+from dispatchviz.explain.why.engine_claims import edge_words
 from dispatchviz.explain.why.nodes import NO_NUMBER
 from dispatchviz.explain.why.streams import stream_name
 
@@ -176,7 +179,7 @@ def _forward(trace: Trace, event: groups.ForwardEvent) -> str:
         case ev.NodeCreated():
             if event.sequence_nr == NO_NUMBER:
                 return f"Node {node_name(trace, event.node, event.seq)}"
-            return f"Node {plain_node(event.name)} #{event.sequence_nr}"
+            return f"Node {plain_node(event.name)}, seq {event.sequence_nr}"
         case ev.EdgesCollected():
             return _edges(trace, event)
         case ev.AttributeSaved():
@@ -224,9 +227,15 @@ def _engine(trace: Trace, event: groups.EngineEvent) -> str:
     match event:
         case ev.BackwardStarted():
             roots = ", ".join(node_title(trace, node, event.seq) for node, _ in event.roots)
-            return f"{'backward' if event.accumulate else 'grad'} from {roots}"
+            asked = ", ".join(asked_for(trace, event))
+            aim = f" for {asked}" if asked else ""
+            return shortened(f"{'backward' if event.accumulate else 'grad'} from {roots}{aim}", WIDTH)
         case ev.DependenciesCounted():
-            return f"{sum(number for _, number in event.counts)} edges to wait for"
+            edges = sum(number for _, number in event.counts)
+            return f"{edges} edge{'' if edges == 1 else 's'} to wait for"
+        case ev.ExecInfoPopulated():
+            needed, pruned = len(event.needed), len(event.pruned)
+            return f"exec_info: {needed} Node{'' if needed == 1 else 's'} needed, {pruned} pruned"
         case ev.BackwardFinished():
             return "backward done"
         case ev.GradientReduced():
@@ -241,7 +250,9 @@ def _engine_node(
     trace: Trace,
     event: ev.DependencyMet
     | ev.NodeQueued
+    | ev.NodeSkipped
     | ev.NodeStarted
+    | ev.FormulaSkipped
     | ev.NodeFinished
     | ev.HookRan
     | ev.AnomalyFound
@@ -251,12 +262,18 @@ def _engine_node(
     node: str,
 ) -> str:
     match event:
+        case ev.DependencyMet(skipped=True):
+            return f"{node} is not needed"
         case ev.DependencyMet():
             return f"{node} waits for {event.left} more" if event.left else f"{node} has all it waits for"
         case ev.NodeQueued():
-            return f"{node} is ready"
+            return f"{node} is {_queued(backward_around(trace, event.seq), event.node)}"
+        case ev.NodeSkipped():
+            return f"{node} does not run"
         case ev.NodeStarted():
-            return f"run {node}{'' if event.sequence_nr == NO_NUMBER else f' #{event.sequence_nr}'}"
+            return f"run {node}{'' if event.sequence_nr == NO_NUMBER else f', seq {event.sequence_nr}'}"
+        case ev.FormulaSkipped():
+            return f"no gradient for {edge_words(trace, event.node, event.edge, event.seq)}: not needed"
         case ev.NodeFinished():
             return shortened(f"{node} done", WIDTH)
         case ev.HookRan():
@@ -271,6 +288,12 @@ def _engine_node(
             return f"{node} lets go of what it kept"
         case _:
             assert_never(event)
+
+
+def _queued(backward: Backward | None, node: int) -> str:
+    if backward is None or backward.needs(node):
+        return "ready"
+    return "queued to be captured" if backward.captures(node) else "queued, but not needed"
 
 
 def _t(trace: Trace, tensor: int, event: ev.Event) -> str:
