@@ -21,8 +21,12 @@ that it is from, the rule beside it with PyTorch's function and file, and what i
 def page() -> str:
     """All of it."""
     known = kinds()
-    found = examples(frozenset(kind.name for kind in known))
-    return "\n".join([INTRODUCTION, *_entries(known, found)])
+    return written(known, examples(frozenset(kind.name for kind in known)))
+
+
+def written(known: list[Kind], found: dict[str, Example]) -> str:
+    """All of it, of these examples."""
+    return "\n".join([INTRODUCTION, *_entries(known, found)]) + "\n"
 
 
 def _entries(known: list[Kind], found: dict[str, Example]) -> Iterator[str]:
