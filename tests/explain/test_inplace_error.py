@@ -65,7 +65,7 @@ def test_the_error_names_the_saving_node_the_line_and_the_versions(outcome: Outc
     assert told.startswith(reason)
     assert told.endswith(" ".join(error.message.split()))  # the message is whole
     ended = why_here(outcome.trace, len(outcome.trace) - 1)
-    assert ended.startswith(f"{reason}The program ended at line 9 with RuntimeError: one of the variables needed for ")
+    assert ended.startswith(f"{reason}RuntimeError ended the program at line 9: one of the variables needed for ")
     assert ended.endswith(told[-200:])
 
 

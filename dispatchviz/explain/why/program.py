@@ -105,10 +105,11 @@ def _defined(event: ev.OperatorDefined) -> Statement:
 
 
 def why_error(trace: Trace, event: ev.ErrorRaised) -> Said:
-    """What was broken, first; then what went wrong, and in the middle of what."""
-    raised = Statement("error", f"{_where(trace, event)}{_with_message(event.exception, event.message)}")
-    reason = _reason(trace, event)
-    return (reason, raised) if reason else raised
+    """What went wrong, in the middle of what, and why: a reason that this program gave comes first, a rule last."""
+    message = _message(event.message)
+    said = f": {message}" if message else "."
+    raised = Statement("error", f"{_where(trace, event)}{event.exception}{said}")
+    return *_changed(trace, event), raised, *_rule(trace, event)
 
 
 def _where(trace: Trace, event: ev.ErrorRaised) -> str:
@@ -127,34 +128,34 @@ def _where(trace: Trace, event: ev.ErrorRaised) -> str:
             return "Raised here: "
 
 
-def _with_message(exception: str, message: str) -> str:
-    """``RuntimeError: ...``, the message whole, but for a table of cells that follows it; it may be empty."""
+def _message(message: str) -> str:
+    """Whole and in one line, but for a table of cells that follows it."""
     first = " ".join(message.partition("\n\n")[0].split())
-    end = "" if first.endswith((".", "!", "?")) else "."
-    return f"{exception}: {first}{end}" if first else f"{exception}."
+    return first if not first or first.endswith((".", "!", "?")) else f"{first}."
 
 
 def _ended(trace: Trace, event: ev.ProgramRaised) -> Said:
     where = f" at line {event.line}" if event.line else ""
     if event.exception == "KeyboardInterrupt":
         return Statement("program interrupted", f"The program was interrupted{where} (Ctrl+C).")
-    ended = Statement("program ended", f"The program ended{where} with {_with_message(event.exception, event.message)}")
+    message = _message(event.message)
+    said = f": {message}" if message else "."
+    ended = Statement("program ended", f"{event.exception} ended the program{where}{said}")
     errors = (error for error in reversed(trace[:]) if isinstance(error, ev.ErrorRaised))
-    error = next((error for error in errors if error.message == event.message), None)
-    reason = _reason(trace, error) if error else _rule(event.message)
-    return (reason, ended) if reason else ended
+    error = next((error for error in errors if error.message == event.message), event)
+    return *_changed(trace, error), ended, *_rule(trace, error)
 
 
-def _reason(trace: Trace, event: ev.ErrorRaised) -> Statement | None:
-    """Of a saved tensor that was changed: by whom it was saved, and by which line it was changed; else the rule."""
+def _changed(trace: Trace, event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:
+    """Of a saved tensor that was changed: by whom it was saved, and by which line it was changed."""
     node = around(trace, event.seq, ev.NodeStarted)
-    if node is not None and "modified by an inplace operation" in event.message:
-        changed = refusal(trace, node.node, event.seq)
-        if changed:
-            return Statement("error: who changed it", changed)
-    return _rule(event.message)
+    if node is None or "modified by an inplace operation" not in event.message:
+        return ()
+    changed = refusal(trace, node.node, event.seq)
+    return (Statement("error: who changed it", changed),) if changed else ()
 
 
-def _rule(message: str) -> Statement | None:
-    rule = broken_rule(message)
-    return Statement("error: rule", rule) if rule else None
+def _rule(trace: Trace, event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:
+    """The rule that was broken, unless the program's own reason is known."""
+    rule = broken_rule(event.message)
+    return (Statement("error: rule", rule),) if rule and not _changed(trace, event) else ()
