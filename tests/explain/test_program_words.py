@@ -78,3 +78,11 @@ def test_a_name_is_a_variable() -> None:
     bound = next(event for event in trace if isinstance(event, ev.NameBound))
     assert label(trace, bound.seq) == "y = t0"
     assert why_here(trace, bound.seq).startswith("y now refers to t0, ")
+
+
+def test_why_a_tensor_of_numbers_is_made_behind_guards() -> None:
+    trace = traced("import torch\ny = torch.tensor([1.0])\n")
+    guards = told(trace, ev.GuardEntered)
+    assert any("Tracer: torch.jit.trace is not to record how a tensor is made of Python's numbers" in g for g in guards)
+    assert any("no mode and no transform may see, or wrap, a new tensor before it is finished" in g for g in guards)
+    assert not any("asked for that" in guard for guard in guards)
