@@ -887,6 +887,10 @@ class OperatorDefined(Event, frozen=True, gc=False, array_like=True, tag=True):
 
     operator: str
     schema: str
+    by_fallbacks: int = -1
+    """Cells of the new table that hold a backend fallback; -1 in traces from before this was told."""
+    by_kernels: int = 0
+    """Cells that hold kernels which were registered before the definition."""
 
 
 class KernelRegistered(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -900,7 +904,7 @@ class KernelRegistered(Event, frozen=True, gc=False, array_like=True, tag=True):
 
 
 class CellsRecomputed(Event, frozen=True, gc=False, array_like=True, tag=True):
-    """A registration changed cells of an operator's table."""
+    """The registration told just before changes cells of an operator's table."""
 
     operator: str
     cells: tuple[str, ...]

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from dispatchviz.core import events as ev
 from dispatchviz.core import recorder, thread_state
 from dispatchviz.core.dispatcher import generator_keys, tensor_arguments
+from dispatchviz.core.precedence import FALLBACK
 from dispatchviz.core.thread_state import thread
 from dispatchviz.core.transcript import Transcript, source_of
 
@@ -750,7 +751,9 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     def operator_defined(self, op: OperatorEntry) -> None:
         """``def``."""
-        self._add(ev.OperatorDefined, op.name, str(op.schema))
+        fallbacks = sum(cell.reason == FALLBACK for cell in op.table)
+        filled = sum(cell.kernel is not None for cell in op.table)
+        self._add(ev.OperatorDefined, op.name, str(op.schema), fallbacks, filled - fallbacks)
 
     def kernel_registered(self, op: OperatorEntry | None, key: DispatchKey, kernel: Kernel, removed: bool) -> None:
         """``impl`` or, without an operator, ``fallback``; or its removal."""

@@ -168,6 +168,22 @@ class FunctionAt(Struct, frozen=True):
     file: str
 
 
+class BindingOf(Struct, frozen=True):
+    """A function that Python calls is that C++ function."""
+
+    function: str
+    """``torch.add``, ``Tensor.add``."""
+    name: str
+    """``THPVariable_add``."""
+
+
+class SchemaOf(Struct, frozen=True):
+    """The schema of an operator, as PyTorch prints it."""
+
+    operator: str
+    schema: str
+
+
 class FilledCells(Struct, frozen=True):
     """How many cells of an operator's table hold a kernel."""
 
@@ -270,6 +286,8 @@ Claim = (
     | BackwardRefuses
     | WriteRaises
     | FunctionAt
+    | BindingOf
+    | SchemaOf
     | FilledCells
     | CellHolds
     | CellAfter

@@ -45,7 +45,7 @@ def label(trace: Trace, seq: int) -> str:
     if isinstance(event, groups.RegistrationEvent):
         return _registration(event)
     if isinstance(event, ev.ErrorRaised):
-        return shortened(f"{event.exception}: {event.message}", WIDTH)
+        return shortened(f"{event.exception}: {event.message}" if event.message else event.exception, WIDTH)
     if isinstance(event, ev.Unknown):
         return f"{event.kind} (from a newer version)"
     assert_never(event)
@@ -57,11 +57,13 @@ def _program(trace: Trace, event: groups.ProgramEvent) -> str:
             text = source_text(trace, event)
             return shortened(f"line {event.line}  {text}" if text else f"{event.file}, line {event.line}", WIDTH)
         case ev.NameBound():
-            return f"{event.name} names t{event.tensor}"
+            return f"{event.name} = t{event.tensor}"
         case ev.Printed():
             return shortened(f"printed {event.text}", WIDTH)
         case ev.ProgramRaised():
-            return shortened(f"{event.exception}: {event.message}", WIDTH)
+            if event.exception == "KeyboardInterrupt":
+                return "interrupted"
+            return shortened(f"{event.exception}: {event.message}" if event.message else event.exception, WIDTH)
         case _:
             assert_never(event)
 
@@ -308,6 +310,7 @@ def _registration(event: groups.RegistrationEvent) -> str:
             verb = "removed" if event.removed else "impl" if event.operator else "fallback"
             return f"{verb} {event.operator or 'all operators'} {event.key}: {event.kernel}"
         case ev.CellsRecomputed():
-            return f"{len(event.cells)} cells of {event.operator} recomputed"
+            cells = "1 cell" if len(event.cells) == 1 else f"{len(event.cells)} cells"
+            return f"{cells} of {event.operator} changed"
         case _:
             assert_never(event)

@@ -31,7 +31,7 @@ returns t2
 guard AutoDispatchBelowADInplaceOrView ends
 t2.grad_fn = AddBackward0
 returns t2
-z names t2"""
+z = t2"""
 
 
 def test_the_rows_of_the_add() -> None:
