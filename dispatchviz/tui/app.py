@@ -126,16 +126,17 @@ class StepperApp(Questions):
         Textual hands a key to the widget with the focus and takes it back later; meanwhile the next key goes its way,
         and where a key opens a question the ones behind it would be lost or out of order.
         """
-        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded and self.screen is self.view:
-            if self.view.prompt is None:
-                self._early.append(event)
-            elif not await self._take(event):
-                await super().on_event(event)
-        else:
+        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded or self.screen is not self.view:
             await super().on_event(event)
+        elif self.view.prompt is None:
+            self._early.append(event)
+        else:
+            await self.on_ready()
+            if not await self._take(event):
+                await super().on_event(event)
 
     async def on_ready(self) -> None:
-        """What was typed before the first screen was there."""
+        """What was typed before the first screen was there, before anything that was typed later."""
         early, self._early = self._early, []
         for event in early:
             await self.on_event(event)
