@@ -27,12 +27,16 @@ class Event(Struct, frozen=True, gc=False, array_like=True, tag=True):
 
 
 class SourceLine(Event, frozen=True, gc=False, array_like=True, tag=True):
-    """The program runs a line; open until the next one."""
+    """The program runs a line, or comes back to one; open until the next one."""
 
     file: str
     """As in the header's ``sources``."""
     line: int
     """From 1."""
+    function: str = ""
+    """The function that the line is in: ``Net.forward``, ``<lambda>``; empty for the file's own top level."""
+    caller: int | None = None
+    """The line from which that function was called, or resumed; None at the bottom of the user's stack."""
 
 
 class NameBound(Event, frozen=True, gc=False, array_like=True, tag=True):

@@ -244,7 +244,7 @@ class Recorder(metaclass=_EverySeamHarmless):
     def source_line(self, file: str, line: int) -> None:
         """A line of the program begins; at the top it stays open until the next."""
         self._last_error = None  # it would keep its frames, and their tensors, alive
-        self.note(("source_line", file, line))
+        self.note(("source_line", file, line, "", None))
 
     @catches_itself
     def name_bound(self, name: str, tensor: Tensor) -> None:

@@ -48,6 +48,8 @@ class Transcript:
         self.events: list[ev.AnyEvent] = []
         self.thread = threading.get_ident()
         """Whose notes are being read."""
+        self.moved = False
+        """The program is on another line than the one told last; it is told before the next event."""
         self._open: dict[int, int | None] = {}
         """The innermost open event of each thread."""
         self.first_tensor = self.first_storage = self.first_node = 0
@@ -102,10 +104,14 @@ class Transcript:
 
     def event(self, kind: Any, fields: tuple[Any, ...]) -> None:
         """An event."""
+        if self.moved:
+            self.tell_line()
         self.events.append(kind(len(self.events), self._open.get(self.thread), *fields))
 
     def enter(self, kind: Any, fields: tuple[Any, ...]) -> None:
         """An event that others happen within."""
+        if self.moved:
+            self.tell_line()
         seq = len(self.events)
         self.events.append(kind(seq, self._open.get(self.thread), *fields))
         self._open[self.thread] = seq
@@ -118,15 +124,20 @@ class Transcript:
 
     # -- program ------------------------------------------------------------------------------------------------------
 
-    def source_line(self, file: str, line: int) -> None:
+    def source_line(self, file: str, line: int, function: str = "", caller: int | None = None) -> None:
         """A line of the program begins; at the top it stays open until the next."""
+        self.moved = False
         self.all_written()
         seq = self.open
         if seq is None or isinstance(self.events[seq], ev.SourceLine):
             self.open = None
-            self.enter(ev.SourceLine, (file, line))
+            self.enter(ev.SourceLine, (file, line, function, caller))
         else:
-            self.event(ev.SourceLine, (file, line))
+            self.event(ev.SourceLine, (file, line, function, caller))
+
+    def tell_line(self) -> None:
+        """Tells the line that the program is on; for who knows it."""
+        self.moved = False
 
     def name_bound(self, name: str, tensor: int) -> None:
         """A variable names a tensor."""
@@ -134,6 +145,7 @@ class Transcript:
 
     def raised(self, kind: str, message: str, file: str, line: int) -> None:
         """An exception left the program: whatever was open but its line is over, an interrupt may come anywhere."""
+        self.moved = False  # it stays with the line that it came from
         self.all_written()
         self.open = self._enclosing_line()
         self.event(ev.ProgramRaised, (kind, message, file, line))

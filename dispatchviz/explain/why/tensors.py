@@ -1,4 +1,4 @@
-"""Sentences of structured kernels and of what happens to tensors."""
+"""Sentences of what happens to tensors."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dispatchviz.core import events as ev
 from dispatchviz.core.keyset import autograd_dispatch_keyset, functorch_transforms_ks
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain import versions
-from dispatchviz.explain.english import listed, plain_dtype, shaped
-from dispatchviz.explain.groups import StructuredEvent, TensorEvent
+from dispatchviz.explain.english import listed, shaped
+from dispatchviz.explain.groups import TensorEvent
 from dispatchviz.explain.index import index
 from dispatchviz.explain.key_words import backend_name, backends, key_names, shown
 from dispatchviz.explain.names import described, tensor_name
@@ -23,63 +23,6 @@ _CREATION = {
     "IN_CUSTOM_FUNCTION": "made in a custom Function",
 }
 """What a creation meta other than ``DEFAULT`` says; with each of them autograd follows no in-place change."""
-
-
-def why_structured(trace: Trace, event: StructuredEvent) -> str:
-    """What this part of a structured kernel does."""
-    match event:
-        case ev.MetaComputed():
-            return (
-                f"Before a single number is computed, {event.function} checks the arguments and works out what the "
-                f"result will be: {shaped(event.shape)} {plain_dtype(event.dtype)}."
-            )
-        case ev.OutputAllocated():
-            return _output(trace, event)
-        case ev.ProxyCopied():
-            proxy, name = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.output))
-            return f"The kernel wrote the proxy {proxy}; now copy_ brings the numbers into {name}, in its own strides."
-        case ev.ImplRan():
-            made = index(trace).tensors.get(event.tensor)
-            emulated = made is not None and made.device.startswith("cuda") and trace.header.cuda.startswith("emulated")
-            with_numpy = ", here with NumPy, since cuda is emulated" if emulated else ""
-            return (
-                f"{event.function} writes the numbers into {tensor_name(trace, event.tensor, event.seq)}{with_numpy}."
-            )
-        case _:
-            assert_never(event)
-
-
-_ASKED = {
-    "set_output_raw_strided": "any strides will do for the kernel",
-    "set_output_strided": "the kernel needs just these strides",
-    "set_output_contiguous": "the kernel needs its elements in order",
-}
-"""What a meta function says with the method by which it asks for its output."""
-
-
-def _output(trace: Trace, event: ev.OutputAllocated) -> str:
-    """Who asks, what the variant answers, and the proxy where there is one."""
-    name = tensor_name(trace, event.tensor, event.seq)
-    what = f"{name}, {described(trace, event.tensor, event.seq)}"
-    asked = f"The meta function asks for its output ({event.method}: {_ASKED.get(event.method, 'as it needs it')})"
-    if event.variant == "functional":
-        made = f"create_out makes {what}, without another call through the dispatcher"
-        return f"{asked}. This is the functional form: {made}."
-    if event.variant == "default backend":
-        made = f"create_out calls at::empty, as any program would, and gets {what}"
-        return f"{asked}. This is the default for backends that have only the out form: {made}. That form comes next."
-    if event.variant == "in-place":
-        answer = f"check_inplace finds that {name} has the right size and dtype, and the result goes into {name} itself"
-        return f"{asked}. This is the in-place form: {answer}.{_proxy(trace, event)}"
-    size = f"resize_out gives {name} the size of the result" if event.resized else f"{name} has the right size already"
-    return f"{asked}. The caller gave the memory with out=: {size}.{_proxy(trace, event)}"
-
-
-def _proxy(trace: Trace, event: ev.OutputAllocated) -> str:
-    if event.proxy is None:
-        return ""
-    proxy, name = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.tensor))
-    return f" {name} has other strides, so a proxy stands in for it: the kernel writes {proxy}, which is copied later."
 
 
 def why_tensor(trace: Trace, event: TensorEvent) -> str:
