@@ -31,19 +31,19 @@ from dispatchviz.tui.titled import Goto, TitledView
 from dispatchviz.tui.view import StepperScreen
 
 
-def show(trace: Trace, step: int | None = None, file: str = "", args: Sequence[str] = ()) -> None:
+def show(trace: Trace, step: int | None = None, file: str = "", again: Sequence[str] | None = None) -> None:
     """Opens the stepper on a trace and returns when the reader quits.
 
     ``step`` is where to begin; without it that is the first step, or the last one if the program raised. ``file`` is
-    where the trace is kept, if it is: marks go beside it. ``args`` are what the program was called with, for a command
-    line that shows the same step. The caller has asked ``terminal.can_run`` before.
+    where the trace is kept, if it is: marks go beside it. ``again`` is what runs the program again, after ``dispatchviz
+    run``: empty if nothing does, None for no more than its file. The caller has asked ``terminal.can_run`` before.
     """
     if not len(trace):
         print(f"{trace.header.program}: nothing was recorded, so there are no steps to show")
         return
     gc.freeze()  # the trace stays: looking through all of it now and then would delay a step by two frames
     try:
-        StepperApp(trace, step, file, args).run()
+        StepperApp(trace, step, file, again).run()
     finally:
         gc.unfreeze()
 
@@ -60,10 +60,13 @@ class StepperApp(Questions):
     TITLE = "dispatchviz"
     BINDINGS = [Binding(",".join(key.keys), key.action, key.help, show=False) for key in KEYMAP]  # noqa: RUF012
 
-    def __init__(self, trace: Trace, step: int | None = None, file: str = "", args: Sequence[str] = ()) -> None:
+    def __init__(
+        self, trace: Trace, step: int | None = None, file: str = "", again: Sequence[str] | None = None
+    ) -> None:
         super().__init__()
         begin = len(trace) - 1 if step is None and isinstance(trace[-1], ProgramRaised) else step or 0
-        self.file, self.args, self.marks = file, args, Marks(trace, file)
+        self.file, self.marks = file, Marks(trace, file)
+        self.again = [trace.header.program] if again is None else again
         at = max(0, min(begin, len(trace) - 1))
         self.cursor = Cursor(trace, at, marks=frozenset(self.marks.names))
         self.view = StepperScreen(self.cursor)

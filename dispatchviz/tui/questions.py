@@ -34,7 +34,7 @@ class Questions(App[None]):
     search: Search
     marks: Marks
     file: str
-    args: Sequence[str]
+    again: Sequence[str]
 
     def stand(self, cursor: Cursor, note: Line | None = None) -> None:
         """Moves the reader, and says ``note`` about it."""
@@ -124,15 +124,19 @@ class Questions(App[None]):
     def action_copy_link(self) -> None:
         """A command line for the clipboard."""
         link = self.link()
+        if not link:
+            told = " No command line shows it again: it came from standard input. --save keeps a trace"
+            self.stand(self.cursor, line((told, "hint")))
+            return
         self.copy_to_clipboard(link)
         self.stand(self.cursor, line((" Copied: ", "hint"), link))
 
     def link(self) -> str:
-        """Opens the stepper at this step."""
-        step, program = f"--step {self.cursor.at}", self.cursor.trace.header.program
+        """Opens the stepper at this step; empty where no command line does."""
+        step = f"--step {self.cursor.at}"
         if self.file:
             return f"dispatchviz open {step} {shlex.quote(self.file)}"
-        return f"dispatchviz run {step} {shlex.join([program, *self.args])}"
+        return f"dispatchviz run {step} {shlex.join(self.again)}" if self.again else ""
 
     def action_open_picture(self) -> None:
         """The backward graph in the browser. Drawing takes a moment, so the reader is told first."""
