@@ -110,6 +110,11 @@ class Cursor:
         """To a step, or if a filter hides it to the next one in that direction that it lets through."""
         return self._noted(self._step(at))
 
+    def page(self, rows: int) -> Cursor:
+        """Down or up by so many rows of the list."""
+        place = bisect_left(self.rows, self.at) + rows
+        return self.goto(self.rows[max(0, min(place, len(self.rows) - 1))])
+
     def first(self) -> Cursor:
         return self.toward(0)
 
