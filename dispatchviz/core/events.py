@@ -376,24 +376,28 @@ class TorchDispatchLeft(Event, frozen=True, gc=False, array_like=True, tag=True)
 # -- structured kernels -----------------------------------------------------------------------------------------------
 
 
-class MetaComputed(Event, frozen=True, gc=False, array_like=True, tag=True):
-    """A structured kernel's meta function checked its arguments and computed the output's properties."""
+class MetaEntered(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A structured kernel's meta function checks its arguments and asks for its output; open until it returns.
+
+    Operands that an elementwise kernel has to cast on the CPU are cast here (``TensorIteratorBase::compute_types``).
+    """
 
     function: str
     """``structured_add_Tensor::meta``."""
-    shape: tuple[int, ...]
-    dtype: str
-    """``torch.float32``."""
 
 
 class OutputAllocated(Event, frozen=True, gc=False, array_like=True, tag=True):
-    """``set_output`` provided the output."""
+    """``set_output`` provided the output that a meta function asked for."""
 
     variant: str
     """``functional`` (new tensor), ``in-place`` (self), ``out`` (given by the caller), ``default backend`` (new tensor,
     by a call through the dispatcher)."""
     tensor: int
     resized: bool
+    shape: tuple[int, ...]
+    """What was asked for."""
+    dtype: str
+    """``torch.float32``."""
     method: str = "set_output_raw_strided"
     """``set_output_strided`` and ``set_output_contiguous`` ask for strides that the kernel cannot do without."""
     proxy: int | None = None
@@ -407,12 +411,13 @@ class ProxyCopied(Event, frozen=True, gc=False, array_like=True, tag=True):
     output: int
 
 
-class ImplRan(Event, frozen=True, gc=False, array_like=True, tag=True):
-    """A structured kernel's impl function wrote the output."""
+class ImplEntered(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A structured kernel's impl function writes the output; open until it returns."""
 
     function: str
     """``structured_ufunc_add_CUDA::impl``."""
-    tensor: int
+    tensors: tuple[int, ...]
+    """What it writes: outputs, proxies, or the temporaries of an elementwise kernel."""
     file: str
     """Our Python source of the kernel body, relative to the package."""
     line: int
@@ -939,7 +944,7 @@ AnyEvent = (
     | AutocastChanged | AutocastCast | AutocastCacheCleared
     | StreamChanged | StreamEventRecorded | StreamWaited | MemoryUsedOnStream
     | DynamicLayerPushed | DynamicLayerPopped
-    | MetaComputed | OutputAllocated | ImplRan | ProxyCopied
+    | MetaEntered | OutputAllocated | ImplEntered | ProxyCopied
     | TensorCreated | ViewMade | VersionBumped | GeometryChanged | RequiresGradSet | KeySetChanged
     | BatchedTensorMade | TensorWrapperMade
     | NodeCreated | EdgesCollected | AttributeSaved | VariableSaved | VariableNotSaved | SavedTensorHookRan
@@ -954,7 +959,7 @@ AnyEvent = (
 )  # fmt: skip
 
 CONTAINERS = (
-    SourceLine, BindingEntered, Dispatched, KernelEntered, TorchDispatchEntered, GuardEntered, FunctionEntered,
-    ForwardFormulaEntered, BackwardStarted, NodeStarted,
+    SourceLine, BindingEntered, Dispatched, KernelEntered, MetaEntered, ImplEntered, TorchDispatchEntered,
+    GuardEntered, FunctionEntered, ForwardFormulaEntered, BackwardStarted, NodeStarted,
 )  # fmt: skip
 """Kinds that can be the parent of others."""

@@ -424,18 +424,21 @@ class Recorder(metaclass=_EverySeamHarmless):
     # -- structured kernels -------------------------------------------------------------------------------------------
 
     @catches_itself
-    def meta_computed(self, family: str, shape: tuple[int, ...], dtype: DType) -> None:
-        """The meta function of a structured family came to its result."""
-        self.note(("meta_computed", family, shape, dtype))
-
-    @catches_itself
     def output_allocated(
-        self, variant: str, tensor: Tensor, resized: bool, method: str, proxy: Tensor | None = None
+        self,
+        variant: str,
+        tensor: Tensor,
+        resized: bool,
+        shape: tuple[int, ...],
+        dtype: DType,
+        method: str,
+        proxy: Tensor | None = None,
     ) -> None:
         """``set_output`` is done; a proxy stands in for an output whose strides the kernel cannot use."""
         try:
             stands_in = None if proxy is None else self.serial(proxy)
-            self.note(("output_allocated", variant, self.serial(tensor), resized, method, stands_in))
+            number = self.serial(tensor)
+            self.note(("output_allocated", variant, number, resized, shape, dtype, method, stands_in))
         except Exception as error:
             self.give_up(error)
 

@@ -246,7 +246,9 @@ class Transcript:
         self._call_over()
 
     def failed(self) -> None:
-        """The kernel raised: it is over, and so is the call."""
+        """The kernel raised: it is over, and so are its meta or impl function and the call."""
+        while self.open is not None and isinstance(self.events[self.open], ev.MetaEntered | ev.ImplEntered):
+            self.leave()
         self._call_over()
 
     def returned_one(self, tensor: int) -> None:
@@ -288,16 +290,30 @@ class Transcript:
         self.event(ev.GuardLeft, (guard, included, excluded))
         self.leave()
 
-    def meta_computed(self, family: str, shape: tuple[int, ...], dtype: DType) -> None:
-        """A structured meta function."""
-        self.event(ev.MetaComputed, (f"structured_{family}::meta", shape, repr(dtype)))
+    def meta_entered(self, family: str) -> None:
+        """A structured meta function begins."""
+        self.enter(ev.MetaEntered, (f"structured_{family}::meta",))
+
+    def impl_entered(self, kernel: str, body: Callable[..., Any], tensors: tuple[int, ...]) -> None:
+        """The meta function is over, the impl function begins."""
+        self.leave()
+        numbers = tuple([tensor - self.first_tensor for tensor in tensors])
+        self.enter(ev.ImplEntered, (f"structured_{kernel}::impl", numbers, *source_of(body)))
 
     def output_allocated(
-        self, variant: str, tensor: int, resized: bool, method: str = "set_output_raw_strided", proxy: int | None = None
+        self,
+        variant: str,
+        tensor: int,
+        resized: bool,
+        shape: tuple[int, ...],
+        dtype: DType,
+        method: str,
+        proxy: int | None,
     ) -> None:
         """An output."""
         stands_in = None if proxy is None else proxy - self.first_tensor
-        self.event(ev.OutputAllocated, (variant, tensor - self.first_tensor, resized, method, stands_in))
+        number = tensor - self.first_tensor
+        self.event(ev.OutputAllocated, (variant, number, resized, shape, repr(dtype), method, stands_in))
 
     def proxy_copied(self, proxy: int, output: int) -> None:
         """A proxy's numbers on their way to the output."""
@@ -305,7 +321,6 @@ class Transcript:
 
     def output_created(
         self,
-        family: str,
         number: int,
         shape: tuple[int, ...],
         stride: tuple[int, ...],
@@ -314,19 +329,13 @@ class Transcript:
         ks: int,
         storage: int,
     ) -> None:
-        """A structured meta function, and the new tensor that is its output."""
-        self.meta_computed(family, shape, dtype)
+        """A new tensor that is a structured kernel's output."""
         self.tensor_created(number, "new", shape, stride, dtype, device, ks, storage, False, False)
-        self.output_allocated("functional", number, False)
+        self.output_allocated("functional", number, False, shape, dtype, "set_output_raw_strided", None)
 
-    def output_given(self, family: str, number: int, shape: tuple[int, ...], dtype: DType, variant: str) -> None:
-        """A structured meta function, and the tensor that its output shall be written to."""
-        self.meta_computed(family, shape, dtype)
-        self.output_allocated(variant, number, False)
-
-    def impl_ran(self, kernel: str, body: Callable[..., Any], tensor: int) -> None:
-        """A structured impl function."""
-        self.event(ev.ImplRan, (f"structured_{kernel}::impl", tensor - self.first_tensor, *source_of(body)))
+    def output_given(self, number: int, shape: tuple[int, ...], dtype: DType, variant: str) -> None:
+        """The tensor that a structured kernel's output shall be written to."""
+        self.output_allocated(variant, number, False, shape, dtype, "set_output_raw_strided", None)
 
     def tensor_created(
         self,

@@ -129,23 +129,25 @@ def _thread(trace: Trace, event: groups.ThreadEvent) -> str:
 
 
 def _output(trace: Trace, event: ev.OutputAllocated) -> str:
-    """``output t2 (functional)``, ``output o (out, resized)``, ``output o (out, proxy t7)``"""
+    """``t2 [2, 2] float32 (functional)``, ``o [3] int64 (out, resized)``, ``o [3] int64 (out, proxy t7)``"""
     proxy = "" if event.proxy is None else f", proxy {tensor_name(trace, event.proxy, event.seq)}"
     words = f"{event.variant}{', resized' if event.resized else ''}{proxy}"
-    return f"output {tensor_name(trace, event.tensor, event.seq)} ({words})"
+    asked = f"{shaped(event.shape)} {plain_dtype(event.dtype)}"
+    return f"{tensor_name(trace, event.tensor, event.seq)} {asked} ({words})"
 
 
 def _tensor(trace: Trace, event: groups.StructuredEvent | groups.TensorEvent) -> str:
     match event:
-        case ev.MetaComputed():
-            return f"{event.function} → {shaped(event.shape)} {plain_dtype(event.dtype)}"
+        case ev.MetaEntered():
+            return event.function
         case ev.OutputAllocated():
             return f"{event.method}: {_output(trace, event)}"
         case ev.ProxyCopied():
             names = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.output))
             return f"proxy {' → '.join(names)}"
-        case ev.ImplRan():
-            return f"{event.function} → {tensor_name(trace, event.tensor, event.seq)}"
+        case ev.ImplEntered():
+            written = ", ".join(tensor_name(trace, tensor, event.seq) for tensor in event.tensors)
+            return shortened(f"{event.function} → {written}", WIDTH)
         case ev.TensorCreated():
             shape = f"{shaped(event.shape)} {plain_dtype(event.dtype)} {event.device}"
             return f"tensor t{event.tensor}  {shape}{'' if event.how == 'new' else f' ({event.how})'}"
