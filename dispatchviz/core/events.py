@@ -376,24 +376,28 @@ class TorchDispatchLeft(Event, frozen=True, gc=False, array_like=True, tag=True)
 # -- structured kernels -----------------------------------------------------------------------------------------------
 
 
-class MetaComputed(Event, frozen=True, gc=False, array_like=True, tag=True):
-    """A structured kernel's meta function checked its arguments and computed the output's properties."""
+class MetaEntered(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A structured kernel's meta function checks its arguments and asks for its output; open until it returns.
+
+    Operands that an elementwise kernel has to cast on the CPU are cast here (``TensorIteratorBase::compute_types``).
+    """
 
     function: str
     """``structured_add_Tensor::meta``."""
-    shape: tuple[int, ...]
-    dtype: str
-    """``torch.float32``."""
 
 
 class OutputAllocated(Event, frozen=True, gc=False, array_like=True, tag=True):
-    """``set_output`` provided the output."""
+    """``set_output`` provided the output that a meta function asked for."""
 
     variant: str
     """``functional`` (new tensor), ``in-place`` (self), ``out`` (given by the caller), ``default backend`` (new tensor,
     by a call through the dispatcher)."""
     tensor: int
     resized: bool
+    shape: tuple[int, ...]
+    """What was asked for."""
+    dtype: str
+    """``torch.float32``."""
     method: str = "set_output_raw_strided"
     """``set_output_strided`` and ``set_output_contiguous`` ask for strides that the kernel cannot do without."""
     proxy: int | None = None
@@ -407,12 +411,13 @@ class ProxyCopied(Event, frozen=True, gc=False, array_like=True, tag=True):
     output: int
 
 
-class ImplRan(Event, frozen=True, gc=False, array_like=True, tag=True):
-    """A structured kernel's impl function wrote the output."""
+class ImplEntered(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A structured kernel's impl function writes the output; open until it returns."""
 
     function: str
     """``structured_ufunc_add_CUDA::impl``."""
-    tensor: int
+    tensors: tuple[int, ...]
+    """What it writes: outputs, proxies, or the temporaries of an elementwise kernel."""
     file: str
     """Our Python source of the kernel body, relative to the package."""
     line: int
@@ -458,6 +463,8 @@ class VersionBumped(Event, frozen=True, gc=False, array_like=True, tag=True):
     tensor: int
     before: int
     after: int
+    counter: int = -1
+    """Number of the counter: tensors that share it notice each other's changes. -1 in traces of older versions."""
 
 
 class GeometryChanged(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -470,10 +477,12 @@ class GeometryChanged(Event, frozen=True, gc=False, array_like=True, tag=True):
 
 
 class RequiresGradSet(Event, frozen=True, gc=False, array_like=True, tag=True):
-    """``requires_grad_()`` on a leaf: no key changes."""
+    """``requires_grad_()`` on a leaf, or ``detach_()``: no key changes."""
 
     tensor: int
     requires_grad: bool
+    detached: bool = False
+    """By ``detach_()``: its history, if there was one, is gone too."""
 
 
 class KeySetChanged(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -523,6 +532,8 @@ class NodeCreated(Event, frozen=True, gc=False, array_like=True, tag=True):
     """At construction; ``EdgesCollected`` has the number that the edges give."""
     thread: int
     """Id of the constructing thread, the main thread is 1."""
+    known: bool = False
+    """It was made before the recording began, and comes into sight here."""
 
 
 class EdgesCollected(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -554,6 +565,10 @@ class VariableSaved(Event, frozen=True, gc=False, array_like=True, tag=True):
     version: int
     """The tensor's version at that moment; -1 if undefined."""
     is_output: bool
+    counter: int = -1
+    """Number of the version counter that it is under (``VersionBumped``); -1 if undefined."""
+    packed: bool = False
+    """A hook packed it: what that gave is kept instead, and no version is compared."""
 
 
 class VariableNotSaved(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -574,6 +589,10 @@ class SavedTensorHookRan(Event, frozen=True, gc=False, array_like=True, tag=True
     """What is packed, or what came out."""
     packed: str
     """The type of what is kept in its stead."""
+    node: int | None = None
+    """The Node that keeps it, if that was told before: not where the tensor is packed as it is saved."""
+    name: str = ""
+    """As what that Node keeps it."""
 
 
 class AccumulatorMade(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -643,7 +662,7 @@ class NoNodeMade(Event, frozen=True, gc=False, array_like=True, tag=True):
 
     operator: str
     why: str
-    """``grad mode is off``, ``no input requires grad``, ``never differentiable``."""
+    """``grad mode is off``, ``no input requires grad``, ``never differentiable``, ``detached``."""
 
 
 class DualLevelEntered(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -873,6 +892,10 @@ class OperatorDefined(Event, frozen=True, gc=False, array_like=True, tag=True):
 
     operator: str
     schema: str
+    by_fallbacks: int = -1
+    """Cells of the new table that hold a backend fallback; -1 in traces from before this was told."""
+    by_kernels: int = 0
+    """Cells that hold kernels which were registered before the definition."""
 
 
 class KernelRegistered(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -886,7 +909,7 @@ class KernelRegistered(Event, frozen=True, gc=False, array_like=True, tag=True):
 
 
 class CellsRecomputed(Event, frozen=True, gc=False, array_like=True, tag=True):
-    """A registration changed cells of an operator's table."""
+    """The registration told just before changes cells of an operator's table."""
 
     operator: str
     cells: tuple[str, ...]
@@ -921,7 +944,7 @@ AnyEvent = (
     | AutocastChanged | AutocastCast | AutocastCacheCleared
     | StreamChanged | StreamEventRecorded | StreamWaited | MemoryUsedOnStream
     | DynamicLayerPushed | DynamicLayerPopped
-    | MetaComputed | OutputAllocated | ImplRan | ProxyCopied
+    | MetaEntered | OutputAllocated | ImplEntered | ProxyCopied
     | TensorCreated | ViewMade | VersionBumped | GeometryChanged | RequiresGradSet | KeySetChanged
     | BatchedTensorMade | TensorWrapperMade
     | NodeCreated | EdgesCollected | AttributeSaved | VariableSaved | VariableNotSaved | SavedTensorHookRan
@@ -936,7 +959,7 @@ AnyEvent = (
 )  # fmt: skip
 
 CONTAINERS = (
-    SourceLine, BindingEntered, Dispatched, KernelEntered, TorchDispatchEntered, GuardEntered, FunctionEntered,
-    ForwardFormulaEntered, BackwardStarted, NodeStarted,
+    SourceLine, BindingEntered, Dispatched, KernelEntered, MetaEntered, ImplEntered, TorchDispatchEntered,
+    GuardEntered, FunctionEntered, ForwardFormulaEntered, BackwardStarted, NodeStarted,
 )  # fmt: skip
 """Kinds that can be the parent of others."""

@@ -34,7 +34,7 @@ ThreadEvent = (
     | LayerEvent
     | StreamEvent
 )
-StructuredEvent = ev.MetaComputed | ev.OutputAllocated | ev.ImplRan | ev.ProxyCopied
+StructuredEvent = ev.MetaEntered | ev.OutputAllocated | ev.ImplEntered | ev.ProxyCopied
 TensorEvent = (
     ev.TensorCreated
     | ev.ViewMade

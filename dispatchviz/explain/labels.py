@@ -16,7 +16,7 @@ from dispatchviz.explain.key_words import key_names
 from dispatchviz.explain.names import node_name, node_title, plain_node, tensor_name
 from dispatchviz.explain.surroundings import source_text
 from dispatchviz.explain.why.engine_claims import edge_words
-from dispatchviz.explain.why.forward import NO_NUMBER
+from dispatchviz.explain.why.nodes import NO_NUMBER
 from dispatchviz.explain.why.streams import stream_name
 
 __all__ = ["label", "sign"]
@@ -45,7 +45,7 @@ def label(trace: Trace, seq: int) -> str:
     if isinstance(event, groups.RegistrationEvent):
         return _registration(event)
     if isinstance(event, ev.ErrorRaised):
-        return shortened(f"{event.exception}: {event.message}", WIDTH)
+        return shortened(f"{event.exception}: {event.message}" if event.message else event.exception, WIDTH)
     if isinstance(event, ev.Unknown):
         return f"{event.kind} (from a newer version)"
     assert_never(event)
@@ -57,11 +57,13 @@ def _program(trace: Trace, event: groups.ProgramEvent) -> str:
             text = source_text(trace, event)
             return shortened(f"line {event.line}  {text}" if text else f"{event.file}, line {event.line}", WIDTH)
         case ev.NameBound():
-            return f"{event.name} names t{event.tensor}"
+            return f"{event.name} = t{event.tensor}"
         case ev.Printed():
             return shortened(f"printed {event.text}", WIDTH)
         case ev.ProgramRaised():
-            return shortened(f"{event.exception}: {event.message}", WIDTH)
+            if event.exception == "KeyboardInterrupt":
+                return "interrupted"
+            return shortened(f"{event.exception}: {event.message}" if event.message else event.exception, WIDTH)
         case _:
             assert_never(event)
 
@@ -127,23 +129,25 @@ def _thread(trace: Trace, event: groups.ThreadEvent) -> str:
 
 
 def _output(trace: Trace, event: ev.OutputAllocated) -> str:
-    """``output t2 (functional)``, ``output o (out, resized)``, ``output o (out, proxy t7)``"""
+    """``t2 [2, 2] float32 (functional)``, ``o [3] int64 (out, resized)``, ``o [3] int64 (out, proxy t7)``"""
     proxy = "" if event.proxy is None else f", proxy {tensor_name(trace, event.proxy, event.seq)}"
     words = f"{event.variant}{', resized' if event.resized else ''}{proxy}"
-    return f"output {tensor_name(trace, event.tensor, event.seq)} ({words})"
+    asked = f"{shaped(event.shape)} {plain_dtype(event.dtype)}"
+    return f"{tensor_name(trace, event.tensor, event.seq)} {asked} ({words})"
 
 
 def _tensor(trace: Trace, event: groups.StructuredEvent | groups.TensorEvent) -> str:
     match event:
-        case ev.MetaComputed():
-            return f"{event.function} → {shaped(event.shape)} {plain_dtype(event.dtype)}"
+        case ev.MetaEntered():
+            return event.function
         case ev.OutputAllocated():
             return f"{event.method}: {_output(trace, event)}"
         case ev.ProxyCopied():
             names = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.output))
             return f"proxy {' → '.join(names)}"
-        case ev.ImplRan():
-            return f"{event.function} → {tensor_name(trace, event.tensor, event.seq)}"
+        case ev.ImplEntered():
+            written = ", ".join(tensor_name(trace, tensor, event.seq) for tensor in event.tensors)
+            return shortened(f"{event.function} → {written}", WIDTH)
         case ev.TensorCreated():
             shape = f"{shaped(event.shape)} {plain_dtype(event.dtype)} {event.device}"
             return f"tensor t{event.tensor}  {shape}{'' if event.how == 'new' else f' ({event.how})'}"
@@ -308,6 +312,7 @@ def _registration(event: groups.RegistrationEvent) -> str:
             verb = "removed" if event.removed else "impl" if event.operator else "fallback"
             return f"{verb} {event.operator or 'all operators'} {event.key}: {event.kernel}"
         case ev.CellsRecomputed():
-            return f"{len(event.cells)} cells of {event.operator} recomputed"
+            cells = "1 cell" if len(event.cells) == 1 else f"{len(event.cells)} cells"
+            return f"{cells} of {event.operator} changed"
         case _:
             assert_never(event)

@@ -177,7 +177,7 @@ def _thread(event: groups.ThreadEvent) -> Rule:
 
 def _structured(event: groups.StructuredEvent) -> Rule:
     match event:
-        case ev.MetaComputed():
+        case ev.MetaEntered():
             text = "A structured operator has one meta function for all devices: it sets the output's shape and dtype."
             return Rule(text, event.function, "aten/src/ATen/native")
         case ev.OutputAllocated():
@@ -189,7 +189,7 @@ def _structured(event: groups.StructuredEvent) -> Rule:
         case ev.ProxyCopied():
             text = "An output whose strides a kernel cannot use has a proxy, which is copied into it after the kernel."
             return Rule(text, "maybe_create_proxy", "torchgen/dest/register_dispatch_key.py")
-        case ev.ImplRan():
+        case ev.ImplEntered():
             text = "A structured operator has one impl function per device: it writes the output and allocates nothing."
             return Rule(text, event.function, "aten/src/ATen/native")
         case _:

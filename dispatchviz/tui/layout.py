@@ -88,6 +88,11 @@ NEEDED: dict[type[ev.Event], tuple[int, ...]] = {
 OTHERWISE = (SOURCE, KEYS, CALLS, GRAPH, CELL)
 
 
+def why_height(height: int, needed: int) -> int:
+    """Rows for what is said of a step: always the same few, more where its text needs them, at most half the screen."""
+    return max(min(needed, height // 2), 5 if height >= 28 else 4)
+
+
 def slots(width: int, height: int) -> int:
     """How many panes fit on a screen of this size beside the steps."""
     rows = height - sum(Frame())

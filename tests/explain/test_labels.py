@@ -23,15 +23,15 @@ guard AutoDispatchBelowADInplaceOrView
 redispatch aten::add.Tensor → CUDA
 cell 2 CUDA: wrapper_CUDA_add_Tensor
 kernel wrapper_CUDA_add_Tensor
-structured_add_Tensor::meta → [2, 2] float32
+structured_add_Tensor::meta
 tensor t2  [2, 2] float32 cuda:0
-set_output_raw_strided: output t2 (functional)
+set_output_raw_strided: t2 [2, 2] float32 (functional)
 structured_ufunc_add_CUDA::impl → t2
 returns t2
 guard AutoDispatchBelowADInplaceOrView ends
 t2.grad_fn = AddBackward0
 returns t2
-z names t2"""
+z = t2"""
 
 
 def test_the_rows_of_the_add() -> None:

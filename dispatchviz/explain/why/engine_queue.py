@@ -12,7 +12,7 @@ from dispatchviz.explain.graph_history import Backward, backward_around, history
 from dispatchviz.explain.names import node_title, plain_node, tensor_name
 from dispatchviz.explain.statement import Statement
 from dispatchviz.explain.why.engine_claims import pass_number, runs
-from dispatchviz.explain.why.forward import NO_NUMBER
+from dispatchviz.explain.why.nodes import NO_NUMBER
 
 SHOWN = 5
 """Of a longer queue the first ones are named."""
