@@ -817,8 +817,8 @@ class HookRan(Event, frozen=True, gc=False, array_like=True, tag=True):
     function: str
     replaced: bool
     """It returned other gradients."""
-    defined: bool = True
-    """There was a gradient, of those hooks that are called for one."""
+    kept: bool = False
+    """A retains-grad hook has put the gradient into ``.grad``: there was one, and the tensor is still there."""
 
 
 class AnomalyFound(Event, frozen=True, gc=False, array_like=True, tag=True):

@@ -699,9 +699,9 @@ class Recorder(metaclass=_EverySeamHarmless):
         except Exception as error:
             self.give_up(error)
 
-    def hook_ran(self, kind: str, node: Node, function: str, replaced: bool, defined: bool = True) -> None:
+    def hook_ran(self, kind: str, node: Node, function: str, replaced: bool, kept: bool = False) -> None:
         """A hook was called."""
-        self._add(ev.HookRan, kind, self._node(node), function, replaced, defined)
+        self._add(ev.HookRan, kind, self._node(node), function, replaced, kept)
 
     def anomaly_found(self, node: Node, lines: str) -> None:
         """An error came up in a Node, in anomaly mode."""
