@@ -48,10 +48,25 @@ def binding_file(event: ev.BindingEntered) -> str:
 
 def apply_function(name: str) -> tuple[str, str]:
     """Function and file that evaluate a Node: ``torch::autograd::generated::AddBackward0::apply``."""
-    if name == "torch::autograd::AccumulateGrad":
-        return f"{name}::apply", "torch/csrc/autograd/functions/accumulate_grad.cpp"
+    if name in _NODES:
+        return _NODES[name]
     if name.startswith("torch::autograd::"):
-        return f"{name}::apply", "torch/csrc/autograd/functions"
+        return f"{name}::apply", "torch/csrc/autograd/functions/basic_ops.cpp"
     if name.endswith("Backward"):  # the name of a generated Node ends in a number
         return "torch::autograd::PyNode::apply", "torch/csrc/autograd/python_function.cpp"
     return f"torch::autograd::generated::{name}::apply", f"{GENERATED}/Functions.cpp"
+
+
+_FUNCTIONS = "torch/csrc/autograd/functions"
+_NODES = {
+    "torch::autograd::AccumulateGrad": ("torch::autograd::AccumulateGrad::apply", f"{_FUNCTIONS}/accumulate_grad.cpp"),
+    "torch::autograd::CopySlices": ("torch::autograd::CopySlices::apply", f"{_FUNCTIONS}/tensor.cpp"),
+    "torch::autograd::CopyBackwards": ("torch::autograd::CopyBackwards::apply", f"{_FUNCTIONS}/tensor.cpp"),
+    "torch::autograd::GraphRoot": ("torch::autograd::GraphRoot::apply", f"{_FUNCTIONS}/basic_ops.h"),
+    "torch::autograd::NotImplemented": ("torch::autograd::Error::apply", f"{_FUNCTIONS}/basic_ops.cpp"),
+    "torch::autograd::WarnNotImplemented": (
+        "torch::autograd::WarnNotImplemented::apply",
+        "torch/csrc/autograd/autograd_not_implemented_fallback.cpp",
+    ),
+}
+"""Handwritten Nodes that are elsewhere than the others."""

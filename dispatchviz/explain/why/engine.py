@@ -139,8 +139,8 @@ def _hook(trace: Trace, event: ev.HookRan) -> Statement:
     if event.kind == "retains-grad hook":
         if event.kept:
             text = (
-                f"retain_grad() asked for the gradient that arrives at {node}: .grad of the tensor is a copy of it now, "
-                "or the sum with what was there."
+                f"retain_grad() asked for the gradient that arrives at {node}: .grad of the tensor is now a copy, "
+                "or its sum with what was there."
             )
             return Statement("gradient retained", text)
         text = (
