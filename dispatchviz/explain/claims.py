@@ -94,12 +94,6 @@ class View(Struct, frozen=True):
     base: int
 
 
-class GradMode(Struct, frozen=True):
-    """Whether grad mode of the thread is on right now."""
-
-    enabled: bool
-
-
 class Dtype(Struct, frozen=True):
     """The dtype of a tensor."""
 
@@ -136,5 +130,5 @@ class CellHolds(Struct, frozen=True):
 Claim = (
     NodeRuns | FunctionAt | FilledCells | CellHolds
     | BackwardRefuses | WriteRaises | NodeKeeps | NodeEdges | History
-    | TensorKeys | Version | RequiresGrad | View | GradMode | Dtype
+    | TensorKeys | Version | RequiresGrad | View | Dtype
 )  # fmt: skip

@@ -45,6 +45,8 @@ class Index:
         self.accumulators: dict[int, ev.AccumulatorMade] = {}
         self.functions: set[int] = set()
         """Nodes of ``torch.autograd.Function``."""
+        self.function_outputs: dict[int, int] = {}
+        """Tensor that a Function gives its caller to the step that says so."""
         self.node_names: Counter[str] = Counter()
         self.lines: list[int] = []
         """Steps that are source lines."""
@@ -120,6 +122,9 @@ class Index:
     def _function(self, event: ev.FunctionEntered) -> None:
         self.functions.add(event.node)
 
+    def _function_output(self, event: ev.FunctionOutput) -> None:
+        self.function_outputs[event.result] = event.seq
+
     def _line(self, event: ev.SourceLine) -> None:
         self.lines.append(event.seq)
 
@@ -141,6 +146,7 @@ _NOTES: dict[type[ev.Event], Callable[[Index, Any], None]] = {
     ev.GradientAccumulated: Index._accumulated,
     ev.NodeCreated: Index._node,
     ev.FunctionEntered: Index._function,
+    ev.FunctionOutput: Index._function_output,
     ev.EdgesCollected: Index._edges,
     ev.AccumulatorMade: Index._accumulator,
     ev.SourceLine: Index._line,
