@@ -207,7 +207,7 @@ def _tensor(event: groups.TensorEvent) -> Rule:
             text = "A view remembers its base, never another view."
             return Rule(text, "torch::autograd::as_view", VARIABLE_TYPE)
         case ev.VersionBumped():
-            text = "A view shares the version counter of its base; in-place operators count it up. x.data has one of its own."
+            text = "A view shares the version counter of its base, x.data has its own; in-place operators count it up."
             return Rule(text, "torch::autograd::increment_version", VARIABLE_TYPE)
         case ev.GeometryChanged():
             text = "Sizes and strides belong to the tensor, not to its memory: it can get others and stay the same."
@@ -219,7 +219,9 @@ def _tensor(event: groups.TensorEvent) -> Rule:
             text = "requires_grad is a flag in the tensor's autograd metadata and changes no key."
             return Rule(text, "torch::autograd::AutogradMeta::set_requires_grad", "torch/csrc/autograd/variable.h")
         case ev.KeySetChanged():
-            text = "Few bits of a tensor's key set change once it is made: conjugate, negative, zero and the Python keys."
+            text = (
+                "Few bits of a tensor's key set change once it is made: conjugate, negative, zero and the Python keys."
+            )
             return Rule(text, "c10::TensorImpl", "c10/core/TensorImpl.h")
         case ev.TensorWrapperMade():
             text = (
@@ -250,7 +252,7 @@ def _forward(event: groups.ForwardEvent) -> Rule:
         case ev.AttributeSaved():
             return Rule("Formulas keep plain values as they are.", "", f"{GENERATED}/Functions.h")
         case ev.VariableSaved():
-            text = "A saved tensor is kept with its version, unless a hook packs it; using it after that has moved is an error."
+            text = "A saved tensor is kept with its version, unless a hook packs it; once that has moved, using it is an error."
             return Rule(text, "torch::autograd::SavedVariable", "torch/csrc/autograd/saved_variable.cpp")
         case ev.VariableNotSaved():
             text = "A tensor that only one formula needs is kept only if that formula's edge leads somewhere."

@@ -1,4 +1,4 @@
-"""Asks PyTorch about the forward side of autograd: histories, views, versions, what Nodes keep and when that is refused.
+"""Asks PyTorch about the forward side of autograd: histories, views, versions, what Nodes keep and when it is refused.
 
 A claim of a step is about that step; PyTorch is asked when the statement has run. If the same statement went on to
 change what was claimed, it cannot be asked.
@@ -30,6 +30,7 @@ from dispatchviz.explain.index import index
 from tests.claims.asking import Answer, Question, asks, difference
 
 IN_PLACE = "modified by an inplace operation"
+DETACHED = "Trying to use a saved tensor that has been detached in-place"
 WRITES = re.compile("This view |was created in (no_grad|inference) mode")
 
 
@@ -66,7 +67,7 @@ def real_node(question: Question, number: int) -> Any:
         return None
     with contextlib.suppress(RuntimeError):  # a stale view that must not be read any more
         node = question.pytorch.node(path)
-        if node is not None and node.name() == made.name and node._sequence_nr() % 2**64 == made.sequence_nr:
+        if node is not None and node.name() == made.name:
             return node
     return None
 
@@ -80,14 +81,12 @@ def backward_refuses(claim: BackwardRefuses, question: Question) -> Answer:
     node = real_node(question, claim.node)
     if node is None or let_go(question, claim):
         return None
-    error = error_of(lambda: unpacked(node, claim.name))
     if not claim.refuses:
-        return difference("", error if IN_PLACE in error else "")
-    if claim.message not in error:
-        return difference(claim.message, error)
-    if not callable(node) or isinstance(node, torch.autograd.function.BackwardCFunction):
-        return ""
-    return difference("", "" if claim.message in error_of(lambda: node(*zeros_for(node))) else "it runs")
+        return difference("", in_place_error(node, claim.name))
+    if claim.message.startswith(DETACHED):  # the attribute says whose history is meant, the formula does not
+        return difference(True, DETACHED in error_of_running(node))
+    error = error_of(lambda: unpacked(node, claim.name))
+    return difference((True, True), (claim.message in error, claim.message in error_of_running(node)))
 
 
 def let_go(question: Question, claim: BackwardRefuses) -> bool:
@@ -107,16 +106,24 @@ def unpacked(node: Any, name: str) -> Any:
     return getattr(node, plain if plain == "saved_tensors" else f"_saved_{plain}")
 
 
-def zeros_for(node: Any) -> list[Any]:
-    """A gradient for each of a Node's inputs."""
-    return [torch.zeros(list(entry.shape), dtype=entry.dtype) for entry in node._input_metadata]
+def in_place_error(node: Any, name: str) -> str:
+    """The text of the error of using what was changed; empty if there is none, or another one."""
+    error = error_of(lambda: unpacked(node, name))
+    return error if IN_PLACE in error else ""
+
+
+def error_of_running(node: Any) -> str:
+    """The text of the error of a Node's formula; a Function's Node cannot be run, its backward asks for what it kept."""
+    if isinstance(node, torch.autograd.function.BackwardCFunction):
+        return error_of(lambda: node.saved_tensors)
+    return error_of(lambda: node(*[torch.zeros(list(entry.shape), dtype=entry.dtype) for entry in node._input_metadata]))
 
 
 def error_of(action: Any) -> str:
     """The text of the error that an action raises; empty if it does not."""
     try:
         action()
-    except RuntimeError as error:
+    except Exception as error:  # a hook's own among them
         return str(error)
     return ""
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.core import events as ev
-from dispatchviz.explain.why import dispatch, forward
+from dispatchviz.explain.sentences import why_here
+from dispatchviz.explain.why import dispatch
 from dispatchviz.program import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -26,4 +27,4 @@ def test_the_trace_shows_where_the_gradient_was_lost(monkeypatch: pytest.MonkeyP
     entered = next(e for e in trace if isinstance(e, ev.KernelEntered) and e.kernel == "autograd_fallback")
     assert "the gradient of demo::double is lost here" in dispatch.why(trace, entered)
     node = next(e for e in trace if isinstance(e, ev.NodeCreated) and e.name.endswith("WarnNotImplemented"))
-    assert "demo::double has no autograd kernel: nobody knows its derivative" in forward.why(trace, node)
+    assert "demo::double has no autograd kernel: nobody knows its derivative" in why_here(trace, node.seq)
