@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from dispatchviz.core import events as ev
 from dispatchviz.core import recorder, thread_state
 from dispatchviz.core.dispatcher import generator_keys, tensor_arguments
+from dispatchviz.core.precedence import FALLBACK
 from dispatchviz.core.thread_state import thread
 from dispatchviz.core.transcript import Transcript, source_of
 
@@ -255,7 +256,7 @@ class Recorder(metaclass=_EverySeamHarmless):
     def source_line(self, file: str, line: int) -> None:
         """A line of the program begins; at the top it stays open until the next."""
         self._last_error = None  # it would keep its frames, and their tensors, alive
-        self.note(("source_line", file, line))
+        self.note(("source_line", file, line, "", None))
 
     @catches_itself
     def name_bound(self, name: str, tensor: Tensor) -> None:
@@ -423,18 +424,21 @@ class Recorder(metaclass=_EverySeamHarmless):
     # -- structured kernels -------------------------------------------------------------------------------------------
 
     @catches_itself
-    def meta_computed(self, family: str, shape: tuple[int, ...], dtype: DType) -> None:
-        """The meta function of a structured family came to its result."""
-        self.note(("meta_computed", family, shape, dtype))
-
-    @catches_itself
     def output_allocated(
-        self, variant: str, tensor: Tensor, resized: bool, method: str, proxy: Tensor | None = None
+        self,
+        variant: str,
+        tensor: Tensor,
+        resized: bool,
+        shape: tuple[int, ...],
+        dtype: DType,
+        method: str,
+        proxy: Tensor | None = None,
     ) -> None:
         """``set_output`` is done; a proxy stands in for an output whose strides the kernel cannot use."""
         try:
             stands_in = None if proxy is None else self.serial(proxy)
-            self.note(("output_allocated", variant, self.serial(tensor), resized, method, stands_in))
+            number = self.serial(tensor)
+            self.note(("output_allocated", variant, number, resized, shape, dtype, method, stands_in))
         except Exception as error:
             self.give_up(error)
 
@@ -585,19 +589,30 @@ class Recorder(metaclass=_EverySeamHarmless):
     # -- engine -------------------------------------------------------------------------------------------------------
 
     def backward_started(
-        self, task: GraphTask, roots: Sequence[Edge], gradients: Sequence[Tensor | None], accumulate: bool
+        self,
+        task: GraphTask,
+        roots: Sequence[Edge],
+        gradients: Sequence[Tensor | None],
+        accumulate: bool,
+        inputs: Sequence[Edge] = (),
+        input_tensors: Sequence[object] = (),
     ) -> None:
         """Opens a backward."""
         self._enter(
             ev.BackwardStarted,
             self._graph_task(task),
-            tuple((self._node(edge.function), edge.input_nr) for edge in roots if edge.function is not None),
+            self._ends_of(roots),
             self._tensors_of(gradients),
             task.keep_graph,
             task.grad_mode,
             accumulate,
             task.reentrant_depth,
+            self._ends_of(inputs),
+            tuple(next((self._tensor(tensor) for tensor in _tensors_in(given)), None) for given in input_tensors),
         )
+
+    def _ends_of(self, edges: Sequence[Edge]) -> tuple[tuple[int, int], ...]:
+        return tuple((self._node(edge.function), edge.input_nr) for edge in edges if edge.function is not None)
 
     def thread_goes_on(self, ident: int) -> None:
         """What this thread does now belongs to the innermost open event of another, which waits for it."""
@@ -613,15 +628,39 @@ class Recorder(metaclass=_EverySeamHarmless):
         with _introducing:
             return self._graph_tasks.setdefault(task.id, len(self._graph_tasks))
 
-    def dependencies_counted(self, counts: Mapping[Node, int]) -> None:
+    def dependencies_counted(self, counts: Mapping[Node, int], min_topo_nr: int) -> None:
         """In order of discovery."""
-        self._add(ev.DependenciesCounted, tuple((self._node(node), count) for node, count in counts.items()))
+        told = tuple((self._node(node), count) for node, count in counts.items())
+        self._add(ev.DependenciesCounted, told, min_topo_nr)
+
+    def exec_info_populated(self, task: GraphTask) -> None:
+        """``exec_info`` is complete; what has been come to is in ``dependencies``."""
+        infos = [(self._node(node), info) for node, info in task.exec_info.items()]
+        captures = tuple((node, input_nr, place) for node, info in infos for input_nr, place in info.captures)
+        found = dict.fromkeys([task.root, *task.dependencies])
+        pruned = tuple((self._node(node), _pruned_by(task, node)) for node in found if not task.should_execute(node))
+        self._add(ev.ExecInfoPopulated, tuple(node for node, info in infos if info.needed), captures, pruned)
 
     @catches_itself
-    def dependency_met(self, node: Node, left: int) -> None:
+    def dependency_met(self, node: Node, left: int, defined: bool, skipped: bool) -> None:
         """One gradient less to wait for."""
-        number = node._number
-        self.note(("dependency_met", number if number >= self.first_node else self._node_serial(node), left))
+        try:
+            number = node._number
+            number = number if number >= self.first_node else self._node_serial(node)
+            if defined and not skipped:
+                self.note(("dependency_met", number, left))
+            else:
+                self.note(("dependency_met_by_nothing", number, left, defined, skipped))
+        except Exception as error:
+            self.give_up(error)
+
+    def node_skipped(self, node: Node) -> None:
+        """Popped, and not needed."""
+        self._add(ev.NodeSkipped, self._node(node))
+
+    def formula_skipped(self, node: Node, edge: int) -> None:
+        """A gradient that nobody needs is not computed."""
+        self._add(ev.FormulaSkipped, self._node(node), edge)
 
     @catches_itself
     def node_queued(self, node: Node, queue: Sequence[Node]) -> None:
@@ -660,9 +699,9 @@ class Recorder(metaclass=_EverySeamHarmless):
         except Exception as error:
             self.give_up(error)
 
-    def hook_ran(self, kind: str, node: Node, function: str, replaced: bool) -> None:
+    def hook_ran(self, kind: str, node: Node, function: str, replaced: bool, defined: bool = True) -> None:
         """A hook was called."""
-        self._add(ev.HookRan, kind, self._node(node), function, replaced)
+        self._add(ev.HookRan, kind, self._node(node), function, replaced, defined)
 
     def anomaly_found(self, node: Node, lines: str) -> None:
         """An error came up in a Node, in anomaly mode."""
@@ -715,7 +754,9 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     def operator_defined(self, op: OperatorEntry) -> None:
         """``def``."""
-        self._add(ev.OperatorDefined, op.name, str(op.schema))
+        fallbacks = sum(cell.reason == FALLBACK for cell in op.table)
+        filled = sum(cell.kernel is not None for cell in op.table)
+        self._add(ev.OperatorDefined, op.name, str(op.schema), fallbacks, filled - fallbacks)
 
     def kernel_registered(self, op: OperatorEntry | None, key: DispatchKey, kernel: Kernel, removed: bool) -> None:
         """``impl`` or, without an operator, ``fallback``; or its removal."""
@@ -732,6 +773,11 @@ class Recorder(metaclass=_EverySeamHarmless):
         if error is not self._last_error:
             self._last_error = error
             self._add(ev.ErrorRaised, type(error).__name__, str(error))
+
+
+def _pruned_by(task: GraphTask, node: Node) -> str:
+    """What keeps a Node from being executed."""
+    return "topological_nr" if node._topological_nr < task.min_topological_nr else "should_execute"
 
 
 def _tensors_in(value: Any) -> Iterator[Any]:

@@ -39,7 +39,10 @@ DECISIVE = (
     ev.FunctionEntered,
     ev.FunctionOutput,
     ev.BackwardStarted,
+    ev.ExecInfoPopulated,
+    ev.NodeSkipped,
     ev.NodeStarted,
+    ev.FormulaSkipped,
     ev.GradientReduced,
     ev.GradientBuffered,
     ev.GradientAccumulated,
@@ -51,17 +54,21 @@ LESSONS = (ev.KeySetComputed, ev.FallthroughSkipped, ev.KernelSelected, ev.Guard
 """Kinds whose reason is printed in the program's own calls (of Dispatched: the redispatches)."""
 
 
-def text_log(trace: Trace) -> Iterator[str]:
-    """The log line by line, without line ends."""
+def text_log(trace: Trace, begin: int = 0) -> Iterator[str]:
+    """The log line by line, without line ends; with ``begin`` from that step on, below the rows that it is within.
+
+    The reason of that step is given in any case.
+    """
     yield from _head(trace)
     told = _Told(trace)
     width = len(str(max(len(trace) - 1, 0)))
-    for event in trace:
+    context = list(trace.ancestors(begin))[::-1] if begin else []
+    for event in (*context, *trace[begin:]):
         if isinstance(event, ev.SourceLine):
             yield ""
         indent = "  " * trace.depths[event.seq]
         yield f"{event.seq:>{width}} {sign(event)} {indent}{label(trace, event.seq)}"
-        if told.is_due(event):
+        if told.is_due(event) or begin == event.seq != 0:
             yield from _wrapped(why_here(trace, event.seq), " " * (width + 3) + indent + "  | ")
 
 

@@ -113,10 +113,11 @@ def in_place_error(node: Any, name: str) -> str:
 
 
 def error_of_running(node: Any) -> str:
-    """The text of the error of a Node's formula; a Function's Node cannot be run, its backward asks for what it kept."""
+    """The text of the error of a Node's formula; a Function's Node cannot be run, and is asked for what it kept."""
     if isinstance(node, torch.autograd.function.BackwardCFunction):
         return error_of(lambda: node.saved_tensors)
-    return error_of(lambda: node(*[torch.zeros(list(entry.shape), dtype=entry.dtype) for entry in node._input_metadata]))
+    zeros = [torch.zeros(list(entry.shape), dtype=entry.dtype) for entry in node._input_metadata]
+    return error_of(lambda: node(*zeros))
 
 
 def error_of(action: Any) -> str:

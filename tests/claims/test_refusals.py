@@ -1,4 +1,7 @@
-"""The Nodes that are said to refuse at the end of a program are exactly those that do, over all programs."""
+"""The Nodes that are said to refuse at the end of a program are exactly those that do, over all programs.
+
+Within a checkpoint nothing is foretold: it keeps its inputs by itself and refuses if one has changed.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from dispatchviz.explain.versions import spoiled_of
+from dispatchviz.core.events import VariableSaved
+from dispatchviz.explain.versions import by_checkpoint, spoiled_of
 from scripts.observe import in_new_thread
 from tests.claims.moments import ModelRun, Path, run_on_model
 from tests.claims.programs import programs
@@ -29,7 +33,10 @@ def foretold(run: ModelRun) -> dict[Path, bool]:
     """Of each Node that a variable leads to at the end: whether it is said to refuse."""
     end = len(run.trace) - 1
     nodes = run.moments[-1].nodes
-    return {path: bool(spoiled_of(run.trace, number, end)) for number, path in nodes.items()}
+    saved = (event for event in run.trace if isinstance(event, VariableSaved))
+    checkpointed = {event.node for event in saved if by_checkpoint(run.trace, event)}
+    told = {number: path for number, path in nodes.items() if number not in checkpointed}
+    return {path: bool(spoiled_of(run.trace, number, end)) for number, path in told.items()}
 
 
 def refuses(pytorch: PyTorchRun, path: Path) -> bool | None:

@@ -58,8 +58,8 @@ def test_the_AutogradCUDA_cell_holds_the_kernel_of_the_alias_Autograd(trace: Tra
 
 def test_the_autograd_kernel(trace: Trace) -> None:
     assert why(trace, ev.KernelEntered) == (
-        "VariableType::add_Tensor runs. It computes nothing itself: if an input requires grad it writes down the way "
-        "back (a Node), then it passes the call on to the keys below."
+        "VariableType::add_Tensor runs. It computes nothing itself: if an input requires grad and grad mode is on, it "
+        "writes down the way back (a Node); then it passes the call on to the keys below."
     )
 
 
