@@ -50,6 +50,8 @@ class Index:
         self.node_names: Counter[str] = Counter()
         self.lines: list[int] = []
         """Steps that are source lines."""
+        self.transforms: dict[int, list[tuple[int, str]]] = defaultdict(list)
+        """Level to (step, transform that has it from then on)."""
         self.inference: list[tuple[int, bool]] = []
         self.grad_mode: list[tuple[int, ev.GradModeChanged]] = []
         for event in trace:
@@ -128,6 +130,9 @@ class Index:
     def _line(self, event: ev.SourceLine) -> None:
         self.lines.append(event.seq)
 
+    def _transform(self, event: ev.DynamicLayerPushed) -> None:
+        self.transforms[event.level].append((event.seq, event.transform.lower()))
+
     def _inference(self, event: ev.InferenceModeChanged) -> None:
         self.inference.append((event.seq, event.enabled))
 
@@ -150,6 +155,7 @@ _NOTES: dict[type[ev.Event], Callable[[Index, Any], None]] = {
     ev.EdgesCollected: Index._edges,
     ev.AccumulatorMade: Index._accumulator,
     ev.SourceLine: Index._line,
+    ev.DynamicLayerPushed: Index._transform,
     ev.InferenceModeChanged: Index._inference,
     ev.GradModeChanged: Index._grad_mode,
 }

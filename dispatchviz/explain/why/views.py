@@ -29,7 +29,9 @@ _MESSAGES = {
 def why_made(trace: Trace, event: ev.ViewMade) -> Said:
     """Its base; and what may not be done with it."""
     name, base = (tensor_name(trace, tensor, event.seq) for tensor in (event.tensor, event.base))
-    text = f"{name} is a view: it shares the memory of {base} and remembers it as its base."
+    made = index(trace).tensors.get(event.tensor)
+    memory = "storage" if made is not None and made.storage < 0 else "memory"
+    text = f"{name} is a view: it shares the {memory} of {base} and remembers it as its base."
     first = Statement("view made", text, (View(event.tensor, event.base),))
     settled_later = event.seq < index(trace).function_outputs.get(event.tensor, -1)
     if event.creation_meta == "DEFAULT" or settled_later or not _can_require_grad(trace, event.tensor):
