@@ -147,12 +147,6 @@ class View(Struct, frozen=True):
     base: int
 
 
-class GradMode(Struct, frozen=True):
-    """Whether grad mode of the thread is on right now."""
-
-    enabled: bool
-
-
 class Dtype(Struct, frozen=True):
     """The dtype of a tensor."""
 
@@ -305,6 +299,5 @@ Claim = (
     | Version
     | RequiresGrad
     | View
-    | GradMode
     | Dtype
 )
