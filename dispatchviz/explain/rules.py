@@ -11,6 +11,7 @@ from typing import NamedTuple, assert_never
 from dispatchviz.core import events as ev
 from dispatchviz.explain import groups
 from dispatchviz.explain.broken_rules import broken_rule
+from dispatchviz.explain.native_files import kernel_file, structured_file
 from dispatchviz.explain.places import DISPATCHER, ENGINE, GENERATED, apply_function, binding_file, entry_point
 
 
@@ -109,7 +110,7 @@ def _dispatch(event: groups.DispatchEvent) -> Rule:
             return Rule(text, "c10::impl::OperatorEntry::computeDispatchTableEntryWithDebug", ENTRY)
         case ev.KernelEntered():
             text = "A kernel may assume that its own key is the highest in the set it receives."
-            return Rule(text, event.kernel, event.pytorch_file)
+            return Rule(text, event.kernel, kernel_file(event.kernel, event.pytorch_file))
         case ev.KernelReturned():
             return Rule("Results go back up through the kernels that passed the call on.", "", "")
         case ev.Boxed():
@@ -178,7 +179,7 @@ def _structured(event: groups.StructuredEvent) -> Rule:
     match event:
         case ev.MetaComputed():
             text = "A structured operator has one meta function for all devices: it sets the output's shape and dtype."
-            return Rule(text, event.function, "aten/src/ATen/native")
+            return Rule(text, event.function, structured_file(event.function))
         case ev.OutputAllocated():
             text = (
                 "A meta function asks for its output, and the variant answers: create_out makes one (functional), "
@@ -190,7 +191,7 @@ def _structured(event: groups.StructuredEvent) -> Rule:
             return Rule(text, "maybe_create_proxy", "torchgen/dest/register_dispatch_key.py")
         case ev.ImplRan():
             text = "A structured operator has one impl function per device: it writes the output and allocates nothing."
-            return Rule(text, event.function, "aten/src/ATen/native")
+            return Rule(text, event.function, structured_file(event.function))
         case _:
             assert_never(event)
 
