@@ -111,6 +111,12 @@ class Library:
         return {self.locals[at][1] for at in (after - 1, after) if 0 <= at < len(self.locals)}
 
     @cached_property
+    def names(self) -> bytes:
+        """All names of symbols, as the compiler writes them."""
+        section = self.sections[".strtab"]
+        return self._data[section.offset : section.offset + section.size]
+
+    @cached_property
     def paths(self) -> dict[int, str]:
         """Files of sources that error messages name, by the address of the text."""
         section = self.sections[".rodata"]

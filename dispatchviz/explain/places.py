@@ -50,12 +50,29 @@ def binding_file(event: ev.BindingEntered) -> str:
     return function_file(event.function.rpartition(".")[2], module[1] if module else "")
 
 
+_FUNCTIONS = "torch/csrc/autograd/functions"
+_APPLY = {
+    "AccumulateGrad": ("torch::autograd::AccumulateGrad::apply", f"{_FUNCTIONS}/accumulate_grad.cpp"),
+    "CopyBackwards": ("torch::autograd::CopyBackwards::apply", f"{_FUNCTIONS}/tensor.cpp"),
+    "CopySlices": ("torch::autograd::CopySlices::apply", f"{_FUNCTIONS}/tensor.cpp"),
+    "GraphRoot": ("torch::autograd::GraphRoot::apply", f"{_FUNCTIONS}/basic_ops.h"),
+    "DelayedError": ("torch::autograd::DelayedError::apply", f"{_FUNCTIONS}/basic_ops.cpp"),
+    "UndefinedGradBackward": ("torch::autograd::UndefinedGradBackward::apply", f"{_FUNCTIONS}/basic_ops.cpp"),
+    "UndefinedGrad": ("torch::autograd::UndefinedGrad::apply", f"{_FUNCTIONS}/basic_ops.cpp"),
+    "Error": ("torch::autograd::Error::apply", f"{_FUNCTIONS}/basic_ops.cpp"),
+    "NotImplemented": ("torch::autograd::Error::apply", f"{_FUNCTIONS}/basic_ops.cpp"),
+    "WarnNotImplemented": (
+        "torch::autograd::(anonymous namespace)::WarnNotImplemented::apply",
+        "torch/csrc/autograd/autograd_not_implemented_fallback.cpp",
+    ),
+}
+"""Nodes that are written by hand: what evaluates them, and where; NotImplemented has it from its base class."""
+
+
 def apply_function(name: str) -> tuple[str, str]:
     """Function and file that evaluate a Node: ``torch::autograd::generated::AddBackward0::apply``."""
-    if name == "torch::autograd::AccumulateGrad":
-        return f"{name}::apply", "torch/csrc/autograd/functions/accumulate_grad.cpp"
     if name.startswith("torch::autograd::"):
-        return f"{name}::apply", "torch/csrc/autograd/functions"
+        return _APPLY.get(name.rpartition("::")[2], (f"{name}::apply", ""))
     if name.endswith("Backward"):  # the name of a generated Node ends in a number
         return "torch::autograd::PyNode::apply", "torch/csrc/autograd/python_function.cpp"
     return f"torch::autograd::generated::{name}::apply", f"{GENERATED}/Functions.cpp"

@@ -36,11 +36,19 @@ HISTORY = "torch/csrc/autograd/functions/utils.h"
 GUARD_FILES = {
     "AutoDispatchBelowAutograd": "aten/src/ATen/core/LegacyTypeDispatch.h",
     "AutoDispatchBelowADInplaceOrView": "aten/src/ATen/core/LegacyTypeDispatch.h",
+    "AutoDispatchSkipFunctionalize": "aten/src/ATen/core/LegacyTypeDispatch.h",
+    "IncludeDispatchKeyGuard": LOCAL,
+    "ExcludeDispatchKeyGuard": LOCAL,
+    "ForceDispatchKeyGuard": LOCAL,
     "InferenceMode": "c10/core/InferenceMode.h",
     "SaveLocalDispatchKeySet": LAYERS,
     "StashTorchDispatchModeGuard": "torch/csrc/utils/torch_dispatch_mode.h",
     "StashTorchDispatchStackGuard": "torch/csrc/utils/torch_dispatch_mode.h",
 }
+
+
+MODE = "torch/utils/_python_dispatch.py"
+"""Of the modes of programs, which are guards too."""
 
 
 def rule(event: ev.AnyEvent) -> Rule:
@@ -133,10 +141,10 @@ def _thread(event: groups.ThreadEvent) -> Rule:
     match event:
         case ev.GuardEntered():
             text = "A guard saves the thread's whole included and excluded sets and changes them. Exclusion wins."
-            return Rule(text, event.guard, GUARD_FILES.get(event.guard, LOCAL))
+            return Rule(text, event.guard, GUARD_FILES.get(event.guard, MODE))
         case ev.GuardLeft():
             text = "A guard that ends writes back the sets that it saved, whatever happened in between."
-            return Rule(text, event.guard, GUARD_FILES.get(event.guard, LOCAL))
+            return Rule(text, event.guard, GUARD_FILES.get(event.guard, MODE))
         case ev.GradModeChanged():
             text = "Grad mode is a flag of the thread that autograd kernels look at; it is no dispatch key."
             return Rule(text, "c10::GradMode::set_enabled", "c10/core/GradMode.h")
