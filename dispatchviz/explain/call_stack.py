@@ -46,7 +46,7 @@ def _frames(event: ev.AnyEvent) -> Iterator[Frame]:
             yield Frame(*entry_point(event), event.seq)
         case ev.KernelEntered():
             yield Frame(event.kernel, kernel_file(event.kernel, event.pytorch_file), event.seq)
-        case ev.MetaComputed() | ev.ImplRan():
+        case ev.MetaEntered() | ev.ImplEntered():
             yield Frame(event.function, structured_file(event.function), event.seq)
         case ev.FunctionEntered():
             yield Frame("THPFunction_apply", "torch/csrc/autograd/python_function.cpp", event.seq)

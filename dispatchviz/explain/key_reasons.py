@@ -88,7 +88,7 @@ def exclusion(trace: Trace, seq: int, key: DispatchKey) -> str:
 def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
     """Why a guard stands where it stands."""
     if guard.guard == "InferenceMode":
-        return "inference mode is on"
+        return f"inference mode is {'off' if guard.included & raw(DispatchKey.ADInplaceOrView) else 'on'}"
     parent = trace[guard.parent] if guard.parent is not None else None
     if isinstance(parent, ev.BindingEntered) and guard.guard.startswith("AutoDispatchBelow"):
         return f"a new tensor has no history, so autograd has no part in {parent.function}"

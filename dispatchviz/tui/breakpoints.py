@@ -1,4 +1,4 @@
-"""Where ``continue`` stops: at a step, at a kind of event, at an operator, at a key. Only what a trace has can be hit."""
+"""Where ``continue`` stops: at a step, at a kind of event, at an operator, at a key; only at what the trace has."""
 
 from __future__ import annotations
 

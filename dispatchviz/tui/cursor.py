@@ -8,8 +8,8 @@ A move returns a new cursor and never leaves the trace. Each step has a twin tha
 * ``resume``, ``resume_back``: the next, the last stop: a program line, a mark, an error; with breakpoints set, one of
   these instead of a line.
 
-A filter hides steps: these moves, and those to an end, then go on to the next one that it lets through. Whoever asks for
-one step (by its number, as a mark, a hit, a breakpoint, the caller) gets that one, hidden or not.
+A filter hides steps: these moves, and those to an end, then go on to the next one that it lets through. Whoever asks
+for one step (by its number, as a mark, a hit, a breakpoint, the caller) gets that one, hidden or not.
 
 Every move that can go further than one event notes where it started, so that ``undo`` can go back there.
 
@@ -109,6 +109,11 @@ class Cursor:
     def toward(self, at: int) -> Cursor:
         """To a step, or if a filter hides it to the next one in that direction that it lets through."""
         return self._noted(self._step(at))
+
+    def page(self, rows: int) -> Cursor:
+        """Down or up by so many rows of the list."""
+        place = bisect_left(self.rows, self.at) + rows
+        return self.goto(self.rows[max(0, min(place, len(self.rows) - 1))])
 
     def first(self) -> Cursor:
         return self.toward(0)

@@ -7,6 +7,7 @@ Rows are made when they come into sight, so the length of the trace costs nothin
 from __future__ import annotations
 
 from bisect import bisect_left
+
 from rich.style import Style
 
 from dispatchviz.core.events import AnyEvent

@@ -45,7 +45,7 @@ def test_the_program_ends_in_pytorchs_error(outcome: Outcome) -> None:
 def test_the_step_that_writes_in_place_names_the_node_and_the_versions(outcome: Outcome) -> None:
     (bump,) = bumps(outcome.trace)
     assert why_here(outcome.trace, bump.seq) == (
-        "The data of y changed in place: its version goes from 0 to 1. MulBackward0 (n2), made on line 6, saved "
+        "y was changed in place: its version goes from 0 to 1. MulBackward0 (n2), made on line 6, saved "
         "version 0 as other and self: its backward will refuse."
     )
 
