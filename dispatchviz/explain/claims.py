@@ -275,6 +275,15 @@ class AutogradKernel(Struct, frozen=True):
     """The name of the Node that it makes; ``out``: nothing, it refuses; ``not implemented``: a Node that raises."""
 
 
+class CallsWithin(Struct, frozen=True):
+    """How many operators a function of PyTorch's Python code calls with a tensor, those within kernels included."""
+
+    tensor: int
+    function: str
+    """``Tensor.__repr__``"""
+    calls: int
+
+
 Claim = (
     NodeRuns
     | RunsBefore
@@ -307,4 +316,5 @@ Claim = (
     | View
     | GradMode
     | Dtype
+    | CallsWithin
 )
