@@ -89,6 +89,11 @@ def _program(event: groups.ProgramEvent) -> Rule:
             return Rule("A variable is a name for a tensor; the tensor knows nothing of it.", "", "")
         case ev.Printed():
             return Rule("What the program prints is kept in the trace.", "", "")
+        case ev.TensorFormatted():
+            text = "Printing is computing: width and notation of the numbers are found with operators."
+            if event.function == "Tensor.__format__":
+                return Rule(text, event.function, "torch/_tensor.py")
+            return Rule(text, "torch._tensor_str._str", "torch/_tensor_str.py")
         case ev.ProgramRaised():
             return Rule("An exception that nobody catches ends the program, and with it the trace.", "", "")
         case _:
