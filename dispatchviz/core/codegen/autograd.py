@@ -15,7 +15,7 @@ from dispatchviz.core.codegen.formula import Saved, Translator, local
 from dispatchviz.core.codegen.model import Derivative, NativeFunction, Specification
 from dispatchviz.core.codegen.pages import page
 
-HANDWRITTEN = ("copy_", "detach", "detach_", "resize_", "_fw_primal", "_make_dual")
+HANDWRITTEN = ("copy_", "detach", "detach_", "resize_", "resize_as_", "_fw_primal", "_make_dual")
 """Operators whose autograd kernels are written by hand, in PyTorch and here (``autograd/variable_type_manual.py``)."""
 
 OF_LISTS = ("cat", "stack", "unbind.int", "block_diag")
