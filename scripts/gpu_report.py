@@ -30,6 +30,8 @@ NEEDED = {"numpy": "numpy", "ml_dtypes": "ml_dtypes", "msgspec": "msgspec", "cup
 """Modules without which nothing can be said, and what brings them."""
 FOR_TESTS = ("pytest", "hypothesis", "inline_snapshot", "yaml", "click", "rich", "textual")
 SIZE, ROUNDS, BATCH = 1024, 7, 20
+LONG = 50.0
+"""Milliseconds."""
 
 
 # -- what is there ----------------------------------------------------------------------------------------------------
@@ -148,15 +150,20 @@ def times(torch: ModuleType, wait: Callable[[], object]) -> dict[str, float]:
 
 
 def _median(call: Callable[[], object], wait: Callable[[], object]) -> float:
-    found = []
-    for _ in range(ROUNDS + 1):
-        wait()
-        start = time.perf_counter()
-        for _ in range(BATCH):
-            call()
-        wait()
-        found.append((time.perf_counter() - start) / BATCH * 1000)
-    return statistics.median(found[1:])
+    """After one to warm up; what takes long is called once per round."""
+    _took(call, wait, 1)
+    batch = 1 if _took(call, wait, 1) > LONG else BATCH
+    return statistics.median(_took(call, wait, batch) for _ in range(ROUNDS))
+
+
+def _took(call: Callable[[], object], wait: Callable[[], object], batch: int) -> float:
+    """Milliseconds per call."""
+    wait()
+    start = time.perf_counter()
+    for _ in range(batch):
+        call()
+    wait()
+    return (time.perf_counter() - start) / batch * 1000
 
 
 def our_times() -> dict[str, float]:
