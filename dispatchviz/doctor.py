@@ -73,8 +73,9 @@ _CUPY = ("cupy-cuda12x", "cupy-cuda13x", "cupy-cuda11x", "cupy")
 
 
 def _host() -> Facts:
-    """Operators that leave the GPU, at least for some of their arguments."""
+    """Operators that leave the GPU."""
     return {
+        "which": "operators that leave the GPU, each for some dtypes or arguments at least",
         "number by number": ", ".join(host_operators(BY_PYTHON)),
         "copied and back": ", ".join(host_operators(BY_NUMPY)),
     }
