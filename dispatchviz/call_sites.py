@@ -6,6 +6,8 @@ Frames of this package, of the standard library and of installed packages are no
 from __future__ import annotations
 
 import ast
+import inspect
+import opcode
 import os
 import sys
 import sysconfig
@@ -26,6 +28,31 @@ def user_frame() -> FrameType | None:
     while frame is not None and not is_users(frame.f_code):
         frame = frame.f_back
     return frame
+
+
+Places = tuple[tuple[CodeType, int], ...]
+"""Where the user's frames stand, outermost first: code and instruction of each."""
+
+
+def user_places(frame: FrameType | None, base: int) -> Places:
+    """Of a frame and those that called it, up to the one whose ``id`` is ``base``, which is not the program's own."""
+    found = []
+    while frame is not None and id(frame) != base:
+        code = frame.f_code
+        if is_users_file(code.co_filename):
+            found.append((code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(found[::-1])
+
+
+def suspends(frame: FrameType) -> bool:
+    """Whether a frame waits for what it delegates to (``await``, ``yield from``): both are suspended together."""
+    code = frame.f_code
+    return bool(code.co_flags & _MAY_WAIT) and code.co_code[frame.f_lasti] == _SEND
+
+
+_MAY_WAIT = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_SEND = opcode.opmap["SEND"]
 
 
 def is_users(code: CodeType) -> bool:

@@ -66,6 +66,7 @@ def run(script: str, args: Sequence[str] = (), output: TextIO | None = None, giv
     """
     text = _read(script, given)
     watcher = ProgramRecorder()
+    watcher.base = id(sys._getframe())
     path, shown = _names(script)
     watcher.announced[path] = shown
     watcher.sources[shown] = text
@@ -113,11 +114,8 @@ def _read(script: str, given: bytes) -> str:
 
 
 def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder) -> CodeType:
-    def on_line(line: int) -> None:
-        watcher.source_line(shown, line)
-
     try:
-        return compile_watched(text, path, on_line, watcher.names.bind)
+        return compile_watched(text, path, watcher)
     except SyntaxError as error:
         where = f"{shown}, line {error.lineno}" if error.lineno else f"{shown} is not a Python program"
         raise DispatchvizError(f"{where}: {type(error).__name__}: {error.msg}") from None

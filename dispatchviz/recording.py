@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dispatchviz.call_sites import is_users, line_of, shown_file, source_of, statement_starts, user_frame, user_place
+from dispatchviz.call_sites import is_users, shown_file, suspends, user_frame, user_place, user_places
 from dispatchviz.core import recorder
 from dispatchviz.core.backend import cuda_state
 from dispatchviz.core.binding import Binding, Plan
@@ -23,50 +23,12 @@ from dispatchviz.core.notes import Recorder, catches_itself
 from dispatchviz.core.recorder import PLAIN
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.trace import Header
-from dispatchviz.core.transcript import Transcript
 from dispatchviz.names import Names
 from dispatchviz.trace import Trace
+from dispatchviz.user_lines import ProgramTranscript
 
-
-class ProgramTranscript(Transcript):
-    """Also finds out which line a binding was called from, and tells it unless it is the one told last."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.sources: dict[str, str] = {}
-        self.announced: dict[str, str] = {}
-        """File name as in the code object, to the name that the trace shows; of scripts that tell their lines."""
-        self._at = ("", 0)
-        self._instruction: tuple[CodeType | None, int] = (None, -1)
-
-    def source_line(self, file: str, line: int) -> None:
-        self._at = (file, line)
-        super().source_line(file, line)
-
-    def arrived(self, code: CodeType, instruction: int) -> None:
-        """A binding is about to be entered from an instruction of the user's code."""
-        announced = code.co_filename in self.announced
-        place = self._place(code, instruction)
-        last_code, last = self._instruction
-        again = not announced and last_code is code and instruction <= last
-        self._instruction = (code, instruction)
-        if place != self._at or again:
-            self.source_line(*place)
-
-    def binding_called_again(self, how: tuple[CodeType, int, Binding, Plan, tuple[Any, ...]]) -> None:
-        """Both in one: an instruction calls the same binding with the same tensors."""
-        code, instruction, binding, plan, facts = how
-        self.arrived(code, instruction)
-        self.binding_called(binding, plan, facts)
-
-    def _place(self, code: CodeType, instruction: int) -> tuple[str, int]:
-        line = line_of(code, instruction)
-        if code.co_filename in self.announced:
-            shown = self.announced[code.co_filename]
-        else:
-            shown = shown_file(code.co_filename)
-            self.sources.setdefault(shown, source_of(code.co_filename))
-        return shown, statement_starts(self.sources[shown]).get(line, line)
+Way = tuple[tuple[CodeType, int], ...]
+"""Frames that wait, innermost first: code and instruction of each, be it the user's or not."""
 
 
 class _Site(Struct, gc=False):
@@ -79,8 +41,30 @@ class _Site(Struct, gc=False):
     first: int
     """The first serial number, -1 if there is none."""
     second: int
+    way: Way | None
+    """From where the function that it is in was called; None if its code tells its lines."""
     note: tuple[Any, ...] = ()
     """What to note if it does so again, once it has."""
+
+
+class _Within:
+    """Lies on the stack of values of a frame that has no statements, so that it hears of the frame's end."""
+
+    __slots__ = ("_recorder",)
+
+    def __init__(self, recorder: ProgramRecorder) -> None:
+        self._recorder: ProgramRecorder | None = recorder
+
+    def __call__(self, value: Any) -> Any:
+        """The value that the frame ends with."""
+        recorder, self._recorder = self._recorder, None
+        if recorder is not None:
+            recorder.left(_getframe(1))
+        return value
+
+    def __del__(self) -> None:
+        if self._recorder is not None:  # an error ended it
+            self._recorder.left(_getframe(1))
 
 
 class ProgramRecorder(Recorder):
@@ -98,11 +82,77 @@ class ProgramRecorder(Recorder):
         self.names = Names(self)
         self._sites: dict[tuple[int, int], _Site] = {}
         """By code object and instruction of the user's."""
+        self.base = 0
+        """``id`` of the innermost frame that is no more part of the program; it lives as long as the recording."""
+        self._top = 0
+        """``id`` of the frame in which, as noted, Python stands."""
+        self._top_code: CodeType | None = None
 
     @property
     def sources(self) -> dict[str, str]:
         """Text of the user's files by name, as far as the trace speaks of them."""
         return self._program.sources
+
+    # -- called by the program that lines.py compiled ----------------------------------------------------------------
+
+    @catches_itself
+    def line_reached(self, line: int) -> None:
+        """The frame that calls begins a statement."""
+        try:
+            self._last_error = None  # it would keep its frames, and their tensors, alive
+            frame = _getframe(1)
+            if self._top == id(frame) and self._top_code is frame.f_code:
+                self.note(("line_reached", frame.f_code, line))
+            elif recorder.active is self:
+                self._top, self._top_code = id(frame), frame.f_code
+                self.note(("entered", user_places(frame, self.base), line))
+        except Exception as error:
+            self.give_up(error)
+
+    @catches_itself
+    def variable_bound(self, scope: str, name: str, value: Any) -> None:
+        """The frame that calls has given a variable a value."""
+        if type(value) not in PLAIN:
+            self._stands_in(_getframe(1))
+        self.names.bind(scope, name, value)
+
+    @catches_itself
+    def here(self, value: Any = None) -> Any:
+        """The frame that calls goes on, with the value."""
+        self._stands_in(_getframe(1))
+        return value
+
+    @catches_itself
+    def away(self, value: Any = None) -> Any:
+        """The frame that calls is about to be left with the value, and those that wait for it alone with it."""
+        self.left(_getframe(1))
+        return value
+
+    @catches_itself
+    def left(self, frame: FrameType) -> None:
+        """A frame is about to be left."""
+        caller = frame.f_back
+        while caller is not None and suspends(caller):
+            caller = caller.f_back
+        self._stands_in(caller)
+
+    @catches_itself
+    def within(self) -> _Within:
+        """The frame that calls begins, a lambda's or a generator expression's."""
+        self._stands_in(_getframe(1))
+        return _Within(self)
+
+    def _stands_in(self, frame: FrameType | None) -> None:
+        try:
+            if recorder.active is self:
+                while frame is not None and not is_users(frame.f_code):
+                    frame = frame.f_back
+                self._top, self._top_code = (0, None) if frame is None else (id(frame), frame.f_code)
+                self.note(("stands", user_places(frame, self.base)))
+        except Exception as error:
+            self.give_up(error)
+
+    # -- called by the machine ----------------------------------------------------------------------------------------
 
     def binding_entered(self, binding: Binding, signature: int, values: Sequence[Any]) -> None:
         """The line that calls, then the binding."""
@@ -121,6 +171,7 @@ class ProgramRecorder(Recorder):
             if (
                 site is not None
                 and site.plan is plan
+                and (self._top == id(frame) if site.way is None else _same_way(frame, site.way))
                 and (
                     args[0]._number == site.first and args[1]._number == site.second
                     if len(args) == 2
@@ -142,15 +193,16 @@ class ProgramRecorder(Recorder):
         if frame is not None and all(plan.tensors):
             serials = tuple([arg._number for arg in args])
             first, second, *_ = *serials, -1, -1
-            self._sites[id(frame.f_code), frame.f_lasti] = _Site(frame.f_code, plan, serials, first, second)
+            way = self._way(frame)
+            self._sites[id(frame.f_code), frame.f_lasti] = _Site(frame.f_code, plan, serials, first, second, way)
 
     def _called_with_others(self, site: _Site, frame: FrameType, binding: Binding, args: tuple[Any, ...]) -> None:
         """The same instruction, with other tensors."""
         self._last_error = None
-        code, instruction = frame.f_code, frame.f_lasti
-        self.note(("arrived", code, instruction))
-        if code.co_filename not in self.announced:
+        self.note(self._arrival(frame))
+        if site.way is not None:
             self._name_locals(frame, args)
+            site.way = self._way(frame)
         first = self.first_tensor
         serials = tuple([arg._number if arg._number >= first else self.serial(arg) for arg in args])
         self.note(("binding_called", binding, site.plan, serials))
@@ -159,18 +211,35 @@ class ProgramRecorder(Recorder):
 
     def _again(self, site: _Site, frame: FrameType, binding: Binding) -> tuple[Any, ...]:
         """What to note from now on if the instruction does the same."""
-        how = site.code, frame.f_lasti, binding, site.plan, site.serials
-        site.note = "binding_called_again", how
+        site.note = "binding_called_again", (self._arrival(frame), binding, site.plan, site.serials)
         return site.note
 
     def _arrive(self, values: Sequence[Any]) -> FrameType | None:
         """Tells the user's line and, unless the program does that itself, its names; gives its frame."""
         frame = user_frame()
         if frame is not None:
-            self.note(("arrived", frame.f_code, frame.f_lasti))
+            self.note(self._arrival(frame))
             if frame.f_code.co_filename not in self.announced:
                 self._name_locals(frame, values)
         return frame
+
+    def _arrival(self, frame: FrameType) -> tuple[Any, ...]:
+        """The note that a binding is about to be entered from a frame of the user's."""
+        code = frame.f_code
+        told = code.co_filename in self.announced
+        if told and self._top == id(frame):
+            return "arrived", code, frame.f_lasti
+        self._top, self._top_code = id(frame), code
+        return "stands" if told else "came", user_places(frame, self.base)
+
+    def _way(self, frame: FrameType) -> Way | None:
+        if frame.f_code.co_filename in self.announced:
+            return None
+        way, caller = [], frame.f_back
+        while caller is not None and id(caller) != self.base:
+            way.append((caller.f_code, caller.f_lasti))
+            caller = caller.f_back
+        return tuple(way)
 
     def name_locals(self, frame: FrameType) -> None:
         """Tells the names of tensors in a frame that this recording has met."""
@@ -201,6 +270,16 @@ class ProgramRecorder(Recorder):
 
 
 _ALL_WRITTEN = ("all_written",)
+
+
+def _same_way(frame: FrameType, way: Way) -> bool:
+    """Whether the function that runs in a frame was called in the same way."""
+    caller = frame.f_back
+    for code, instruction in way:
+        if caller is None or caller.f_code is not code or caller.f_lasti != instruction:
+            return False
+        caller = caller.f_back
+    return True
 
 
 class Recording(Trace):
@@ -261,6 +340,7 @@ def record(program: str = "") -> Iterator[Trace]:
     """
     caller = _getframe(2)  # past contextlib's __enter__
     source = ProgramRecorder()
+    source.base = id(caller.f_back)
     trace = Recording(program or shown_file(caller.f_code.co_filename), source)
     recorder.start(source)
     try:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TextIO
 
 from dispatchviz.core.trace import Trace
 from dispatchviz.tui.terminal import can_run
 
 
-def show(trace: Trace, step: int | None = None, file: str = "", plain: bool = False) -> None:
+def show(
+    trace: Trace, step: int | None = None, file: str = "", plain: bool = False, again: Sequence[str] | None = None
+) -> None:
     """Opens the stepper, at ``step`` if given; where it cannot open, or for ``plain``, prints the text log from there.
 
-    ``file``: the trace's own.
+    ``file``: the trace's own. ``again``: what runs the program again, after ``dispatchviz run``; empty if nothing does.
     """
     why_not = can_run()
     if why_not is None and not plain:
         from dispatchviz.tui.app import show as open_stepper
 
-        open_stepper(trace, step, file)
+        open_stepper(trace, step, file, again)
         return
     if why_not and not plain and sys.stdout.isatty():
         print(f"dispatchviz: the log instead of the stepper: {why_not}", file=sys.stderr)

@@ -133,7 +133,7 @@ def test_after_a_function_the_callers_line_is_told_again() -> None:
 def test_lines_of_a_module_that_the_script_imports_are_told_where_they_dispatch() -> None:
     Path("helper.py").write_text("import torch\n\ndef f(a):\n    b = a * 2\n    return b + 1\n")
     trace = _run("import torch\nimport helper\nc = helper.f(torch.ones(2))\n").trace
-    assert _lines(trace) == [("p.py", 1), ("p.py", 2), ("p.py", 3), ("helper.py", 4), ("helper.py", 5)]
+    assert _lines(trace) == [("p.py", 1), ("p.py", 2), ("p.py", 3), ("helper.py", 4), ("helper.py", 5), ("p.py", 3)]
     assert sorted(trace.header.sources) == ["helper.py", "p.py"]
     assert [event.name for event in trace if isinstance(event, NameBound)] == ["a", "b", "c"]
 

@@ -21,5 +21,5 @@ def command(step: int | None, plain: bool, trace: str) -> int:
 
     opened = load(trace)
     check_step(opened, step)
-    show(opened, step, "" if trace == STANDARD_INPUT else trace, plain)
+    show(opened, step, "" if trace == STANDARD_INPUT else trace, plain, ())
     return 0

@@ -38,11 +38,12 @@ def command(cuda: str, save: str | None, step: int | None, plain: bool, source: 
         if save:
             save_trace(trace, save)
         check_step(trace, step)
-        show(trace, step, save or ("" if source == STANDARD_INPUT else source), plain)
+        show(trace, step, save or ("" if source == STANDARD_INPUT else source), plain, ())
         return 0
     as_text = plain or can_run() is not None
     outcome = run_script(source, args, cuda, save, sys.stderr if as_text else None)
     with kept(outcome, save):
         check_step(outcome.trace, step)
-        show(outcome.trace, step, save or "", plain)
+        device = () if cuda == "auto" else ("--cuda", cuda)
+        show(outcome.trace, step, save or "", plain, () if source == STANDARD_INPUT else (*device, source, *args))
     return conclude(outcome, save)

@@ -91,6 +91,23 @@ def fit(row: Line, width: int) -> Line:
     return replace(row, spans=(*spans, ("…", "dim")) if width > 0 else ())
 
 
+def shorter(text: str, width: int) -> str:
+    """The text cut to a width in its middle: names mostly differ at one of their ends."""
+    if cell_len(text) <= width:
+        return text
+    end = text[::-1]
+    before, after = set_cell_size(text, width // 2), set_cell_size(end, max(width - 1 - width // 2, 0))
+    return f"{before}…{after[::-1]}" if width > 1 else "…"[:width]
+
+
+def path_end(path: str, width: int) -> str:
+    """The end of a path: of its folders as many as have room."""
+    if cell_len(path) <= width:
+        return path
+    end = set_cell_size(path[::-1], max(width - 1, 0))[::-1]
+    return f"…{end[end.find('/') :] if '/' in end else end}"
+
+
 def wrap(row: Line, width: int) -> list[Line]:
     """The row broken between words into as many as it needs; only the first keeps the key."""
     if row.width <= width:
