@@ -58,7 +58,7 @@ def refusal(text: str, trace: Trace) -> str:
     if _is_number(text):
         return f"There is no step {text}: the last one is {len(trace) - 1}"
     if text.casefold() in KINDS:
-        why = f"No step of this trace is a {KINDS[text.casefold()]}"
+        why = f"No step of this trace is of the kind {KINDS[text.casefold()]}"
     elif known_key(text) is not None:
         why = f"No call in this trace is dispatched to {known_key(text)}"
     else:
