@@ -49,10 +49,10 @@ NOBODY = "No step, event, operator or key of this trace is called"
         ),
         ("xla", "No call in this trace is dispatched to XLA. Its keys: AutogradCUDA, CUDA"),
         ("AutogradXLA", "No call in this trace is dispatched to AutogradXLA. Near: AutogradCUDA"),
-        ("ad.Tensor", f"{NOBODY} ad.Tensor. Near: aten::add.Tensor, aten::sum"),
+        ("ad.Tensor", f"{NOBODY} ad.Tensor. Near: aten::add.Tensor"),
         (
             "aten::addd",
-            f"{NOBODY} aten::addd. Near: aten::add, aten::add.Tensor",
+            f"{NOBODY} aten::addd. Near: aten::add, aten::add.Tensor, aten::sum",
         ),
         ("::s", f"{NOBODY} ::s. Near: aten::sum"),
     ],
