@@ -27,7 +27,6 @@ from dispatchviz.names import Names
 from dispatchviz.trace import Trace
 from dispatchviz.user_lines import ProgramTranscript
 
-
 Way = tuple[tuple[CodeType, int], ...]
 """Frames that wait, innermost first: code and instruction of each, be it the user's or not."""
 

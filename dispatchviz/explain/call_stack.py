@@ -45,7 +45,7 @@ def _frames(event: ev.AnyEvent) -> Iterator[Frame]:
             yield Frame(*entry_point(event), event.seq)
         case ev.KernelEntered():
             yield Frame(event.kernel, event.pytorch_file, event.seq)
-        case ev.MetaComputed() | ev.ImplRan():
+        case ev.MetaEntered() | ev.ImplEntered():
             yield Frame(event.function, "aten/src/ATen/native", event.seq)
         case ev.FunctionEntered():
             yield Frame("THPFunction_apply", "torch/csrc/autograd/python_function.cpp", event.seq)

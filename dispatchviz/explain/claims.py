@@ -18,6 +18,59 @@ class NodeRuns(Struct, frozen=True):
     runs: bool
 
 
+class RunsBefore(Struct, frozen=True):
+    """In a backward pass one Node is evaluated before another."""
+
+    graph_task: int
+    node: int
+    other: int
+
+
+class EdgesCounted(Struct, frozen=True):
+    """How many edges lead to a Node from Nodes that a backward pass comes to."""
+
+    graph_task: int
+    node: int
+    edges: int
+    everywhere: bool
+    """The pass looked at all Nodes; False: not behind those whose topological number is too small."""
+
+
+class OutputDefined(Struct, frozen=True):
+    """Whether a Node gives a gradient for one of its edges, or an undefined one."""
+
+    graph_task: int
+    node: int
+    edge: int
+    defined: bool
+
+
+class GradCaptured(Struct, frozen=True):
+    """Whether the engine gives a gradient for one of the inputs that ``grad`` asked for, or None."""
+
+    graph_task: int
+    position: int
+    defined: bool
+
+
+class GradWritten(Struct, frozen=True):
+    """How an AccumulateGrad writes ``.grad`` of its leaf."""
+
+    graph_task: int
+    node: int
+    how: str
+    """``stolen``: the gradient's memory; ``copied``: other memory; ``added in place``: the tensor that was there;
+    ``added out of place``: another one."""
+
+
+class SavedTensorsFreed(Struct, frozen=True):
+    """Saved tensors of a Node cannot be read any more."""
+
+    node: int
+    names: tuple[str, ...]
+    """As derivatives.yaml has them; of a Function, ``saved_tensors``."""
+
+
 class BackwardRefuses(Struct, frozen=True):
     """Whether evaluating a Node from here on raises, because a tensor that it saved was changed in place."""
 
@@ -25,14 +78,87 @@ class BackwardRefuses(Struct, frozen=True):
     name: str
     """Of the saved variable, as derivatives.yaml has it."""
     refuses: bool
+    message: str = ""
+    """How the error text begins, if it does."""
 
 
 class WriteRaises(Struct, frozen=True):
-    """Whether an in-place write to a tensor raises here, grad mode being on, and with which text."""
+    """Whether an in-place write to a tensor raises from here on, grad mode being on, and with which text."""
 
     tensor: int
     message: str
-    """How the error text begins; empty: it does not raise."""
+    """What the error text has; empty: it does not raise."""
+    value_requires_grad: bool = False
+    """What is written requires grad."""
+
+
+class NodeKeeps(Struct, frozen=True):
+    """What a Node has in the slot of a saved variable, right after it was saved."""
+
+    node: int
+    name: str
+    """Of the saved variable, as derivatives.yaml has it."""
+    tensor: int | None
+    """None: nothing."""
+
+
+class NodeEdges(Struct, frozen=True):
+    """Where the edges of a Node lead."""
+
+    node: int
+    targets: tuple[str, ...]
+    """Names of Nodes; empty for an empty edge."""
+
+
+class History(Struct, frozen=True):
+    """The ``grad_fn`` of a tensor right now."""
+
+    tensor: int
+    output_nr: int
+    nodes: tuple[str, ...]
+    """Names of the Nodes from the ``grad_fn`` on, along first edges; they may go on."""
+
+
+class TensorKeys(Struct, frozen=True):
+    """The key set of a tensor."""
+
+    tensor: int
+    key_set: int
+
+
+class Version(Struct, frozen=True):
+    """The version of a tensor right now."""
+
+    tensor: int
+    version: int
+
+
+class RequiresGrad(Struct, frozen=True):
+    """Whether a tensor requires grad right now."""
+
+    tensor: int
+    requires_grad: bool
+
+
+class View(Struct, frozen=True):
+    """A tensor is a view for autograd."""
+
+    tensor: int
+    base: int
+
+
+class GradMode(Struct, frozen=True):
+    """Whether grad mode of the thread is on right now."""
+
+    enabled: bool
+
+
+class Dtype(Struct, frozen=True):
+    """The dtype of a tensor."""
+
+    tensor: int
+    dtype: str
+    """``torch.bfloat16``"""
 
 
 class FunctionAt(Struct, frozen=True):
@@ -40,6 +166,22 @@ class FunctionAt(Struct, frozen=True):
 
     function: str
     file: str
+
+
+class BindingOf(Struct, frozen=True):
+    """A function that Python calls is that C++ function."""
+
+    function: str
+    """``torch.add``, ``Tensor.add``."""
+    name: str
+    """``THPVariable_add``."""
+
+
+class SchemaOf(Struct, frozen=True):
+    """The schema of an operator, as PyTorch prints it."""
+
+    operator: str
+    schema: str
 
 
 class FilledCells(Struct, frozen=True):
@@ -103,7 +245,7 @@ class MissingRaises(Struct, frozen=True):
     """How the error's text begins."""
 
 
-class TensorKeys(Struct, frozen=True):
+class BackendKeys(Struct, frozen=True):
     """The key set of an ordinary tensor of a backend key, made outside inference mode."""
 
     backend: str
@@ -135,17 +277,34 @@ class AutogradKernel(Struct, frozen=True):
 
 Claim = (
     NodeRuns
+    | RunsBefore
+    | EdgesCounted
+    | OutputDefined
+    | GradCaptured
+    | GradWritten
+    | SavedTensorsFreed
     | BackwardRefuses
     | WriteRaises
     | FunctionAt
+    | BindingOf
+    | SchemaOf
     | FilledCells
     | CellHolds
     | CellAfter
     | StaleAfter
     | CallVisits
     | MissingRaises
-    | TensorKeys
+    | BackendKeys
     | NamedSet
     | AliasKeys
     | AutogradKernel
+    | NodeKeeps
+    | NodeEdges
+    | History
+    | TensorKeys
+    | Version
+    | RequiresGrad
+    | View
+    | GradMode
+    | Dtype
 )

@@ -11,7 +11,8 @@ from typing import NamedTuple, assert_never
 from dispatchviz.core import events as ev
 from dispatchviz.explain import groups
 from dispatchviz.explain.broken_rules import broken_rule
-from dispatchviz.explain.places import DISPATCHER, ENGINE, GENERATED, apply_function, binding_file, entry_point
+from dispatchviz.explain.engine_rules import engine_rule
+from dispatchviz.explain.places import DISPATCHER, GENERATED, binding_file, entry_point
 
 
 class Rule(NamedTuple):
@@ -176,7 +177,7 @@ def _thread(event: groups.ThreadEvent) -> Rule:
 
 def _structured(event: groups.StructuredEvent) -> Rule:
     match event:
-        case ev.MetaComputed():
+        case ev.MetaEntered():
             text = "A structured operator has one meta function for all devices: it sets the output's shape and dtype."
             return Rule(text, event.function, "aten/src/ATen/native")
         case ev.OutputAllocated():
@@ -188,7 +189,7 @@ def _structured(event: groups.StructuredEvent) -> Rule:
         case ev.ProxyCopied():
             text = "An output whose strides a kernel cannot use has a proxy, which is copied into it after the kernel."
             return Rule(text, "maybe_create_proxy", "torchgen/dest/register_dispatch_key.py")
-        case ev.ImplRan():
+        case ev.ImplEntered():
             text = "A structured operator has one impl function per device: it writes the output and allocates nothing."
             return Rule(text, event.function, "aten/src/ATen/native")
         case _:
@@ -285,75 +286,8 @@ def _forward(event: groups.ForwardEvent) -> Rule:
             assert_never(event)
 
 
-_ENGINE_RULES: dict[type[ev.Event], tuple[str, str, str]] = {
-    ev.BackwardStarted: ("One backward pass is one graph task.", "torch::autograd::Engine::execute", ENGINE),
-    ev.DependenciesCounted: (
-        "Edges count, not producers: two edges from one Node count two.",
-        "torch::autograd::Engine::compute_dependencies",
-        ENGINE,
-    ),
-    ev.DependencyMet: (
-        "A Node is ready when a gradient, defined or not, has come along every edge into it.",
-        "torch::autograd::Engine::evaluate_function",
-        ENGINE,
-    ),
-    ev.NodeQueued: (
-        "Each device has a queue; the largest sequence number comes out first.",
-        "torch::autograd::ReadyQueue::push",
-        ENGINE,
-    ),
-    ev.NodeFinished: (
-        "The outgoing gradients are checked against the shapes of the forward inputs.",
-        "torch::autograd::validate_outputs",
-        ENGINE,
-    ),
-    ev.HookRan: (
-        "Tensor pre hooks run first, then retains-grad hooks, then the Node's pre hooks; post hooks run after it.",
-        "torch::autograd::Engine::evaluate_function",
-        ENGINE,
-    ),
-    ev.AnomalyFound: (
-        "In anomaly mode a Node remembers the lines that made it, and says so when an error comes up in it.",
-        "torch::autograd::AnomalyMetadata::print_stack",
-        "torch/csrc/autograd/python_anomaly_mode.cpp",
-    ),
-    ev.GradientReduced: (
-        "A gradient of a broadcast input is summed back to the input's shape.",
-        "torch::autograd::validate_outputs",
-        ENGINE,
-    ),
-    ev.GradientBuffered: (
-        "Gradients that meet at one input of a Node are summed before it runs.",
-        "torch::autograd::InputBuffer::add",
-        "torch/csrc/autograd/input_buffer.cpp",
-    ),
-    ev.GradientAccumulated: (
-        "The first gradient is taken over if nobody else holds it, else copied; later ones are added.",
-        "torch::autograd::AccumulateGrad::accumulateGrad",
-        "torch/csrc/autograd/functions/accumulate_grad.h",
-    ),
-    ev.GradientCaptured: (
-        "grad() takes a gradient from the input buffer of the Node that it would go into.",
-        "torch::autograd::Engine::evaluate_function",
-        ENGINE,
-    ),
-    ev.VariablesReleased: (
-        "Without retain_graph a Node drops its saved tensors right after it ran.",
-        "torch::autograd::Node::release_variables",
-        NODE,
-    ),
-    ev.BackwardFinished: (
-        "A graph task is complete when no Node is queued or running.",
-        "torch::autograd::GraphTask::mark_as_completed_and_run_post_processing",
-        ENGINE,
-    ),
-}
-
-
 def _engine(event: groups.EngineEvent) -> Rule:
-    if isinstance(event, ev.NodeStarted):
-        return Rule("A Node turns the gradients of its outputs into those of its inputs.", *apply_function(event.name))
-    return Rule(*_ENGINE_RULES[type(event)])
+    return Rule(*engine_rule(event))
 
 
 def _registration(event: groups.RegistrationEvent) -> Rule:

@@ -14,14 +14,13 @@ from dispatchviz.core import math_bits
 from dispatchviz.core import python_bindings_manual as manual
 from dispatchviz.core.autograd import grad_attribute, interface, requires_grad_flag, tensor_hooks, variable
 from dispatchviz.core.autograd.legacy_type import type_string
-from dispatchviz.core.backend import array_module
 from dispatchviz.core.binding import Alias, bind
 from dispatchviz.core.device import CPU, Device
 from dispatchviz.core.functionalization.wrapper import is_functional_tensor
-from dispatchviz.core.functorch.tensor_wrapper import maybe_get_tensor_wrapper
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.generated import python_bindings as bindings
 from dispatchviz.core.keyset import python_ks
+from dispatchviz.core.python_arg_parser import PythonArgParser
 from dispatchviz.core.tensor import Tensor, empty_strided, numel
 from dispatchviz.core.tensor_meta import root_of
 from dispatchviz.core.thread_state import thread
@@ -36,6 +35,7 @@ from dispatchviz.torch import (
     storage,
     tensor_copies,
     tensor_kinds,
+    to_numpy,
     unique_elements,
 )
 from dispatchviz.torch.as_tensor import new_tensor_like
@@ -98,7 +98,7 @@ def install(cls: type[Tensor]) -> None:
         setattr(cls, name, Alias(f"Tensor.{name}", getattr(cls, method)))
     for name, value in {**_METHODS, **indexing.METHODS, **_PROPERTIES}.items():
         setattr(cls, name, value)
-    _array.__name__, _array.__qualname__ = "__array__", "Tensor.__array__"  # NumPy reads the TypeError
+    to_numpy.array.__name__, to_numpy.array.__qualname__ = "__array__", "Tensor.__array__"  # NumPy reads the TypeError
     for function in (_backward, _register_hook, _register_post_accumulate_grad_hook):  # TypeErrors name them
         name = function.__name__.removeprefix("_")
         function.__name__, function.__qualname__ = name, f"Tensor.{name}"
@@ -223,12 +223,12 @@ def _no_arguments(name: str, function: Callable[[Tensor], Any]) -> Callable[...,
     return method
 
 
-def _size(self: Tensor, dim: int | None = None) -> Any:
-    return Size(self._size) if dim is None else _dimension(self, self._size, dim)
+def _size(self: Tensor, dim: Any = None) -> Any:
+    return Size(self._size) if dim is None else _dimension("size", self._size, dim)
 
 
-def _stride(self: Tensor, dim: int | None = None) -> Any:
-    return self._stride if dim is None else _dimension(self, self._stride, dim)
+def _stride(self: Tensor, dim: Any = None) -> Any:
+    return self._stride if dim is None else _dimension("stride", self._stride, dim)
 
 
 def _backward(
@@ -248,58 +248,12 @@ def _register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], N
     return tensor_hooks.register_post_accumulate_grad_hook(self, hook)
 
 
-def _numpy(self: Tensor) -> Any:
-    if self._ks & python_ks:
-        raise RuntimeError(".numpy() is not supported for tensor subclasses.")
-    if variable.requires_grad(self):
-        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    if self._device.type != "cpu":
-        raise TypeError(
-            f"can't convert {self._device} device type tensor to numpy. "
-            "Use Tensor.cpu() to copy the tensor to host memory first."
-        )
-    _check_storage(self)
-    for is_set, name, remedy in _UNRESOLVED:
-        if is_set(self):
-            raise RuntimeError(
-                f"Can't call numpy() on Tensor that has {name} bit set. Use tensor.{remedy}().numpy() instead."
-            )
-    if math_bits.is_zerotensor(self):
-        raise RuntimeError(" Cannot convert a ZeroTensor to numpy. Set force=True if you need the zero array.")
-    on_cpu = ops.to_dtype_layout.call(ops.detach.call(self), None, None, Device("cpu"), None, False, False, None)
-    plain = ops.resolve_neg.call(ops.resolve_conj.call(on_cpu))
-    if self._dtype is dtypes.bfloat16:
-        raise TypeError("Got unsupported ScalarType BFloat16")
-    return plain._array
-
-
-_UNRESOLVED = (
-    (math_bits.is_conj, "conjugate", "resolve_conj"),
-    (math_bits.is_neg, "negative", "resolve_neg"),
-)
-"""Bits that NumPy does not know."""
-
-
-def _check_storage(self: Tensor) -> None:
-    """RuntimeError for a tensor that only wraps another one."""
-    if self._impl is not None:
-        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
-
-
-def values_on_host(self: Tensor) -> Any:
-    """The numbers as a NumPy array, wherever they are; those of a wrapper of ``grad`` are the wrapped tensor's."""
-    while (wrapper := maybe_get_tensor_wrapper(self)) is not None:
-        self = wrapper.value
-    _check_storage(self)
-    return self._array if type(self._array).__module__ == "numpy" else array_module("cuda").asnumpy(self._array)
-
-
 def _tolist(self: Tensor) -> Any:
     if self._ks & python_ks:
         raise RuntimeError(f".tolist() is not supported for tensor subclasses, got {type(self).__name__}")
     if math_bits.is_zerotensor(self) or is_functional_tensor(self):
         raise RuntimeError("tolist() shouldn't be called on a tensor with unallocated storage")
-    return values_on_host(ops.resolve_neg.call(ops.resolve_conj.call(self))).tolist()
+    return to_numpy.values_on_host(ops.resolve_neg.call(ops.resolve_conj.call(self))).tolist()
 
 
 def _cpu(self: Tensor) -> Any:
@@ -317,12 +271,6 @@ def _lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tens
 
 def _norm(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     return norm(self, p, dim, keepdim, dtype=dtype)
-
-
-def _array(self: Tensor, dtype: Any = None) -> Any:
-    """For ``numpy.asarray``."""
-    array = _numpy(self)
-    return array if dtype is None else array.astype(dtype, copy=False)
 
 
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
@@ -378,16 +326,21 @@ def _index(self: Tensor) -> int:
     return int(_item(self))
 
 
-def _dimension(self: Tensor, values: tuple[int, ...], dim: int) -> int:
+def _dimension(name: str, values: tuple[int, ...], given: Any) -> int:
+    """One of them. PyTorch unpacks the argument twice, so a tensor is asked twice for its number."""
+    _, (dim,) = _DIM[name].parse((given,), {})
+    if isinstance(given, Tensor):
+        _DIM[name].parse((given,), {})
     count = len(values)
-    if not isinstance(dim, int):
-        raise TypeError(f"size(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
     if not -max(count, 1) <= dim < max(count, 1):
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-max(count, 1)}, {max(count, 1) - 1}], "
             f"but got {dim})"
         )
-    return values[dim]
+    return int(values[dim])
+
+
+_DIM = {name: PythonArgParser((f"{name}(int dim = None)",)) for name in ("size", "stride")}
 
 
 def _invert(self: Any) -> Any:
@@ -450,7 +403,7 @@ _METHODS: dict[str, Any] = {
     "map2_": python_functions.map2_,
     "dim_order": python_functions.dim_order,
     **removed_functions.METHODS,
-    "__array__": _array,
+    "__array__": to_numpy.array,
     "__copy__": tensor_copies.shallow,
     "__deepcopy__": tensor_copies.deepcopy,
     "__reduce_ex__": tensor_copies.reduce_ex,
@@ -459,7 +412,7 @@ _METHODS: dict[str, Any] = {
     "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,
     "retain_grad": _no_arguments("retain_grad", tensor_hooks.retain_grad),
     "_is_view": lambda self: self._view is not None,
-    "numpy": _numpy,
+    "numpy": to_numpy.numpy,
     "tolist": _tolist,
     "cpu": _cpu,
     "cuda": _cuda,

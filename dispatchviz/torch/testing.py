@@ -16,7 +16,7 @@ from dispatchviz.core.native.iterator import quiet
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.torch.creation import new_from_data
 from dispatchviz.torch.size import Size
-from dispatchviz.torch.tensor_methods import values_on_host
+from dispatchviz.torch.to_numpy import values_on_host
 
 _TOLERANCES = {
     "float16": (1e-3, 1e-5),

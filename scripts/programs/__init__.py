@@ -51,6 +51,7 @@ _SUBJECTS = (
     "einsum",
     "upsampling",
     "torch_ops",
+    "arguments",
     "errors",
     "more",
     "vmap",

@@ -109,7 +109,7 @@ def _compiled(source: str, statement: ast.stmt, watcher: ProgramRecorder) -> Any
     first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))])
     lines = source.splitlines()[first - 1 : statement.end_lineno]
     text = "\n" * (first - 1) + "\n".join(lines)
-    return compile_watched(text, FILE, lambda line: watcher.source_line(FILE, line), watcher.names.bind)
+    return compile_watched(text, FILE, watcher)
 
 
 def _moment(

@@ -10,7 +10,7 @@ from .founding import find, founding
 
 def test_the_stack_in_the_CUDA_kernel() -> None:
     trace = founding()
-    assert call_stack(trace, find(trace, ev.ImplRan)) == (
+    assert call_stack(trace, find(trace, ev.ImplEntered)) == (
         Frame("z = torch.add(x, y)", "forum.py:6", 8),
         Frame("THPVariable_add", "torch/csrc/autograd/generated/python_torch_functions_*.cpp", 9),
         Frame("at::_ops::add_Tensor::call", "build/aten/src/ATen/Operators_*.cpp", 10),

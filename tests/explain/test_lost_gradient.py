@@ -10,7 +10,6 @@ import pytest
 
 from dispatchviz.core import events as ev
 from dispatchviz.explain.sentences import why_here
-from dispatchviz.explain.why import forward
 from dispatchviz.program import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -29,7 +28,7 @@ def test_the_trace_shows_where_the_gradient_was_lost(monkeypatch: pytest.MonkeyP
     assert "a result that comes back without a history gets a Node that only warns" in said
     assert "there the gradient of demo::double is lost" in said
     node = next(e for e in trace if isinstance(e, ev.NodeCreated) and e.name.endswith("WarnNotImplemented"))
-    assert "demo::double has no autograd kernel: nobody knows its derivative" in forward.why(trace, node)
+    assert "demo::double has no autograd kernel: nobody knows its derivative" in why_here(trace, node.seq)
 
 
 @pytest.mark.filterwarnings("ignore:demo..double. an autograd kernel was not registered")

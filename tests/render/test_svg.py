@@ -49,7 +49,7 @@ print(backward_graph(founding()).svg())
 
 def test_every_text_is_in_the_picture() -> None:
     picture = svg(drawn())
-    assert {"SumBackward0", "AccumulateGrad (x)", "alpha=1", "#2 done"} <= set(texts(picture))
+    assert {"SumBackward0", "AccumulateGrad (x)", "alpha=1", "2nd: done"} <= set(texts(picture))
     assert 'id="n0"' in picture
     assert 'class="node n0 done"' in picture
 
@@ -66,7 +66,7 @@ def test_the_founding_program_run_by_the_model() -> None:
         ("SumBackward0", "AddBackward0"),
         ("AddBackward0", "AccumulateGrad (x)"),
     ]
-    assert {"#1 done", "#2 done", "#3 done", "alpha=1", "gradient [2, 2]", "self_sym_sizes=(2, 2)"} <= set(shown)
+    assert {"1st: done", "2nd: done", "3rd: done", "alpha=1", "gradient [2, 2]", "self_sym_sizes=(2, 2)"} <= set(shown)
     assert {f"sequence_nr {number}" for number in ("1", "0", "max")} == {
         text.partition(",")[0] for text in shown if text.startswith("sequence_nr")
     }

@@ -114,7 +114,7 @@ def run_tensor_pre_hooks(node: Node, values: list[Tensor | None]) -> None:
             gradient = values[output_nr]
             if gradient is not None:
                 retain(gradient)
-            _told("retains-grad hook", node, "retain_grad", replaced=False)
+            _told("retains-grad hook", node, "retain_grad", replaced=False, defined=gradient is not None)
 
 
 def _run_single(node: Node, hook: Hook, values: list[Tensor | None], index: int) -> None:
@@ -165,9 +165,9 @@ def run_post_accumulate_hooks(node: Node, leaf: Tensor) -> None:
         raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
-def _told(kind: str, node: Node, function: str, replaced: bool) -> None:
+def _told(kind: str, node: Node, function: str, replaced: bool, defined: bool = True) -> None:
     if recorder.active is not None:
-        recorder.active.hook_ran(kind, node, function, replaced)
+        recorder.active.hook_ran(kind, node, function, replaced, defined)
 
 
 def _replaces(before: Sequence[Tensor | None], result: Any, hook: Hook, values: list[Tensor | None]) -> bool:

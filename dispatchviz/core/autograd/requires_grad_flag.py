@@ -77,4 +77,6 @@ def detach_(tensor: Tensor) -> Tensor:
     tensor._grad_fn = None
     tensor._output_nr = 0
     tensor._fw_grad = None
+    if recorder.active is not None:
+        recorder.active.requires_grad_set(tensor, detached=True)
     return tensor

@@ -10,7 +10,7 @@ from dispatchviz.core.registrations import is_structured
 from dispatchviz.explain.cells.autograd import autograd
 from dispatchviz.explain.cells.groups import said_keys
 from dispatchviz.explain.cells.path import Way, way
-from dispatchviz.explain.claims import CallVisits, CellHolds, Claim, FilledCells, MissingRaises, TensorKeys
+from dispatchviz.explain.claims import BackendKeys, CallVisits, CellHolds, Claim, FilledCells, MissingRaises
 from dispatchviz.explain.english import hexed, listed
 from dispatchviz.explain.key_words import is_autograd, is_backend, purpose, runtime_name, shown
 from dispatchviz.explain.statement import Statement
@@ -156,7 +156,7 @@ def _carried(key: DispatchKey) -> Statement | None:
     backend = backend_of(key)
     if not is_autograd(key.name) or backend is None:
         return None
-    carries = (TensorKeys(str(backend), tensor_set(backend)),)
+    carries = (BackendKeys(str(backend), tensor_set(backend)),)
     if key == K.AutogradOther:
         text = "Tensors of backends without an autograd key of their own (HIP, VE, MKL-DNN, FPGA, ...) carry this key."
         return Statement("cell: AutogradOther's tensors", text, carries)
@@ -185,7 +185,7 @@ def _way(op: OperatorEntry, cell: Cell) -> Statement | None:
         f"{said(found)}."
     )
     visits = CallVisits(op.name, str(backend), tuple(str(visited.key) for visited in found.cells))
-    claims: tuple[Claim, ...] = (TensorKeys(str(backend), found.tensor), visits)
+    claims: tuple[Claim, ...] = (BackendKeys(str(backend), found.tensor), visits)
     if cell in found.cells or not is_backend(cell.key.name):
         return Statement("way of a call", text, claims)
     return Statement("way of a call past the cell", text + _missed(cell, found), claims)

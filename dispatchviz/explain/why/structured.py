@@ -6,7 +6,7 @@ from typing import assert_never
 
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
-from dispatchviz.explain.english import plain_dtype, shaped
+from dispatchviz.explain.english import listed, plain_dtype, shaped
 from dispatchviz.explain.groups import StructuredEvent
 from dispatchviz.explain.index import index
 from dispatchviz.explain.names import described, tensor_name
@@ -15,25 +15,30 @@ from dispatchviz.explain.names import described, tensor_name
 def why(trace: Trace, event: StructuredEvent) -> str:
     """What this part of a structured kernel does."""
     match event:
-        case ev.MetaComputed():
-            return (
-                f"Before a single number is computed, {event.function} checks the arguments and works out what the "
-                f"result will be: {shaped(event.shape)} {plain_dtype(event.dtype)}."
-            )
+        case ev.MetaEntered():
+            return _meta(trace, event)
         case ev.OutputAllocated():
             return _output(trace, event)
         case ev.ProxyCopied():
             proxy, name = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.output))
             return f"The kernel wrote the proxy {proxy}; now copy_ brings the numbers into {name}, in its own strides."
-        case ev.ImplRan():
-            made = index(trace).tensors.get(event.tensor)
+        case ev.ImplEntered():
+            made = index(trace).tensors.get(event.tensors[0]) if event.tensors else None
             emulated = made is not None and made.device.startswith("cuda") and trace.header.cuda.startswith("emulated")
             with_numpy = ", here with NumPy, since cuda is emulated" if emulated else ""
-            return (
-                f"{event.function} writes the numbers into {tensor_name(trace, event.tensor, event.seq)}{with_numpy}."
-            )
+            written = listed([tensor_name(trace, tensor, event.seq) for tensor in event.tensors])
+            return f"{event.function} writes the numbers into {written}{with_numpy}."
         case _:
             assert_never(event)
+
+
+def _meta(trace: Trace, event: ev.MetaEntered) -> str:
+    """What it checks for, and what it will ask for, if it gets that far."""
+    checks = f"Before a single number is computed, {event.function} checks the arguments"
+    asked = next((e for e in trace.children(event.seq) if isinstance(e, ev.OutputAllocated)), None)
+    if asked is None:
+        return f"{checks} and works out what the result will be."
+    return f"{checks} and works out what the result will be: {shaped(asked.shape)} {plain_dtype(asked.dtype)}."
 
 
 _ASKED = {
