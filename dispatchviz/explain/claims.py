@@ -147,12 +147,6 @@ class View(Struct, frozen=True):
     base: int
 
 
-class GradMode(Struct, frozen=True):
-    """Whether grad mode of the thread is on right now."""
-
-    enabled: bool
-
-
 class Dtype(Struct, frozen=True):
     """The dtype of a tensor."""
 
@@ -275,6 +269,15 @@ class AutogradKernel(Struct, frozen=True):
     """The name of the Node that it makes; ``out``: nothing, it refuses; ``not implemented``: a Node that raises."""
 
 
+class CallsWithin(Struct, frozen=True):
+    """How many operators a function of PyTorch's Python code calls with a tensor, those within kernels included."""
+
+    tensor: int
+    function: str
+    """``Tensor.__repr__``"""
+    calls: int
+
+
 Claim = (
     NodeRuns
     | RunsBefore
@@ -305,6 +308,6 @@ Claim = (
     | Version
     | RequiresGrad
     | View
-    | GradMode
     | Dtype
+    | CallsWithin
 )

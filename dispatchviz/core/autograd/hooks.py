@@ -53,6 +53,17 @@ class RemovableHandle:
             if hooks is not None:
                 hooks.pop(self.id, None)
 
+    def __getstate__(self) -> tuple[Any, int, tuple[Any, ...]]:
+        return self.hooks_dict_ref(), self.id, tuple([reference() for reference in self.extra_dict_ref])
+
+    def __setstate__(self, state: tuple[Any, int] | tuple[Any, int, tuple[Any, ...]]) -> None:
+        """What is gone is empty from now on; ids go on after this one."""
+        hooks, self.id, *rest = state
+        self.hooks_dict_ref = weakref.ref(OrderedDict() if hooks is None else hooks)
+        extra = rest[0] if rest else ()
+        self.extra_dict_ref = tuple([weakref.ref(OrderedDict() if one is None else one) for one in extra])
+        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
+
     def __enter__(self) -> RemovableHandle:
         return self
 

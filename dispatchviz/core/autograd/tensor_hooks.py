@@ -24,10 +24,10 @@ def register_hook(tensor: Tensor, hook: Hook) -> RemovableHandle:
     """
     if not requires_grad(tensor):
         raise RuntimeError(_NO_GRADIENT)
+    node = grad_fn(tensor)  # of a stale view made anew, which takes its hooks away
     hooks = _hooks_of(tensor)
     if hooks.backward is None:
         hooks.backward = HookDict()
-        node = grad_fn(tensor)
         if node is not None:
             node.own_hooks().tensor_pre.append(TensorPreHook(hooks.backward, tensor._output_nr))
     return RemovableHandle(hooks.backward, hook)

@@ -7280,6 +7280,25 @@ class UniqueDimConsecutiveBackward0(TraceableFunction):
         return grad_inputs
 
 
+class UniqueBackward0(TraceableFunction):
+    """_unique(self, sorted, return_inverse)    self: not_implemented("_unique")"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = not_implemented('_unique')
+        return grad_inputs
+
+
 class Unique2Backward0(TraceableFunction):
     """_unique2(self, sorted, return_inverse, return_counts)    self: not_implemented("_unique2")"""
 
