@@ -10,6 +10,7 @@ import pytest
 import dispatchviz.torch as model
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
+from dispatchviz.explain.labels import label
 from dispatchviz.explain.sentences import statements, why_here
 from tests.explain.programs import traced
 
@@ -215,3 +216,14 @@ def test_a_wrapper_names_its_transform() -> None:
     assert all(
         "for the jvp of level 1: its tangent is that level's alone" in t for t in said(trace, ev.TensorWrapperMade)
     )
+
+
+def test_rows_say_what_the_sentences_say() -> None:
+    trace = traced(f"{LEAF}b = a.exp()\ns = b[1:3]\ns.mul_(2)\nc = a * 2\n{HOOKS}    d = c * c\nc.detach_()\n")
+    rows = {label(trace, event.seq) for event in trace}
+    assert {
+        "b.grad_fn = CopySlices (rebased)",
+        "s.grad_fn = AsStridedBackward0 (made anew)",
+        "keeps other = c (packed)",
+        "c is detached in place",
+    } <= rows
