@@ -67,7 +67,7 @@ def test_a_sibling_is_made_anew_when_it_is_read() -> None:
 def test_what_required_no_grad_begins_its_history() -> None:
     trace = traced(LEAF + "c = torch.ones(4)\nc.mul_(a)\nd = torch.ones(4)\nd[1:].mul_(a[1:])\n")
     first, base, view = said(trace, ev.HistoryRebased)
-    assert first.endswith("its history is rewritten: its grad_fn is now MulBackward0 (n0), and it requires grad.")
+    assert first.endswith("its history begins here: its grad_fn is now MulBackward0 (n0), and it requires grad.")
     assert base.startswith("d was changed in place through a view of it, so its history begins here: ")
     assert "which it was" not in view
 
