@@ -270,9 +270,13 @@ class Recorder(metaclass=_EverySeamHarmless):
         """The program writes to its standard output; told in pieces that end where a line ends or another begins."""
         self.note(("wrote", text))
 
+    def tensor_formatted(self, tensor: Tensor, function: str) -> None:
+        """Opens the event of a tensor that is put into words."""
+        self._enter(ev.TensorFormatted, self._tensor(tensor), function)
+
     def program_raised(self, error: BaseException, file: str, line: int) -> None:
         """The last event of a program that failed."""
-        self.note(("raised", type(error).__name__, str(error), file, line))
+        self.note(("raised", type(error).__name__, in_words(error), file, line))
 
     # -- binding ------------------------------------------------------------------------------------------------------
 
@@ -299,7 +303,7 @@ class Recorder(metaclass=_EverySeamHarmless):
             return str(value._array.item()) if value._wrapped_number else f"t{self._tensor(value)}"
         if isinstance(value, (list, tuple)) and type(value).__repr__ in (list.__repr__, tuple.__repr__):
             return "[" + ", ".join(self._word(part) for part in value) + "]"
-        return str(value) if not isinstance(value, str) else repr(value)
+        return in_words(value) if not isinstance(value, str) else repr(value)
 
     # -- dispatch -----------------------------------------------------------------------------------------------------
 
@@ -660,7 +664,7 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     def formula_skipped(self, node: Node, edge: int) -> None:
         """A gradient that nobody needs is not computed."""
-        self._add(ev.FormulaSkipped, self._node(node), edge)
+        self.note(("formula_skipped", self._node_serial(node), edge))
 
     @catches_itself
     def node_queued(self, node: Node, queue: Sequence[Node]) -> None:
@@ -699,9 +703,9 @@ class Recorder(metaclass=_EverySeamHarmless):
         except Exception as error:
             self.give_up(error)
 
-    def hook_ran(self, kind: str, node: Node, function: str, replaced: bool, defined: bool = True) -> None:
+    def hook_ran(self, kind: str, node: Node, function: str, replaced: bool, kept: bool = False) -> None:
         """A hook was called."""
-        self._add(ev.HookRan, kind, self._node(node), function, replaced, defined)
+        self._add(ev.HookRan, kind, self._node(node), function, replaced, kept)
 
     def anomaly_found(self, node: Node, lines: str) -> None:
         """An error came up in a Node, in anomaly mode."""
@@ -772,12 +776,21 @@ class Recorder(metaclass=_EverySeamHarmless):
         """Told once, where it is first seen."""
         if error is not self._last_error:
             self._last_error = error
-            self._add(ev.ErrorRaised, type(error).__name__, str(error))
+            self._add(ev.ErrorRaised, type(error).__name__, in_words(error))
 
 
 def _pruned_by(task: GraphTask, node: Node) -> str:
     """What keeps a Node from being executed."""
     return "topological_nr" if node._topological_nr < task.min_topological_nr else "should_execute"
+
+
+def in_words(value: object) -> str:
+    """``str`` of a value that may hold tensors."""
+    recorder.wording = True
+    try:
+        return str(value)
+    finally:
+        recorder.wording = False
 
 
 def _tensors_in(value: Any) -> Iterator[Any]:

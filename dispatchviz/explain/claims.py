@@ -277,6 +277,15 @@ class AutogradKernel(Struct, frozen=True):
     """The name of the Node that it makes; ``out``: nothing, it refuses; ``not implemented``: a Node that raises."""
 
 
+class CallsWithin(Struct, frozen=True):
+    """How many operators a function of PyTorch's Python code calls with a tensor, those within kernels included."""
+
+    tensor: int
+    function: str
+    """``Tensor.__repr__``"""
+    calls: int
+
+
 Claim = (
     NodeRuns
     | RunsBefore
@@ -309,4 +318,5 @@ Claim = (
     | RequiresGrad
     | View
     | Dtype
+    | CallsWithin
 )

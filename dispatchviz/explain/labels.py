@@ -17,6 +17,7 @@ from dispatchviz.explain.key_words import key_names
 from dispatchviz.explain.names import node_name, node_title, plain_node, tensor_name
 from dispatchviz.explain.surroundings import source_text
 from dispatchviz.explain.why.engine_claims import edge_words
+from dispatchviz.explain.why.formatting import calls_within
 from dispatchviz.explain.why.nodes import NO_NUMBER
 from dispatchviz.explain.why.streams import stream_name
 
@@ -61,6 +62,9 @@ def _program(trace: Trace, event: groups.ProgramEvent) -> str:
             return f"{event.name} = t{event.tensor}"
         case ev.Printed():
             return shortened(f"printed {event.text}", WIDTH)
+        case ev.TensorFormatted():
+            calls = counted(calls_within(trace, event.seq), "call")
+            return f"{event.function} of {tensor_name(trace, event.tensor, event.seq)} ({calls})"
         case ev.ProgramRaised():
             if event.exception == "KeyboardInterrupt":
                 return "interrupted"

@@ -12,6 +12,7 @@ from dispatchviz.core import events as ev
 from dispatchviz.explain import groups
 from dispatchviz.explain.broken_rules import broken_rule
 from dispatchviz.explain.engine_rules import engine_rule
+from dispatchviz.explain.native_files import kernel_file, structured_file
 from dispatchviz.explain.places import DISPATCHER, GENERATED, binding_file, entry_point
 
 
@@ -36,11 +37,19 @@ HISTORY = "torch/csrc/autograd/functions/utils.h"
 GUARD_FILES = {
     "AutoDispatchBelowAutograd": "aten/src/ATen/core/LegacyTypeDispatch.h",
     "AutoDispatchBelowADInplaceOrView": "aten/src/ATen/core/LegacyTypeDispatch.h",
+    "AutoDispatchSkipFunctionalize": "aten/src/ATen/core/LegacyTypeDispatch.h",
+    "IncludeDispatchKeyGuard": LOCAL,
+    "ExcludeDispatchKeyGuard": LOCAL,
+    "ForceDispatchKeyGuard": LOCAL,
     "InferenceMode": "c10/core/InferenceMode.h",
     "SaveLocalDispatchKeySet": LAYERS,
     "StashTorchDispatchModeGuard": "torch/csrc/utils/torch_dispatch_mode.h",
     "StashTorchDispatchStackGuard": "torch/csrc/utils/torch_dispatch_mode.h",
 }
+
+
+MODE = "torch/utils/_python_dispatch.py"
+"""Of the modes of programs, which are guards too."""
 
 
 def rule(event: ev.AnyEvent) -> Rule:
@@ -80,6 +89,11 @@ def _program(event: groups.ProgramEvent) -> Rule:
             return Rule("A variable is a name for a tensor; the tensor knows nothing of it.", "", "")
         case ev.Printed():
             return Rule("What the program prints is kept in the trace.", "", "")
+        case ev.TensorFormatted():
+            text = "Printing is computing: width and notation of the numbers are found with operators."
+            if event.function == "Tensor.__format__":
+                return Rule(text, event.function, "torch/_tensor.py")
+            return Rule(text, "torch._tensor_str._str", "torch/_tensor_str.py")
         case ev.ProgramRaised():
             return Rule("An exception that nobody catches ends the program, and with it the trace.", "", "")
         case _:
@@ -110,7 +124,7 @@ def _dispatch(event: groups.DispatchEvent) -> Rule:
             return Rule(text, "c10::impl::OperatorEntry::computeDispatchTableEntryWithDebug", ENTRY)
         case ev.KernelEntered():
             text = "A kernel may assume that its own key is the highest in the set it receives."
-            return Rule(text, event.kernel, event.pytorch_file)
+            return Rule(text, event.kernel, kernel_file(event.kernel, event.pytorch_file))
         case ev.KernelReturned():
             return Rule("Results go back up through the kernels that passed the call on.", "", "")
         case ev.Boxed():
@@ -133,10 +147,10 @@ def _thread(event: groups.ThreadEvent) -> Rule:
     match event:
         case ev.GuardEntered():
             text = "A guard changes the thread's included and excluded sets until it ends. Exclusion wins."
-            return Rule(text, event.guard, GUARD_FILES.get(event.guard, LOCAL))
+            return Rule(text, event.guard, GUARD_FILES.get(event.guard, MODE))
         case ev.GuardLeft():
             text = "A guard that ends takes back what it changed in the thread's sets."
-            return Rule(text, event.guard, GUARD_FILES.get(event.guard, LOCAL))
+            return Rule(text, event.guard, GUARD_FILES.get(event.guard, MODE))
         case ev.GradModeChanged():
             text = "Grad mode is a flag of the thread that autograd kernels look at; it is no dispatch key."
             return Rule(text, "c10::GradMode::set_enabled", "c10/core/GradMode.h")
@@ -179,7 +193,7 @@ def _structured(event: groups.StructuredEvent) -> Rule:
     match event:
         case ev.MetaEntered():
             text = "A structured operator has one meta function for all devices: it sets the output's shape and dtype."
-            return Rule(text, event.function, "aten/src/ATen/native")
+            return Rule(text, event.function, structured_file(event.function))
         case ev.OutputAllocated():
             text = (
                 "A meta function asks for its output, and the variant answers: create_out makes one (functional), "
@@ -191,7 +205,7 @@ def _structured(event: groups.StructuredEvent) -> Rule:
             return Rule(text, "maybe_create_proxy", "torchgen/dest/register_dispatch_key.py")
         case ev.ImplEntered():
             text = "A structured operator has one impl function per device: it writes the output and allocates nothing."
-            return Rule(text, event.function, "aten/src/ATen/native")
+            return Rule(text, event.function, structured_file(event.function))
         case _:
             assert_never(event)
 

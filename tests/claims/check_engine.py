@@ -29,7 +29,9 @@ def node_runs(claim: NodeRuns, question: Question) -> Answer:
 
 @asks(RunsBefore)
 def runs_before(claim: RunsBefore, question: Question) -> Answer:
-    """By the order of the hooks."""
+    """By the order of the hooks. Each thread has its own counter, and here one thread runs many programs."""
+    if "threading" in question.asked.source:
+        return None
     first, then = (question.in_pass(claim.graph_task, node) for node in (claim.node, claim.other))
     if first is None or then is None:
         return None

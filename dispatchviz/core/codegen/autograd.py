@@ -15,7 +15,7 @@ from dispatchviz.core.codegen.formula import Saved, Translator, local
 from dispatchviz.core.codegen.model import Derivative, NativeFunction, Specification
 from dispatchviz.core.codegen.pages import page
 
-HANDWRITTEN = ("copy_", "detach", "detach_", "resize_", "_fw_primal", "_make_dual")
+HANDWRITTEN = ("copy_", "detach", "detach_", "resize_", "resize_as_", "_fw_primal", "_make_dual")
 """Operators whose autograd kernels are written by hand, in PyTorch and here (``autograd/variable_type_manual.py``)."""
 
 OF_LISTS = ("cat", "stack", "unbind.int", "block_diag")
@@ -120,13 +120,14 @@ def _formula(translator: Translator, names: tuple[str, ...], text: str, edges: t
             *before,
             f"            grad_inputs[{positions[0]}] = {code}",
         ]
-    targets = ", ".join(f"grad_inputs[{position}]" for position in positions)
     asked = ", ".join(map(str, positions))
-    return [
-        f"        if self.task_should_compute_output_any({asked}):",
-        *before,
-        f"            {targets} = {code}",
-    ]
+    lines = [f"        if self.task_should_compute_output_any({asked}):", *before, f"            grad_result = {code}"]
+    for place, position in enumerate(positions):  # copy_range: what nobody needs stays undefined
+        lines += [
+            f"            if self.task_should_compute_output({position}):",
+            f"                grad_inputs[{position}] = grad_result[{place}]",
+        ]
+    return lines
 
 
 def _apply(

@@ -4058,14 +4058,6 @@ def slow_conv_transpose2d_out_out(
     return out
 
 
-def resize_as_(ks: int, self: Tensor, the_template: Tensor, memory_format: str | None) -> Tensor:
-    ops.resize_as_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, the_template, memory_format
-    )
-    increment_version(self)
-    return self
-
-
 def reflection_pad1d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     ops.reflection_pad1d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, padding, out
@@ -6135,7 +6127,6 @@ KERNELS = {
     "max_pool2d_with_indices.out": max_pool2d_with_indices_out_out,
     "max_pool2d_with_indices_backward.grad_input": max_pool2d_with_indices_backward_out_grad_input,
     "slow_conv_transpose2d.out": slow_conv_transpose2d_out_out,
-    "resize_as_": resize_as_,
     "reflection_pad1d.out": reflection_pad1d_out_out,
     "reflection_pad1d_backward.grad_input": reflection_pad1d_backward_out_grad_input,
     "reflection_pad2d.out": reflection_pad2d_out_out,
