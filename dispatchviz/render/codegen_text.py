@@ -26,9 +26,9 @@ HAND_MADE = "generated at PyTorch, written by hand here"
 
 
 SHORTENED = (
-    "In the grammar of PyTorch's own files, and shortened: dispatch: names the kernels that dispatchviz has, formulas are "
-    "Python, and tags:, autogen: and what else only PyTorch's generators read is left out. --real shows PyTorch's own "
-    "entries (with torch installed)."
+    "In the grammar of PyTorch's own files, and shortened: dispatch: names the kernels that dispatchviz has, formulas "
+    "are Python, and tags:, autogen: and what else only PyTorch's generators read is left out. --real shows PyTorch's "
+    "own entries (with torch installed)."
 )
 """Said above our entries, which look like PyTorch's."""
 
