@@ -82,6 +82,14 @@ class BackwardRefuses(Struct, frozen=True):
     """How the error text begins, if it does."""
 
 
+class NodeRaises(Struct, frozen=True):
+    """Evaluating a Node raises, whatever it gets."""
+
+    node: int
+    message: str
+    """What the error text has."""
+
+
 class WriteRaises(Struct, frozen=True):
     """Whether an in-place write to a tensor raises from here on, grad mode being on, and with which text."""
 
@@ -287,6 +295,7 @@ Claim = (
     | GradWritten
     | SavedTensorsFreed
     | BackwardRefuses
+    | NodeRaises
     | WriteRaises
     | FunctionAt
     | BindingOf

@@ -12,6 +12,7 @@ from dispatchviz.explain.calls import call_text
 from dispatchviz.explain.english import counted, hexed, plain_dtype, shaped, shortened
 from dispatchviz.explain.graph_history import Backward, backward_around
 from dispatchviz.explain.groups import sign
+from dispatchviz.explain.index import index
 from dispatchviz.explain.key_words import key_names
 from dispatchviz.explain.names import node_name, node_title, plain_node, tensor_name
 from dispatchviz.explain.surroundings import source_text
@@ -163,6 +164,8 @@ def _tensor(trace: Trace, event: groups.StructuredEvent | groups.TensorEvent) ->
         case ev.GeometryChanged():
             name = tensor_name(trace, event.tensor, event.seq)
             return f"{name} is {shaped(event.shape)} now, strides {shaped(event.stride)}"
+        case ev.RequiresGradSet(detached=True):
+            return f"{tensor_name(trace, event.tensor, event.seq)} is detached in place"
         case ev.RequiresGradSet():
             return f"{tensor_name(trace, event.tensor, event.seq)}.requires_grad = {event.requires_grad}"
         case ev.TensorWrapperMade():
@@ -185,16 +188,17 @@ def _change(event: ev.KeySetChanged) -> str:
 def _forward(trace: Trace, event: groups.ForwardEvent) -> str:
     match event:
         case ev.NodeCreated():
+            known = " (known before)" if event.known else ""
             if event.sequence_nr == NO_NUMBER:
-                return f"Node {node_name(trace, event.node, event.seq)}"
-            return f"Node {plain_node(event.name)}, seq {event.sequence_nr}"
+                return f"Node {node_name(trace, event.node, event.seq)}{known}"
+            return f"Node {plain_node(event.name)}, seq {event.sequence_nr}{known}"
         case ev.EdgesCollected():
             return _edges(trace, event)
         case ev.AttributeSaved():
             return shortened(f"keeps {event.name} = {event.value}", WIDTH)
         case ev.VariableSaved():
             tensor = "undefined" if event.tensor is None else tensor_name(trace, event.tensor, event.seq)
-            return f"keeps {event.name} = {tensor}"
+            return f"keeps {event.name} = {tensor}{' (packed)' if event.packed else ''}"
         case ev.VariableNotSaved():
             return f"does not keep {event.name}"
         case ev.SavedTensorHookRan():
@@ -203,7 +207,7 @@ def _forward(trace: Trace, event: groups.ForwardEvent) -> str:
             return f"{node_name(trace, event.node, event.seq)} belongs to {tensor_name(trace, event.tensor, event.seq)}"
         case ev.HistorySet() | ev.HistoryRebased():
             name, node = tensor_name(trace, event.tensor, event.seq), node_title(trace, event.node, event.seq)
-            return f"{name}.grad_fn = {node}{' (rebased)' if isinstance(event, ev.HistoryRebased) else ''}"
+            return f"{name}.grad_fn = {node}{_rebased(trace, event)}"
         case ev.FunctionEntered():
             return f"{event.function}.apply{'' if event.recorded else ', not recorded'}"
         case ev.FunctionOutput():
@@ -214,7 +218,7 @@ def _forward(trace: Trace, event: groups.ForwardEvent) -> str:
         case ev.DualLevelEntered():
             return f"dual level {event.level} opened"
         case ev.DualLevelLeft():
-            return f"dual level {event.level} closed, {event.tangents} tangents gone"
+            return f"dual level {event.level} closed, {counted(event.tangents, 'tangent')} gone"
         case ev.ForwardFormulaEntered():
             return shortened(f"tangent = {event.formula}", WIDTH)
         case ev.TangentSet():
@@ -222,6 +226,12 @@ def _forward(trace: Trace, event: groups.ForwardEvent) -> str:
             return f"tangent of {name} = {tangent} ({event.how})"
         case _:
             assert_never(event)
+
+
+def _rebased(trace: Trace, event: ev.HistorySet | ev.HistoryRebased) -> str:
+    if isinstance(event, ev.HistorySet):
+        return ""
+    return " (made anew)" if event.tensor in index(trace).views else " (rebased)"
 
 
 def _edges(trace: Trace, event: ev.EdgesCollected) -> str:

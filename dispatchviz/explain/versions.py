@@ -175,7 +175,8 @@ def _functions(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) ->
 
 def _packed(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> Statement:
     keepers = listed([_keeper(trace, event, some) for some in _by_node(kept).values()])
-    will = "no version is compared, and this change will not make its backward refuse"
+    whose = "its" if len(_by_node(kept)) == 1 else "their"
+    will = f"no version is compared, and this change will not make {whose} backward refuse"
     text = f"{keepers}, packed by a hook: {will}." if keepers else ""
     claims = tuple(BackwardRefuses(saved.node, saved.name, refuses=False) for saved in kept)
     return Statement("packed version passed", text, claims)

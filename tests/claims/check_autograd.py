@@ -20,6 +20,7 @@ from dispatchviz.explain.claims import (
     History,
     NodeEdges,
     NodeKeeps,
+    NodeRaises,
     RequiresGrad,
     TensorKeys,
     Version,
@@ -127,6 +128,16 @@ def error_of(action: Any) -> str:
     except Exception as error:  # a hook's own among them
         return str(error)
     return ""
+
+
+@asks(NodeRaises)
+def node_raises(claim: NodeRaises, question: Question) -> Answer:
+    """Runs it."""
+    node = real_node(question, claim.node)
+    if node is None:
+        return None
+    error = error_of_running(node)
+    return difference(claim.message, claim.message if claim.message in error else error)
 
 
 @asks(WriteRaises)

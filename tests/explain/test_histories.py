@@ -10,6 +10,7 @@ import pytest
 import dispatchviz.torch as model
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
+from dispatchviz.explain.labels import label
 from dispatchviz.explain.sentences import statements, why_here
 from tests.explain.programs import traced
 
@@ -66,7 +67,7 @@ def test_a_sibling_is_made_anew_when_it_is_read() -> None:
 def test_what_required_no_grad_begins_its_history() -> None:
     trace = traced(LEAF + "c = torch.ones(4)\nc.mul_(a)\nd = torch.ones(4)\nd[1:].mul_(a[1:])\n")
     first, base, view = said(trace, ev.HistoryRebased)
-    assert first.endswith("its history is rewritten: its grad_fn is now MulBackward0 (n0), and it requires grad.")
+    assert first.endswith("its history begins here: its grad_fn is now MulBackward0 (n0), and it requires grad.")
     assert base.startswith("d was changed in place through a view of it, so its history begins here: ")
     assert "which it was" not in view
 
@@ -215,3 +216,14 @@ def test_a_wrapper_names_its_transform() -> None:
     assert all(
         "for the jvp of level 1: its tangent is that level's alone" in t for t in said(trace, ev.TensorWrapperMade)
     )
+
+
+def test_rows_say_what_the_sentences_say() -> None:
+    trace = traced(f"{LEAF}b = a.exp()\ns = b[1:3]\ns.mul_(2)\nc = a * 2\n{HOOKS}    d = c * c\nc.detach_()\n")
+    rows = {label(trace, event.seq) for event in trace}
+    assert {
+        "b.grad_fn = CopySlices (rebased)",
+        "s.grad_fn = AsStridedBackward0 (made anew)",
+        "keeps other = c (packed)",
+        "c is detached in place",
+    } <= rows
