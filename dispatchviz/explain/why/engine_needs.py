@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.asked_for import asked_at, asked_for
-from dispatchviz.explain.claims import EdgesCounted, GradCaptured
+from dispatchviz.explain.claims import Claim, EdgesCounted, GradCaptured, TopologicalBelow
 from dispatchviz.explain.english import counted, listed
 from dispatchviz.explain.graph_history import Backward, backward_around, history
 from dispatchviz.explain.names import node_title
@@ -91,12 +91,15 @@ def _pruned(trace: Trace, event: ev.ExecInfoPopulated, backward: Backward, asked
         text = f"{_some(trace, aside, event.seq)}: not needed, since no edge leads on from there to {asked}."
         found.append(Statement("Node pruned", text, runs(trace, event.seq, aside)))
     if below:
+        minimum = _minimum(trace, event)
         text = (
             f"{_some(trace, below, event.seq)}: not needed, and nothing behind is even looked at, since the "
-            f"topological number there is below {_minimum(trace, event)}, the smallest among the Nodes asked for."
+            f"topological number there is below {minimum}, the smallest among the Nodes asked for."
         )
         behind = sorted(history(trace).pruned(backward) - set(aside))
-        found.append(Statement("Node pruned by its topological number", text, runs(trace, event.seq, behind)))
+        numbers = tuple(TopologicalBelow(backward.event.graph_task, node, minimum) for node in behind)
+        claims: tuple[Claim, ...] = (*runs(trace, event.seq, behind), *numbers)
+        found.append(Statement("Node pruned by its topological number", text, claims))
     return found
 
 
