@@ -118,7 +118,12 @@ class _Watched(ast.NodeTransformer):
         if isinstance(node, ast.With | ast.AsyncWith):
             self._finally(node, _HERE, 0)
 
-    def _finally(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.With | ast.AsyncWith, what: str, first: int) -> None:
+    def _finally(
+        self,
+        node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.With | ast.AsyncWith,
+        what: str,
+        first: int,
+    ) -> None:
         """However a suite is left, a call comes last."""
         if self._blocks and node.body[first:]:
             block = ast.Try(node.body[first:], [], [], [_call(node, what)])

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from dispatchviz.core import recorder
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType, bool_, complex128, float64, int64
 from dispatchviz.core.formats import text_of
@@ -271,6 +272,8 @@ def _number_in(tensor: Tensor) -> Any:
     """The number in a tensor, which an operator reads."""
     from dispatchviz.core.generated import operators as ops
 
+    if recorder.active is not None and recorder.active.finds_callers:
+        recorder.active.find_caller(parsed=False)
     return ops.item.call(tensor)
 
 
