@@ -15,8 +15,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from dispatchviz.call_sites import is_users, shown_file, suspends, user_frame, user_place, user_places
 from dispatchviz import core
+from dispatchviz.call_sites import is_users, shown_file, suspends, user_frame, user_place, user_places
 from dispatchviz.core import recorder, told_calls
 from dispatchviz.core.autograd import engine
 from dispatchviz.core.backend import cuda_state
@@ -29,7 +29,6 @@ from dispatchviz.core.trace import Header
 from dispatchviz.names import Names
 from dispatchviz.trace import Trace
 from dispatchviz.user_lines import ProgramTranscript
-
 
 Way = tuple[tuple[CodeType, int], ...]
 """Frames that wait, innermost first: code and instruction of each, be it the user's or not."""
@@ -171,10 +170,13 @@ class ProgramRecorder(Recorder):
 
     @catches_itself
     def find_caller(self, parsed: bool = True, called: bool = False) -> None:
-        """Looks for the user's frame, unless something nearer was entered from the place noted last: a call, a backward,
-        a binding that has ``parsed`` its arguments, a kernel that was ``called``."""
+        """Looks for the user's frame, unless something nearer was entered from the place noted last.
+
+        That is a call, a backward, a binding that has ``parsed`` its arguments, a kernel that was ``called``.
+        """
         try:
-            kinds, top, entered, passed = self._kinds, self._top, self._entered, []
+            kinds, top, entered = self._kinds, self._top, self._entered
+            passed: list[int] = []
             frame: FrameType | None = _getframe(2)
             while frame is not None:
                 kind = kinds.get(id(frame.f_code)) or self._kind(frame.f_code)

@@ -131,8 +131,10 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     @catches_itself
     def find_caller(self, parsed: bool = True, called: bool = False) -> None:
-        """Notes where the user's code stands, if it has moved; ``parsed``: a binding around has told that, ``called``: so
-        has what called the kernel around."""
+        """Notes where the user's code stands, if it has moved.
+
+        ``parsed``: a binding around has told that; ``called``: so has what called the kernel around.
+        """
 
     @property
     def events(self) -> list[ev.AnyEvent]:
