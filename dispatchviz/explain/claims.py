@@ -36,6 +36,14 @@ class EdgesCounted(Struct, frozen=True):
     """All Nodes above this one were looked at; False: some have too small a topological number."""
 
 
+class TopologicalBelow(Struct, frozen=True):
+    """The topological number of a Node in the graph of a pass, its longest way to a Node without edges, is smaller."""
+
+    graph_task: int
+    node: int
+    number: int
+
+
 class OutputDefined(Struct, frozen=True):
     """Whether a Node gives a gradient for one of its edges, or an undefined one."""
 
@@ -290,6 +298,7 @@ Claim = (
     NodeRuns
     | RunsBefore
     | EdgesCounted
+    | TopologicalBelow
     | OutputDefined
     | GradCaptured
     | GradWritten

@@ -190,7 +190,7 @@ class Node:
         if target is None:
             return False
         task = thread.state.graph_task
-        if task is None or task.wants(target):
+        if task is None or not task.exec_info or task.should_execute(target):
             return True
         if recorder.active is not None:
             recorder.active.formula_skipped(self, index)
