@@ -238,3 +238,14 @@ def test_a_trace_without_counters_foretells_nothing() -> None:
     ]
     assert "refuse" in said(trace, ev.VersionBumped)[-1]
     assert "refuse" not in said(Trace(trace.header, plain), ev.VersionBumped)[-1]
+
+
+def test_a_node_without_a_derivative_tells_its_edges_once() -> None:
+    trace = traced(f"{LEAF}b = a.scatter(0, torch.tensor([0]), torch.ones(1), reduce='add')\n")
+    made = next(e for e in trace if isinstance(e, ev.NodeCreated) and e.name == "torch::autograd::NotImplemented")
+    assert why_here(trace, made.seq) == (
+        "An input requires grad, and the derivative of aten::scatter.reduce is not implemented: this Node, "
+        "NotImplemented, keeps the place in the graph and raises an error if a backward pass runs it."
+    )
+    edges = [e for e in trace if isinstance(e, ev.EdgesCollected) and e.node == made.node]
+    assert [len(e.edges) for e in edges] == [1]
