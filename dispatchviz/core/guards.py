@@ -178,6 +178,8 @@ def _excludes(guard: type[ExcludeFixed], keys: int) -> None:
         excluded = state.excluded = saved | keys
         rec = recorder.active
         if rec is not None:
+            if rec.finds_callers:
+                rec.find_caller()
             rec.note(("guard_excludes", name, state.included, saved, excluded))
 
     def told_exit(self: ExcludeFixed, kind: object, error: object, at: object) -> None:

@@ -33,7 +33,7 @@ class EdgesCounted(Struct, frozen=True):
     node: int
     edges: int
     everywhere: bool
-    """The pass looked at all Nodes; False: not behind those whose topological number is too small."""
+    """All Nodes above this one were looked at; False: some have too small a topological number."""
 
 
 class OutputDefined(Struct, frozen=True):

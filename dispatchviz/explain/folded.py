@@ -15,9 +15,9 @@ FOLDED = "all but printing"
 """What is shown, in words."""
 
 
-def unfolded(trace: Trace) -> Iterator[int]:
-    """The steps outside of printing; where printing fails, those inside too."""
-    at = 0
+def unfolded(trace: Trace, begin: int = 0) -> Iterator[int]:
+    """The steps outside of printing, from one on; those inside too where printing fails, or is what it begins with."""
+    at = begin
     while at < len(trace):
         yield at
         event = trace[at]

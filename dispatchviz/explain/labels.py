@@ -57,7 +57,10 @@ def _program(trace: Trace, event: groups.ProgramEvent) -> str:
     match event:
         case ev.SourceLine():
             text = source_text(trace, event)
-            return shortened(f"line {event.line}  {text}" if text else f"{event.file}, line {event.line}", WIDTH)
+            own = text and event.file == trace.header.program
+            place = f"line {event.line}" if own else f"{event.file}, line {event.line}"
+            function = f" in {event.function}" if event.function else ""
+            return shortened(f"{place}{function}{text and '  '}{text}", WIDTH)
         case ev.NameBound():
             return f"{event.name} = t{event.tensor}"
         case ev.Printed():

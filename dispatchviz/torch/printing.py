@@ -55,13 +55,14 @@ def _as_by_torch_function(tensor: Tensor) -> AbstractContextManager[None]:
     return disabled(SUBCLASSES_DISABLED) if overrides(type(tensor)) else nullcontext()
 
 
-def formatted(tensor: Any, spec: str) -> str:
+def formatted(self: Tensor, spec: str) -> str:
     """``Tensor.__format__``: a number alone takes a format's rules; any other tensor is written as it prints."""
-    if tensor._size or tensor._device.type == "meta" or type(tensor) is not Tensor:
-        return object.__format__(tensor, spec)
+    if self._size or self._device.type == "meta" or type(self) is not Tensor:
+        return object.__format__(self, spec)
     if recorder.active is not None:
-        recorder.active.tensor_formatted(tensor, "Tensor.__format__")
+        recorder.active.tensor_formatted(self, "Tensor.__format__")
     try:
+        tensor: Any = self
         return format(tensor.detach().item(), spec)
     finally:
         if recorder.active is not None:
