@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -24,11 +25,15 @@ from dispatchviz.explain.claims import (
     BindingOf,
     CellAfter,
     CellHolds,
+    FallbackIs,
     FilledCells,
     MissingRaises,
     NamedSet,
+    OperatorsRegistered,
+    OperatorsServed,
     SchemaOf,
     StaleAfter,
+    Unparsable,
 )
 from scripts.elf_symbols import Library
 from tests.claims.asking import Answer, Question, asks, difference
@@ -174,11 +179,7 @@ def _stale(name: str) -> bool:
 
 def _parsed(key: str) -> bool:
     """Python can register for a key of this name."""
-    try:
-        torch._C._parse_dispatch_key(key)
-    except RuntimeError:
-        return False
-    return True
+    return torch._C._parse_dispatch_key(key) is not None
 
 
 @asks(CellAfter)
@@ -278,6 +279,56 @@ def named_set(claim: NamedSet, question: Question | None) -> Answer:
     else:
         found = getattr(torch._C, f"_{claim.name}")
     return difference(hex(claim.raw), hex(found.raw_repr()))
+
+
+@cache
+def _registrations() -> dict[str, Counter[str]]:
+    """Of each key and alias: how many of the operators that both know have a kernel under it, or in its cell."""
+    found: dict[str, Counter[str]] = {}
+    for operator in torch._C._dispatch_get_all_op_names():
+        if operator not in pytorch_registry("cpu").operators:
+            continue
+        for key in set(_REGISTERED.findall(torch._C._dispatch_dump(operator))):
+            found.setdefault(key, Counter())["registered"] += 1
+        for key in table(operator) or ():
+            found.setdefault(key, Counter())["served"] += 1
+    return found
+
+
+_REGISTERED = re.compile(r"^(\w+)(?:\[alias\])?(?: \(inactive\))?: (?:fallthrough )?registered at", re.MULTILINE)
+
+
+@asks(OperatorsRegistered)
+def operators_registered(claim: OperatorsRegistered, question: Question | None) -> Answer:
+    """Over all operators that both know; under Meta Python's modules register more as they are imported."""
+    if claim.key.endswith("CUDA") or claim.key == "Meta":
+        return None
+    return difference(claim.operators, _registrations().get(claim.key, Counter())["registered"])
+
+
+@asks(OperatorsServed)
+def operators_served(claim: OperatorsServed, question: Question | None) -> Answer:
+    """The same, by the tables."""
+    if claim.key.endswith("CUDA") or claim.key == "Meta":
+        return None
+    return difference(claim.operators, _registrations().get(claim.key, Counter())["served"])
+
+
+@asks(FallbackIs)
+def fallback_is(claim: FallbackIs, question: Question | None) -> Answer:
+    """What a new operator has in the cell."""
+    block = torch._C._dispatch_library("DEF", "fallbacks", "")
+    block.define("f() -> ()", "")
+    through, _ = (table("fallbacks::f") or {}).get(claim.key, EMPTY)
+    there = claim.key in (table("fallbacks::f") or {})
+    block.reset()
+    return difference(claim.fallback, through or ("kernel" if there else "none"))
+
+
+@asks(Unparsable)
+def unparsable(claim: Unparsable, question: Question | None) -> Answer:
+    """``torch._C._parse_dispatch_key`` refuses."""
+    return "it can" if _parsed(claim.key) else ""
 
 
 # -- generated code ---------------------------------------------------------------------------------------------------
