@@ -277,6 +277,33 @@ class AliasKeys(Struct, frozen=True):
     keys: tuple[str, ...]
 
 
+class FallbackIs(Struct, frozen=True):
+    """What a key has for operators that register nothing better: ``none``, ``fallthrough`` or ``kernel``."""
+
+    key: str
+    fallback: str
+
+
+class OperatorsRegistered(Struct, frozen=True):
+    """How many of PyTorch's own operators have a kernel under a key or alias itself."""
+
+    key: str
+    operators: int
+
+
+class OperatorsServed(Struct, frozen=True):
+    """How many of PyTorch's own operators have a kernel in the cell of a key."""
+
+    key: str
+    operators: int
+
+
+class Unparsable(Struct, frozen=True):
+    """PyTorch cannot parse the name of a key."""
+
+    key: str
+
+
 class AutogradKernel(Struct, frozen=True):
     """What the kernel that an operator has at the alias Autograd does."""
 
@@ -318,6 +345,10 @@ Claim = (
     | BackendKeys
     | NamedSet
     | AliasKeys
+    | FallbackIs
+    | OperatorsRegistered
+    | OperatorsServed
+    | Unparsable
     | AutogradKernel
     | NodeKeeps
     | NodeEdges
