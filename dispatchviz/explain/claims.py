@@ -321,6 +321,28 @@ class CallsWithin(Struct, frozen=True):
     calls: int
 
 
+class Shape(Struct, frozen=True):
+    """The sizes of a tensor."""
+
+    tensor: int
+    shape: tuple[int, ...]
+
+
+class StructuredFunction(Struct, frozen=True):
+    """PyTorch has a meta or impl function of that name."""
+
+    function: str
+    """``structured_add_Tensor::meta``"""
+
+
+class SchemaKind(Struct, frozen=True):
+    """Which of the three forms of a structured operator one is."""
+
+    operator: str
+    kind: str
+    """``functional``, ``in-place``, ``out``"""
+
+
 Claim = (
     NodeRuns
     | RunsBefore
@@ -359,4 +381,7 @@ Claim = (
     | View
     | Dtype
     | CallsWithin
+    | Shape
+    | StructuredFunction
+    | SchemaKind
 )
