@@ -18,7 +18,7 @@ from dispatchviz.core.keyset import (
     inplace_or_view_ks,
     remove,
 )
-from dispatchviz.core.thread_state import State, thread
+from dispatchviz.core.thread_state import State, keep_state, put_back, thread
 
 K = DispatchKey
 
@@ -34,10 +34,15 @@ class _Guard:
         raise NotImplementedError
 
     def __enter__(self) -> None:
-        self._saved = (thread.state.included, thread.state.excluded)
-        thread.state.included, thread.state.excluded = self._change(*self._saved)
-        if recorder.active is not None:
-            recorder.active.guard_entered(type(self).__name__, *self._saved)
+        state = thread.state
+        self._saved = (state.included, state.excluded)
+        try:
+            state.included, state.excluded = self._change(*self._saved)
+            if recorder.active is not None:
+                recorder.active.guard_entered(type(self).__name__, *self._saved)
+        except BaseException:
+            state.included, state.excluded = self._saved
+            raise
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._restore(thread.state, *self._saved)
@@ -166,12 +171,12 @@ def _excludes(guard: type[ExcludeFixed], keys: int) -> None:
     def told_enter(self: ExcludeFixed) -> None:
         state = self._state = thread.state
         saved = self._excluded = state.excluded
-        excluded = state.excluded = saved | keys
         rec = recorder.active
         if rec is not None:
             if rec.finds_callers:
                 rec.find_caller()
-            rec.note(("guard_excludes", name, state.included, saved, excluded))
+            rec.note(("guard_excludes", name, state.included, saved, saved | keys))
+        state.excluded = saved | keys
 
     def told_exit(self: ExcludeFixed, kind: object, error: object, at: object) -> None:
         state = self._state
@@ -211,8 +216,13 @@ class AutoGradMode:
         self.why = why
 
     def __enter__(self) -> None:
-        self._saved = thread.state.grad_mode
-        set_grad_mode(self.enabled, self.why)
+        state = thread.state
+        saved = self._saved = state.grad_mode
+        try:
+            set_grad_mode(self.enabled, self.why)
+        except BaseException:
+            state.grad_mode = saved
+            raise
 
     def __exit__(self, *_: object) -> None:
         set_grad_mode(self._saved, f"leaving {self.why}")
@@ -256,11 +266,16 @@ class InferenceMode(_Guard):
         return included | inplace_or_view_ks, excluded & ~(autograd_dispatch_keyset & ~_BACKENDS)
 
     def __enter__(self) -> None:
+        before = keep_state()
         self._saved_modes = (thread.state.grad_mode, thread.state.inference_mode)
         self._saved_fw_grad_mode = thread.state.fw_grad_mode
-        super().__enter__()
-        thread.state.fw_grad_mode = not self.enabled
-        self._set(not self.enabled, self.enabled, "inference mode" if self.enabled else "inference mode off")
+        try:
+            super().__enter__()
+            thread.state.fw_grad_mode = not self.enabled
+            self._set(not self.enabled, self.enabled, "inference mode" if self.enabled else "inference mode off")
+        except BaseException:
+            put_back(before)
+            raise
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._set(*self._saved_modes, "leaving inference mode")

@@ -37,7 +37,7 @@ from dispatchviz.core.autograd.validate_outputs import validate_outputs
 from dispatchviz.core.guards import set_grad_mode
 from dispatchviz.core.streams import StreamGuard
 from dispatchviz.core.tensor import Tensor
-from dispatchviz.core.thread_state import State, thread
+from dispatchviz.core.thread_state import State, keep_state, put_back, thread
 
 if TYPE_CHECKING:
     from dispatchviz.core.notes import Recorder
@@ -82,6 +82,7 @@ def execute(
     if not accumulate and not outputs:
         raise ValueError("grad requires non-empty inputs.")
     task = GraphTask(keep_graph, create_graph, _depth())
+    kept, depth = keep_state(), _worker.depth
     told = _UNTOLD if recorder.active is None else _told(recorder.active, task, roots, gradients, accumulate)
     try:
         with told, _ThreadGivenBack(task):
@@ -92,6 +93,10 @@ def execute(
                 _work_nested(task)
             else:
                 _work_in_pool(task)
+    except BaseException:
+        put_back(kept)
+        task.reentrant_depth, _worker.depth = GONE, depth
+        raise
     finally:
         for text in task.warnings:
             warning.give(text)
