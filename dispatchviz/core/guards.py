@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import ClassVar
 
 from dispatchviz.core import recorder
+from dispatchviz.core.given_back import given_back_at_end
 from dispatchviz.core.keys import KEY_BITS, DispatchKey
 from dispatchviz.core.keyset import (
     autograd_dispatch_keyset,
@@ -18,7 +19,7 @@ from dispatchviz.core.keyset import (
     inplace_or_view_ks,
     remove,
 )
-from dispatchviz.core.thread_state import State, keep_state, put_back, thread
+from dispatchviz.core.thread_state import State, thread
 
 K = DispatchKey
 
@@ -252,10 +253,11 @@ def set_grad_mode(enabled: bool, why: str) -> None:
         recorder.active.grad_mode_changed(enabled, why)
 
 
+@given_back_at_end
 class InferenceMode(_Guard):
     """``InferenceMode(True)`` takes the autograd keys out and grad mode off; ``InferenceMode(False)`` the opposite."""
 
-    __slots__ = ("_saved_fw_grad_mode", "_saved_modes", "enabled")
+    __slots__ = ("_kept", "_saved_fw_grad_mode", "_saved_modes", "enabled")
 
     def __init__(self, enabled: bool = True) -> None:
         self.enabled = enabled
@@ -266,16 +268,11 @@ class InferenceMode(_Guard):
         return included | inplace_or_view_ks, excluded & ~(autograd_dispatch_keyset & ~_BACKENDS)
 
     def __enter__(self) -> None:
-        before = keep_state()
         self._saved_modes = (thread.state.grad_mode, thread.state.inference_mode)
         self._saved_fw_grad_mode = thread.state.fw_grad_mode
-        try:
-            super().__enter__()
-            thread.state.fw_grad_mode = not self.enabled
-            self._set(not self.enabled, self.enabled, "inference mode" if self.enabled else "inference mode off")
-        except BaseException:
-            put_back(before)
-            raise
+        super().__enter__()
+        thread.state.fw_grad_mode = not self.enabled
+        self._set(not self.enabled, self.enabled, "inference mode" if self.enabled else "inference mode off")
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._set(*self._saved_modes, "leaving inference mode")

@@ -182,15 +182,20 @@ def keep_state() -> Kept:
         state.tls_on_entry,
         state.function_modes,
         state.torch_function,
-        state.dynamic_layers and state.dynamic_layers[:],
+        state.dynamic_layers[:],
+        state.saved_tensors_hooks,
+        state.saved_tensors_hooks_disabled,
+        state.python_dispatcher,
+        state.autocast_dtypes.copy(),
+        state.autocast_cache_enabled,
+        state.autocast_nesting,
     )
 
 
 def put_back(kept: Kept) -> None:
     """After an exception the thread carries what it carried before, wherever in the machine the exception came from.
 
-    C++ unwinds its guards whatever happens; Python looks for signals at the beginning of each function, ``__exit__`` of
-    a guard included. Nothing is called here but slots and a list's own method.
+    See ``given_back.py``.
     """
     state = kept[0]
     thread.state = state
@@ -198,3 +203,5 @@ def put_back(kept: Kept) -> None:
     state.graph_task, state.current_node, state.modes, state.tls_on_entry = kept[6:10]
     state.function_modes, state.torch_function = kept[10:12]
     state.dynamic_layers[:] = kept[12]
+    state.saved_tensors_hooks, state.saved_tensors_hooks_disabled, state.python_dispatcher = kept[13:16]
+    state.autocast_dtypes, state.autocast_cache_enabled, state.autocast_nesting = kept[16:]

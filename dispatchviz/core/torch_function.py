@@ -86,10 +86,10 @@ def when_modes(are_open: bool) -> None:
 def push_mode(mode: Any) -> None:
     """The mode is now the first to see a call."""
     global _open_modes
-    thread.state.function_modes = (*thread.state.function_modes, mode)
-    _open_modes += 1
+    _open_modes += 1  # an exception from outside leaves too many, never too few
     if _open_modes == 1:
         when_modes(True)
+    thread.state.function_modes = (*thread.state.function_modes, mode)
 
 
 def pop_mode() -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dispatchviz.core.given_back import given_back_at_end
 from dispatchviz.core.guards import InferenceMode, set_grad_mode
 from dispatchviz.core.thread_state import thread
 from dispatchviz.torch.context_decorators import DecoratorContextManager, NoParamDecoratorContextManager
@@ -16,10 +17,18 @@ class _GradMode(DecoratorContextManager):
 
     def __enter__(self) -> None:
         self._saved = thread.state.grad_mode
-        set_grad_mode(self.enabled, f"torch.{type(self).__name__}()")
+        try:
+            set_grad_mode(self.enabled, f"torch.{type(self).__name__}()")
+        except BaseException:
+            thread.state.grad_mode = self._saved
+            raise
 
     def __exit__(self, *_: object) -> None:
-        set_grad_mode(self._saved, f"leaving torch.{type(self).__name__}()")
+        try:
+            set_grad_mode(self._saved, f"leaving torch.{type(self).__name__}()")
+        except BaseException:  # an exception from outside must not keep the mode in force
+            thread.state.grad_mode = self._saved
+            raise
 
 
 class no_grad(_GradMode, NoParamDecoratorContextManager):
@@ -59,6 +68,7 @@ class set_grad_enabled(_GradMode):
         return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.enabled})"
 
 
+@given_back_at_end
 class inference_mode(DecoratorContextManager):
     """New tensors get no autograd keys inside, and the autograd keys are excluded."""
 

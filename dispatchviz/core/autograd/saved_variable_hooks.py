@@ -69,8 +69,8 @@ class Hooks(NamedTuple):
 def push_default_hooks(pack: Pack, unpack: Unpack) -> None:
     """This thread's saved tensors are packed by these from now on. RuntimeError if that is disabled."""
     check_enabled()
+    _in_use(+1)  # an exception from outside leaves too many, never too few
     thread.state.saved_tensors_hooks = (*thread.state.saved_tensors_hooks, Hooks(pack, unpack))
-    _in_use(+1)
 
 
 def pop_default_hooks() -> None:
