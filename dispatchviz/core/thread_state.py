@@ -183,7 +183,6 @@ def keep_state() -> Kept:
         state.function_modes,
         state.torch_function,
         state.dynamic_layers[:],
-        state.saved_tensors_hooks,
         state.saved_tensors_hooks_disabled,
         state.python_dispatcher,
         state.autocast_dtypes.copy(),
@@ -203,5 +202,5 @@ def put_back(kept: Kept) -> None:
     state.graph_task, state.current_node, state.modes, state.tls_on_entry = kept[6:10]
     state.function_modes, state.torch_function = kept[10:12]
     state.dynamic_layers[:] = kept[12]
-    state.saved_tensors_hooks, state.saved_tensors_hooks_disabled, state.python_dispatcher = kept[13:16]
-    state.autocast_dtypes, state.autocast_cache_enabled, state.autocast_nesting = kept[16:]
+    state.saved_tensors_hooks_disabled, state.python_dispatcher = kept[13:15]
+    state.autocast_dtypes, state.autocast_cache_enabled, state.autocast_nesting = kept[15:]

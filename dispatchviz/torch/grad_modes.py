@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.given_back import given_back_at_end
 from dispatchviz.core.guards import InferenceMode, set_grad_mode
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.thread_state import put_back, thread
 from dispatchviz.torch.context_decorators import DecoratorContextManager, NoParamDecoratorContextManager
 
 
@@ -68,7 +67,6 @@ class set_grad_enabled(_GradMode):
         return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.enabled})"
 
 
-@given_back_at_end
 class inference_mode(DecoratorContextManager):
     """New tensors get no autograd keys inside, and the autograd keys are excluded."""
 
@@ -84,7 +82,11 @@ class inference_mode(DecoratorContextManager):
         self._guard.__enter__()
 
     def __exit__(self, *error: Any) -> None:
-        self._guard.__exit__(*error)
+        try:
+            self._guard.__exit__(*error)
+        except BaseException:
+            put_back(self._guard._kept)
+            raise
 
     def clone(self) -> inference_mode:
         """Another one of the same mode."""

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import pytest
@@ -186,7 +186,7 @@ def _vmap() -> None:
 
 
 def _grad() -> None:
-    torch.func.grad(lambda t: (t * t).sum())(torch.ones(2))
+    torch.func.grad(lambda t: t.sum())(torch.ones(2))
 
 
 def _checkpoint() -> None:
@@ -245,6 +245,7 @@ def _mend(before: dict[str, Any]) -> None:
     for name in state.__slots__:
         if name != "sequence_nr":
             setattr(state, name, before[name])
+    saved_variable_hooks._count = before["saved hooks of all threads"]
 
 
 @pytest.mark.parametrize("program", MACHINE, ids=lambda program: program.__name__)
@@ -253,3 +254,39 @@ def test_wherever_an_operation_is_interrupted_the_thread_is_as_before(program: C
     print(f"{places} places")
     assert broken == []
     assert places > 50
+
+
+BEGINNINGS = {
+    "no_grad": "_GradMode.__exit__",
+    "inference_mode": "inference_mode.__exit__",
+    "autocast": "given_back_at_end.<locals>.__exit__",
+    "saved_tensors_hooks": "saved_tensors_hooks.__exit__",
+    "TorchDispatchMode": "TorchDispatchMode.__exit__",
+}
+"""Where these ``__exit__`` begin, nothing can be put back yet; PyTorch's are Python too, and no other."""
+
+
+@pytest.mark.parametrize("program", PYTHONS, ids=lambda program: program.__name__)
+def test_only_the_beginning_of_pythons_own_exits_leaves_a_block_open(program: Callable[[], None]) -> None:
+    places, broken = _broken(program)
+    print(f"{places} places")
+    assert [place for place in broken if not place.split(":")[1].endswith(tuple(BEGINNINGS.values()))] == []
+    assert len(broken) <= 2
+    assert places > 200
+
+
+@pytest.mark.torch
+def test_pytorchs_exits_are_python_too() -> None:
+    import torch as real
+    from torch import amp, autograd
+    from torch.utils import _python_dispatch
+
+    exits = {
+        "no_grad": real.no_grad.__exit__,
+        "inference_mode": real.inference_mode.__exit__,
+        "autocast": amp.autocast.__exit__,
+        "saved_tensors_hooks": autograd.graph.saved_tensors_hooks.__exit__,
+        "TorchDispatchMode": _python_dispatch.TorchDispatchMode.__exit__,
+    }
+    assert exits.keys() == BEGINNINGS.keys()
+    assert all(isinstance(function, FunctionType) for function in exits.values())
