@@ -105,6 +105,15 @@ def pop_mode() -> Any:
     return mode
 
 
+def exchange_open_modes(count: int) -> int:
+    """As if so many modes were open in all threads; gives how many were."""
+    global _open_modes
+    before, _open_modes = _open_modes, count
+    if bool(before) != bool(count):
+        when_modes(bool(count))
+    return before
+
+
 def handled(function: Callable[..., Any], seers: list[Any], args: Any, kwargs: Mapping[str, Any]) -> Any:
     """What the newest mode, or the first of the arguments that wants to, makes of a call; NotImplemented if nobody."""
     types = tuple(type(seer) for seer in seers)

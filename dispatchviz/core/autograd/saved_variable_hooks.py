@@ -87,6 +87,14 @@ def pop_default_hooks() -> None:
     SavedVariable.__init__ = _init_packing if _count else _init  # type: ignore[method-assign]
 
 
+def exchange_count(count: int) -> int:
+    """As if the stacks of all threads held so many pairs; gives how many there were."""
+    global _count
+    before, _count = _count, count
+    SavedVariable.__init__ = _init_packing if _count else _init  # type: ignore[method-assign]
+    return before
+
+
 def top_default_hooks() -> Hooks | None:
     """The innermost pair of this thread."""
     stack = thread.state.saved_tensors_hooks
