@@ -70,8 +70,8 @@ def _filled(size: tuple[int, ...], dtype: DType, device: Any, low: Any, high: An
 def _bounds(dtype: DType, low: float | None, high: float | None) -> tuple[Any, Any]:
     """Within what the dtype can hold. ValueError if nothing is left between them."""
     kind = "floating" if dtype.can_require_grad else dtype.name if dtype.name in _DEFAULT else "integral"
-    low, high = (default if own is None else own for own, default in zip((low, high), _DEFAULT[kind], strict=True))
-    assert low is not None and high is not None, "there are defaults"
+    least, most = _DEFAULT[kind]
+    low, high = least if low is None else low, most if high is None else high
     if any(math.isnan(bound) for bound in (low, high)):
         raise ValueError(f"`low` and `high` cannot be NaN, but got {low=} and {high=}")
     if low == high and kind == "floating":
