@@ -6,6 +6,8 @@ Frames of this package, of the standard library and of installed packages are no
 from __future__ import annotations
 
 import ast
+import inspect
+import opcode
 import os
 import sys
 import sysconfig
@@ -20,12 +22,37 @@ _PACKAGE = str(Path(__file__).parent)
 _LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})
 
 
-def user_frame() -> FrameType | None:
-    """The innermost frame of the user's own code, or None."""
-    frame: FrameType | None = sys._getframe(1)
+def user_frame(frame: FrameType | None = None) -> FrameType | None:
+    """The innermost frame of the user's own code, from a frame or the caller's on, or None."""
+    frame = frame or sys._getframe(1)
     while frame is not None and not is_users(frame.f_code):
         frame = frame.f_back
     return frame
+
+
+Places = tuple[tuple[CodeType, int], ...]
+"""Where the user's frames stand, outermost first: code and instruction of each."""
+
+
+def user_places(frame: FrameType | None, base: int) -> Places:
+    """Of a frame and those that called it, up to the one whose ``id`` is ``base``, which is not the program's own."""
+    found = []
+    while frame is not None and id(frame) != base:
+        code = frame.f_code
+        if is_users_file(code.co_filename):
+            found.append((code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(found[::-1])
+
+
+def suspends(frame: FrameType) -> bool:
+    """Whether a frame waits for what it delegates to (``await``, ``yield from``): both are suspended together."""
+    code = frame.f_code
+    return bool(code.co_flags & _MAY_WAIT) and code.co_code[frame.f_lasti] == _SEND
+
+
+_MAY_WAIT = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_SEND = opcode.opmap["SEND"]
 
 
 def is_users(code: CodeType) -> bool:
@@ -38,7 +65,8 @@ def is_users_file(file: str) -> bool:
     """Whether a file is the user's own: of no package, no library."""
     path = os.path.abspath(file)
     installed = f"{os.sep}site-packages{os.sep}" in path or path.startswith(_LIBRARY)
-    return not (file.startswith("<") or installed or path.startswith(_PACKAGE + os.sep))
+    nameless = file.startswith("<") and file != "<stdin>"  # code that somebody made, and a program without a file
+    return not (nameless or installed or path.startswith(_PACKAGE + os.sep))
 
 
 @cache

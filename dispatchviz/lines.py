@@ -13,33 +13,58 @@ import ast
 import warnings
 from collections.abc import Callable, Iterator
 from types import CodeType
-from typing import Any
+from typing import Any, Protocol
 
-OnLine = Callable[[int], None]
-OnName = Callable[[str, str, Any], None]
-"""Receives the function that the variable belongs to (empty: the module), its name and its value."""
-
-_LINE, _NAME = "\0dispatchviz line", "\0dispatchviz name"
+_LINE, _NAME, _HERE, _AWAY, _WITHIN = (f"\0dispatchviz {what}" for what in ("line", "name", "here", "away", "within"))
 """Constants that no sane program contains; the compiled code has the functions to call in their place."""
 
 _LOOPS = ast.For | ast.AsyncFor | ast.While
 _SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-def compile_watched(source: str, file: str, on_line: OnLine, on_name: OnName) -> CodeType:
-    """Code of a whole program that calls ``on_line`` before each statement and ``on_name`` after each assignment.
+class Watcher(Protocol):
+    """What a program calls; the frame that calls is the one that it is about."""
+
+    def line_reached(self, line: int) -> None:
+        """A statement begins."""
+
+    def variable_bound(self, scope: str, name: str, value: Any) -> None:
+        """A variable has a value now; ``scope`` is the function that it belongs to (empty: the module)."""
+
+    def here(self, value: Any = None) -> Any:
+        """The frame goes on in the middle of a statement; gives the value back."""
+
+    def away(self, value: Any = None) -> Any:
+        """The frame is about to be left, or to wait; gives the value back."""
+
+    def within(self) -> Callable[[Any], Any]:
+        """A lambda's frame, or a generator expression's, begins. What is given back is called with the value when it
+        ends; if an error ends it, it is dropped."""
+
+
+def compile_watched(source: str, file: str, watcher: Watcher) -> CodeType:
+    """Code of a whole program that tells the watcher where it is.
 
     Raises SyntaxError as ``compile`` does.
     """
     compile(source, file, "exec", dont_inherit=True)  # says what the compiler has to say about it, once
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # "str is not callable": it will be, below
-        tree = _Watched().visit(ast.parse(source, file))
-        code = compile(tree, file, "exec", dont_inherit=True)
-    return _with_constants(code, {_LINE: on_line, _NAME: on_name})
+        try:
+            code = _compiled(source, file, _Watched())
+        except SyntaxError:  # too many blocks within each other, with ours: then without ours
+            code = _compiled(source, file, _Watched(blocks=False))
+    called = watcher.line_reached, watcher.variable_bound, watcher.here, watcher.away, watcher.within
+    return _with_constants(code, dict(zip((_LINE, _NAME, _HERE, _AWAY, _WITHIN), called, strict=True)))
 
 
-def _with_constants(code: CodeType, put: dict[str, Callable[..., None]]) -> CodeType:
+def _compiled(source: str, file: str, watched: _Watched) -> CodeType:
+    tree = watched.visit(_Frames().visit(ast.parse(source, file)))
+    code: CodeType = compile(tree, file, "exec", dont_inherit=True)
+    return code
+
+
+def _with_constants(code: CodeType, put: dict[str, Callable[..., Any]]) -> CodeType:
     """The same code with some string constants, here and in all inner functions, replaced by functions."""
     constants: list[Any] = []
     for constant in code.co_consts:
@@ -51,10 +76,12 @@ def _with_constants(code: CodeType, put: dict[str, Callable[..., None]]) -> Code
 
 
 class _Watched(ast.NodeTransformer):
-    """Puts the calls in, suite by suite."""
+    """Puts the calls in, suite by suite; ``blocks``: also those that need a block around a suite."""
 
-    def __init__(self) -> None:
+    def __init__(self, blocks: bool = True) -> None:
         self._scope: list[str] = []
+        self._loops: list[ast.stmt] = []
+        self._blocks = blocks
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
         node.body = self._suite(node.body, 0, documented=True)
@@ -76,13 +103,31 @@ class _Watched(ast.NodeTransformer):
             suite = getattr(node, field, None)
             if isinstance(suite, list):
                 entry = bound if field == "body" else []
+                inside = isinstance(node, _LOOPS) and field == "body"
+                self._loops += [node] if inside else []  # type: ignore[list-item]
                 setattr(node, field, entry + self._suite(suite, head, documented=isinstance(node, _SCOPES)))
+                if inside:
+                    getattr(node, field).append(_call(self._loops.pop(), _HERE))
         for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
             self._visit_suites(part)
         if isinstance(node, ast.While):
             node.test = self._line_then(node.test, node.lineno)
         if isinstance(node, _SCOPES):
             self._scope.pop()
+            self._finally(node, _AWAY, _first_real(node.body, documented=True))
+        if isinstance(node, ast.With | ast.AsyncWith):
+            self._finally(node, _HERE, 0)
+
+    def _finally(
+        self,
+        node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.With | ast.AsyncWith,
+        what: str,
+        first: int,
+    ) -> None:
+        """However a suite is left, a call comes last."""
+        if self._blocks and node.body[first:]:
+            block = ast.Try(node.body[first:], [], [], [_call(node, what)])
+            node.body[first:] = [ast.copy_location(block, node)]
 
     def _suite(self, suite: list[ast.stmt], line: int, documented: bool) -> list[ast.stmt]:
         """The statements with their calls; ``line`` is one that has been told already."""
@@ -92,14 +137,16 @@ class _Watched(ast.NodeTransformer):
             if _line_of(statement) != line:
                 line = _line_of(statement)
                 if not isinstance(statement, ast.While):  # its condition tells the line, each time
-                    result.append(self._call(statement, _LINE, ast.Constant(line)))
+                    result.append(_call(statement, _LINE, ast.Constant(line)))
+            if isinstance(statement, ast.Continue):
+                result.append(_call(self._loops[-1], _HERE))
             self.visit(statement)
             result.append(statement)
             result += [self._bind(name) for target in _targets(statement) for name in _names(target)]
         return result
 
     def _bound_at_entry(self, node: ast.AST) -> Iterator[ast.stmt]:
-        """A loop's variables and what ``with`` names: bound when the suite begins."""
+        """A loop's variables and what ``with`` names: bound when the suite begins, on the line of its head."""
         targets: list[ast.expr | None] = []
         if isinstance(node, ast.For | ast.AsyncFor):
             targets = [node.target]
@@ -110,19 +157,66 @@ class _Watched(ast.NodeTransformer):
 
     def _bind(self, name: ast.Name) -> ast.stmt:
         value = ast.copy_location(ast.Name(name.id, ast.Load()), name)
-        return self._call(name, _NAME, ast.Constant(".".join(self._scope)), ast.Constant(name.id), value)
+        return _call(name, _NAME, ast.Constant(".".join(self._scope)), ast.Constant(name.id), value)
 
     def _line_then(self, test: ast.expr, line: int) -> ast.expr:
         """A loop's condition that tells its line each time: the call gives None, so ``or`` gives the condition."""
-        call = self._call(test, _LINE, ast.Constant(line)).value
+        call = _call(test, _LINE, ast.Constant(line)).value
         return ast.copy_location(ast.BoolOp(ast.Or(), [call, test]), test)
 
-    def _call(self, at: ast.stmt | ast.expr, what: str, *args: ast.expr) -> ast.Expr:
-        call = ast.Expr(ast.Call(ast.Constant(what), list(args), []))
-        for part in ast.walk(call):
-            if not hasattr(part, "lineno"):
-                ast.copy_location(part, at)
-        return call
+
+class _Frames(ast.NodeTransformer):
+    """Frames that begin, wait or end within an expression. Annotations may be kept as text: they stay as they are."""
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """All but annotations."""
+        kept = [(name, getattr(node, name, None)) for name in ("annotation", "returns")]
+        for name, annotation in kept:
+            if annotation is not None:
+                setattr(node, name, None)
+        super().generic_visit(node)
+        for name, annotation in kept:
+            if annotation is not None:
+                setattr(node, name, annotation)
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        self.generic_visit(node)
+        node.body = _entered_and_left(node.body)
+        return node
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        self.generic_visit(node)
+        node.elt = _entered_and_left(node.elt)
+        for part in node.generators:
+            part.ifs = [_entered_and_left(condition) for condition in part.ifs]
+        return node
+
+    def visit_Yield(self, node: ast.Yield) -> ast.AST:
+        self.generic_visit(node)
+        node.value = _call(node, _AWAY, *([node.value] if node.value else [])).value
+        return _call(node, _HERE, node).value
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
+        self.generic_visit(node)
+        return _call(node, _HERE, node).value
+
+    def visit_Await(self, node: ast.Await) -> ast.AST:
+        self.generic_visit(node)
+        return _call(node, _HERE, node).value
+
+
+def _entered_and_left(value: ast.expr) -> ast.expr:
+    """``within()(value)``."""
+    return ast.copy_location(ast.Call(_call(value, _WITHIN).value, [value], []), value)
+
+
+def _call(at: ast.stmt | ast.expr, what: str, *args: ast.expr) -> ast.Expr:
+    call = ast.Expr(ast.Call(ast.Constant(what), list(args), []))
+    for part in ast.walk(call):
+        if not hasattr(part, "lineno"):
+            ast.copy_location(part, at)
+    return call
 
 
 def _first_real(suite: list[ast.stmt], documented: bool) -> int:

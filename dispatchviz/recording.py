@@ -6,6 +6,7 @@ Not here: how events are made (``core/recorder.py``), running a whole script on 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from sys import _getframe
@@ -14,8 +15,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from dispatchviz.call_sites import is_users, line_of, shown_file, source_of, statement_starts, user_frame, user_place
-from dispatchviz.core import recorder
+from dispatchviz import core
+from dispatchviz.call_sites import is_users, shown_file, suspends, user_frame, user_place, user_places
+from dispatchviz.core import recorder, told_calls
+from dispatchviz.core.autograd import engine
 from dispatchviz.core.backend import cuda_state
 from dispatchviz.core.binding import Binding, Plan
 from dispatchviz.core.events import AnyEvent
@@ -23,50 +26,12 @@ from dispatchviz.core.notes import Recorder, catches_itself
 from dispatchviz.core.recorder import PLAIN
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.trace import Header
-from dispatchviz.core.transcript import Transcript
 from dispatchviz.names import Names
 from dispatchviz.trace import Trace
+from dispatchviz.user_lines import ProgramTranscript
 
-
-class ProgramTranscript(Transcript):
-    """Also finds out which line a binding was called from, and tells it unless it is the one told last."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.sources: dict[str, str] = {}
-        self.announced: dict[str, str] = {}
-        """File name as in the code object, to the name that the trace shows; of scripts that tell their lines."""
-        self._at = ("", 0)
-        self._instruction: tuple[CodeType | None, int] = (None, -1)
-
-    def source_line(self, file: str, line: int) -> None:
-        self._at = (file, line)
-        super().source_line(file, line)
-
-    def arrived(self, code: CodeType, instruction: int) -> None:
-        """A binding is about to be entered from an instruction of the user's code."""
-        announced = code.co_filename in self.announced
-        place = self._place(code, instruction)
-        last_code, last = self._instruction
-        again = not announced and last_code is code and instruction <= last
-        self._instruction = (code, instruction)
-        if place != self._at or again:
-            self.source_line(*place)
-
-    def binding_called_again(self, how: tuple[CodeType, int, Binding, Plan, tuple[Any, ...]]) -> None:
-        """Both in one: an instruction calls the same binding with the same tensors."""
-        code, instruction, binding, plan, facts = how
-        self.arrived(code, instruction)
-        self.binding_called(binding, plan, facts)
-
-    def _place(self, code: CodeType, instruction: int) -> tuple[str, int]:
-        line = line_of(code, instruction)
-        if code.co_filename in self.announced:
-            shown = self.announced[code.co_filename]
-        else:
-            shown = shown_file(code.co_filename)
-            self.sources.setdefault(shown, source_of(code.co_filename))
-        return shown, statement_starts(self.sources[shown]).get(line, line)
+Way = tuple[tuple[CodeType, int], ...]
+"""Frames that wait, innermost first: code and instruction of each, be it the user's or not."""
 
 
 class _Site(Struct, gc=False):
@@ -79,8 +44,30 @@ class _Site(Struct, gc=False):
     first: int
     """The first serial number, -1 if there is none."""
     second: int
+    way: Way | None
+    """From where the function that it is in was called; None if its code tells its lines."""
     note: tuple[Any, ...] = ()
     """What to note if it does so again, once it has."""
+
+
+class _Within:
+    """Lies on the stack of values of a frame that has no statements, so that it hears of the frame's end."""
+
+    __slots__ = ("_recorder",)
+
+    def __init__(self, recorder: ProgramRecorder) -> None:
+        self._recorder: ProgramRecorder | None = recorder
+
+    def __call__(self, value: Any) -> Any:
+        """The value that the frame ends with."""
+        recorder, self._recorder = self._recorder, None
+        if recorder is not None:
+            recorder.left(_getframe(1))
+        return value
+
+    def __del__(self) -> None:
+        if self._recorder is not None:  # an error ended it
+            self._recorder.left(_getframe(1))
 
 
 class ProgramRecorder(Recorder):
@@ -98,11 +85,127 @@ class ProgramRecorder(Recorder):
         self.names = Names(self)
         self._sites: dict[tuple[int, int], _Site] = {}
         """By code object and instruction of the user's."""
+        self.base = 0
+        """``id`` of the innermost frame that is no more part of the program; it lives as long as the recording."""
+        self._top = 0
+        """``id`` of the frame in which, as noted, Python stands."""
+        self._top_code: CodeType | None = None
+        self._found = 0, 0
+        """``id`` of the frame and instruction from which the machine was entered, as far as noted."""
+        self._found_way: Way = ()
+        self._entered: set[int] = set()
+        """``id`` of frames of calls, bindings and backwards that were entered from there."""
+        self._kinds: dict[int, int] = {}
+        """What a code object is, by its ``id``: the hash of a code object is that of all it holds."""
+        self._codes: list[CodeType] = []
+        """They stay alive, so that their ``id`` is theirs alone."""
 
     @property
     def sources(self) -> dict[str, str]:
         """Text of the user's files by name, as far as the trace speaks of them."""
         return self._program.sources
+
+    # -- called by the program that lines.py compiled ----------------------------------------------------------------
+
+    @catches_itself
+    def line_reached(self, line: int) -> None:
+        """The frame that calls begins a statement."""
+        try:
+            self._last_error = None  # it would keep its frames, and their tensors, alive
+            frame = _getframe(1)
+            if self._top == id(frame) and self._top_code is frame.f_code:
+                self.note(("line_reached", frame.f_code, line))
+            elif recorder.active is self:
+                self._top, self._top_code = id(frame), frame.f_code
+                self.note(("entered", user_places(frame, self.base), line))
+        except Exception as error:
+            self.give_up(error)
+
+    @catches_itself
+    def variable_bound(self, scope: str, name: str, value: Any) -> None:
+        """The frame that calls has given a variable a value."""
+        if type(value) not in PLAIN:
+            self._stands_in(_getframe(1))
+        self.names.bind(scope, name, value)
+
+    @catches_itself
+    def here(self, value: Any = None) -> Any:
+        """The frame that calls goes on, with the value."""
+        self._stands_in(_getframe(1))
+        return value
+
+    @catches_itself
+    def away(self, value: Any = None) -> Any:
+        """The frame that calls is about to be left with the value, and those that wait for it alone with it."""
+        self.left(_getframe(1))
+        return value
+
+    @catches_itself
+    def left(self, frame: FrameType) -> None:
+        """A frame is about to be left."""
+        caller = frame.f_back
+        while caller is not None and suspends(caller):
+            caller = caller.f_back
+        self._stands_in(caller)
+
+    @catches_itself
+    def within(self) -> _Within:
+        """The frame that calls begins, a lambda's or a generator expression's."""
+        self._stands_in(_getframe(1))
+        return _Within(self)
+
+    def _stands_in(self, frame: FrameType | None) -> None:
+        try:
+            if recorder.active is self:
+                while frame is not None and not is_users(frame.f_code):
+                    frame = frame.f_back
+                self._top, self._top_code = (0, None) if frame is None else (id(frame), frame.f_code)
+                self._entered.clear()
+                self._found = 0, 0
+                self.note(("stands", user_places(frame, self.base)))
+        except Exception as error:
+            self.give_up(error)
+
+    # -- called by the machine ----------------------------------------------------------------------------------------
+
+    @catches_itself
+    def find_caller(self, parsed: bool = True, called: bool = False) -> None:
+        """Looks for the user's frame, unless something nearer was entered from the place noted last.
+
+        That is a call, a backward, a binding that has ``parsed`` its arguments, a kernel that was ``called``.
+        """
+        try:
+            kinds, top, entered = self._kinds, self._top, self._entered
+            passed: list[int] = []
+            frame: FrameType | None = _getframe(2)
+            while frame is not None:
+                kind = kinds.get(id(frame.f_code)) or self._kind(frame.f_code)
+                if kind == _USERS:
+                    break
+                if called and id(frame.f_code) in self.kernels:
+                    return
+                if kind == _ENTERED and parsed:
+                    if id(frame) in entered or id(frame.f_back) == top:
+                        entered.update(passed)
+                        return
+                    passed.append(id(frame))
+                frame = frame.f_back
+            if frame is not None:
+                if self._found != (id(frame), frame.f_lasti) or not _same_way(frame, self._found_way):
+                    self._stands_in(frame)
+                    self._found, self._found_way = (id(frame), frame.f_lasti), self._way(frame)
+                entered.update(passed)
+        except Exception as error:
+            self.give_up(error)
+
+    def _kind(self, code: CodeType) -> int:
+        self._codes.append(code)
+        entered = code in _ENTERED_FROM_THERE or (code.co_name == "told" and code.co_filename == told_calls.__file__)
+        kind = _USERS if is_users(code) else _ENTERED if entered else _OTHER
+        self._kinds[id(code)] = kind
+        if code is Binding.__call__.__code__ or code.co_filename.startswith(_KERNELS):
+            self.kernels.add(id(code))
+        return kind
 
     def binding_entered(self, binding: Binding, signature: int, values: Sequence[Any]) -> None:
         """The line that calls, then the binding."""
@@ -121,6 +224,7 @@ class ProgramRecorder(Recorder):
             if (
                 site is not None
                 and site.plan is plan
+                and (self._top == id(frame) if site.way is None else _same_way(frame, site.way))
                 and (
                     args[0]._number == site.first and args[1]._number == site.second
                     if len(args) == 2
@@ -128,6 +232,10 @@ class ProgramRecorder(Recorder):
                 )
             ):
                 self._last_error = None
+                self._top = id(frame)
+                if self._entered:
+                    self._entered.clear()
+                self.found = plan.is_call
                 self.note(site.note or self._again(site, frame, binding))
             elif site is not None and site.plan is plan:
                 self._called_with_others(site, frame, binding, args)
@@ -142,15 +250,16 @@ class ProgramRecorder(Recorder):
         if frame is not None and all(plan.tensors):
             serials = tuple([arg._number for arg in args])
             first, second, *_ = *serials, -1, -1
-            self._sites[id(frame.f_code), frame.f_lasti] = _Site(frame.f_code, plan, serials, first, second)
+            way = None if frame.f_code.co_filename in self.announced else self._found_way
+            self._sites[id(frame.f_code), frame.f_lasti] = _Site(frame.f_code, plan, serials, first, second, way)
 
     def _called_with_others(self, site: _Site, frame: FrameType, binding: Binding, args: tuple[Any, ...]) -> None:
         """The same instruction, with other tensors."""
         self._last_error = None
-        code, instruction = frame.f_code, frame.f_lasti
-        self.note(("arrived", code, instruction))
-        if code.co_filename not in self.announced:
+        self.note(self._arrival(frame))
+        if site.way is not None:
             self._name_locals(frame, args)
+            site.way = self._found_way
         first = self.first_tensor
         serials = tuple([arg._number if arg._number >= first else self.serial(arg) for arg in args])
         self.note(("binding_called", binding, site.plan, serials))
@@ -159,22 +268,43 @@ class ProgramRecorder(Recorder):
 
     def _again(self, site: _Site, frame: FrameType, binding: Binding) -> tuple[Any, ...]:
         """What to note from now on if the instruction does the same."""
-        how = site.code, frame.f_lasti, binding, site.plan, site.serials
-        site.note = "binding_called_again", how
+        site.note = "binding_called_again", (self._arrival(frame), binding, site.plan, site.serials)
         return site.note
 
     def _arrive(self, values: Sequence[Any]) -> FrameType | None:
         """Tells the user's line and, unless the program does that itself, its names; gives its frame."""
         frame = user_frame()
         if frame is not None:
-            self.note(("arrived", frame.f_code, frame.f_lasti))
+            self.note(self._arrival(frame))
             if frame.f_code.co_filename not in self.announced:
                 self._name_locals(frame, values)
         return frame
 
+    def _arrival(self, frame: FrameType) -> tuple[Any, ...]:
+        """The note that a binding is about to be entered from a frame of the user's."""
+        code = frame.f_code
+        told = code.co_filename in self.announced
+        if told and self._top == id(frame):
+            return "arrived", code, frame.f_lasti
+        self._top, self._top_code = id(frame), code
+        self._entered.clear()
+        self._found, self._found_way = (id(frame), frame.f_lasti), () if told else self._way(frame)
+        return "stands" if told else "came", user_places(frame, self.base)
+
+    def _way(self, frame: FrameType) -> Way:
+        way, caller = [], frame.f_back
+        while caller is not None and id(caller) != self.base:
+            way.append((caller.f_code, caller.f_lasti))
+            caller = caller.f_back
+        return tuple(way)
+
+    @catches_itself
     def name_locals(self, frame: FrameType) -> None:
-        """Tells the names of tensors in a frame that this recording has met."""
-        self._name_locals(frame, ())
+        """Tells the names of tensors in a frame that this recording has met; they belong to the line told last."""
+        try:
+            self._name_locals(frame, ())
+        except Exception as error:
+            self.give_up(error)
 
     def _name_locals(self, frame: FrameType, arguments: Sequence[object]) -> None:
         """The same, and of those that are arguments now."""
@@ -200,15 +330,33 @@ class ProgramRecorder(Recorder):
         self.note(_ALL_WRITTEN)
 
 
+_ENTERED_FROM_THERE = {Binding.__call__.__code__, Binding._call_under_modes.__code__, engine.execute.__code__}
+_OTHER, _USERS, _ENTERED = 1, 2, 3
+_KERNELS = tuple(os.path.join(os.path.dirname(core.__file__), folder, "") for folder in ("native", "generated"))
+
 _ALL_WRITTEN = ("all_written",)
+
+
+def _same_way(frame: FrameType, way: Way) -> bool:
+    """Whether the function that runs in a frame was called in the same way."""
+    caller: Any = frame
+    try:
+        for code, instruction in way:
+            caller = caller.f_back
+            if caller.f_lasti != instruction or caller.f_code is not code:
+                return False
+    except AttributeError:  # there are fewer
+        return False
+    return True
 
 
 class Recording(Trace):
     """The trace of what a recorder tells; it grows until the recording ends, and is read when somebody looks."""
 
-    def __init__(self, program: str, source: ProgramRecorder) -> None:
+    def __init__(self, program: str, source: ProgramRecorder, arguments: Sequence[str] = ()) -> None:
         self._program = program
         self._source = source
+        self._arguments = tuple(arguments)
 
     @property
     def events(self) -> Sequence[AnyEvent]:  # type: ignore[override]
@@ -219,7 +367,12 @@ class Recording(Trace):
     def header(self) -> Header:  # type: ignore[override]
         """With the text of the files that the events so far are in."""
         self._source.settle()
-        return Header(cuda=str(cuda_state()), program=self._program, sources=dict(sorted(self._source.sources.items())))
+        return Header(
+            cuda=str(cuda_state()),
+            program=self._program,
+            arguments=self._arguments,
+            sources=dict(sorted(self._source.sources.items())),
+        )
 
     @property
     def notice(self) -> str:  # type: ignore[override]
@@ -255,6 +408,7 @@ def record(program: str = "") -> Iterator[Trace]:
     """
     caller = _getframe(2)  # past contextlib's __enter__
     source = ProgramRecorder()
+    source.base, source.finds_callers = id(caller.f_back), True
     trace = Recording(program or shown_file(caller.f_code.co_filename), source)
     recorder.start(source)
     try:

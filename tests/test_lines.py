@@ -12,12 +12,31 @@ import pytest
 from dispatchviz.lines import compile_watched
 
 
+class _Watcher:
+    """Writes down lines and names."""
+
+    def __init__(self, lines: list[int], names: list[tuple[str, str, Any]]) -> None:
+        self.line_reached = lines.append
+        self._names = names
+
+    def variable_bound(self, scope: str, name: str, value: Any) -> None:
+        self._names.append((scope, name, value))
+
+    def here(self, value: Any = None) -> Any:
+        return value
+
+    away = here
+
+    def within(self) -> Any:
+        return self.here
+
+
 def _run(program: str) -> tuple[list[int], list[tuple[str, str, Any]], dict[str, Any]]:
     """Lines reached, names bound, and the namespace that is left; the program begins after the first newline."""
     lines: list[int] = []
     names: list[tuple[str, str, Any]] = []
     space: dict[str, Any] = {"__name__": "__main__"}
-    code = compile_watched(dedent(program).lstrip("\n"), "p.py", lines.append, lambda *bound: names.append(bound))
+    code = compile_watched(dedent(program).lstrip("\n"), "p.py", _Watcher(lines, names))
     exec(code, space)
     space.pop("__builtins__")
     return lines, names, space
@@ -174,11 +193,11 @@ def test_generators_coroutines_and_globals() -> None:
 def test_the_compiler_says_what_it_has_to_say_once() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        compile_watched("assert (1, 'no')\n", "p.py", print, print)
+        compile_watched("assert (1, 'no')\n", "p.py", _Watcher([], []))
     assert [str(warning.message)[:25] for warning in caught] == ["assertion is always true,"]
 
 
 def test_a_syntax_error_is_raised_as_by_compile() -> None:
     with pytest.raises(SyntaxError, match="never closed") as caught:
-        compile_watched("x = (\n", "p.py", print, print)
+        compile_watched("x = (\n", "p.py", _Watcher([], []))
     assert (caught.value.filename, caught.value.lineno) == ("p.py", 1)

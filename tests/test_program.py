@@ -24,6 +24,8 @@ from dispatchviz.core.events import (
 )
 from dispatchviz.core.trace import Trace
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.call_stack import call_stack
+from dispatchviz.explain.surroundings import user_stack
 from dispatchviz.program import Outcome, run
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -133,7 +135,7 @@ def test_after_a_function_the_callers_line_is_told_again() -> None:
 def test_lines_of_a_module_that_the_script_imports_are_told_where_they_dispatch() -> None:
     Path("helper.py").write_text("import torch\n\ndef f(a):\n    b = a * 2\n    return b + 1\n")
     trace = _run("import torch\nimport helper\nc = helper.f(torch.ones(2))\n").trace
-    assert _lines(trace) == [("p.py", 1), ("p.py", 2), ("p.py", 3), ("helper.py", 4), ("helper.py", 5)]
+    assert _lines(trace) == [("p.py", 1), ("p.py", 2), ("p.py", 3), ("helper.py", 4), ("helper.py", 5), ("p.py", 3)]
     assert sorted(trace.header.sources) == ["helper.py", "p.py"]
     assert [event.name for event in trace if isinstance(event, NameBound)] == ["a", "b", "c"]
 
@@ -192,7 +194,7 @@ def test_an_exception_ends_the_trace() -> None:
 
 def test_ctrl_c_keeps_what_was_recorded() -> None:
     outcome = _run("import torch\nx = torch.ones(2)\nraise KeyboardInterrupt\n")
-    assert (outcome.status, outcome.complaint) == (1, "p.py, line 3: interrupted")
+    assert (outcome.status, outcome.complaint) == (130, "p.py, line 3: interrupted")
     assert any(isinstance(event, Dispatched) for event in outcome.trace)
 
 
@@ -231,3 +233,34 @@ def test_every_example_runs_and_gives_the_same_trace_again(example: Path, tmp_pa
 def test_a_program_may_have_a_window_of_its_own_into_it() -> None:
     outcome = _run("import dispatchviz\nwith dispatchviz.record(): pass\n")
     assert "a recording is already running" in outcome.complaint
+
+
+def test_the_callers_of_a_function_are_known_with_their_files(tmp_path: Path) -> None:
+    Path("helper.py").write_text("def outer(a):\n    return inner(a)\n\ndef inner(a):\n    b = a * 2\n    return b\n")
+    trace = _run("import torch, helper\nx = torch.ones(2)\n\nhelper.outer(\n    x).sum()\n").trace
+    found = next(event for event in trace if isinstance(event, BindingEntered) and event.function == "Tensor.__mul__")
+    stack = [(line.file, line.function, line.line) for line in user_stack(trace, found.seq)]
+    assert stack == [("p.py", "", 4), ("helper.py", "outer", 2), ("helper.py", "inner", 5)]
+    frames = [(frame.title, frame.file) for frame in call_stack(trace, found.seq)]
+    assert frames[:3] == [
+        ("helper.outer(", "p.py:4"),
+        ("outer: return inner(a)", "helper.py:2"),
+        ("inner: b = a * 2", "helper.py:5"),
+    ]
+    after = next(event for event in trace if isinstance(event, BindingEntered) and event.function == "Tensor.sum")
+    assert [line.line for line in user_stack(trace, after.seq)] == [4]
+
+
+def test_a_backward_belongs_to_the_line_that_calls_it() -> None:
+    trace = _run(
+        """
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                y = x * 2
+                return y.sum()
+        Net()(torch.ones(2, requires_grad=True)).backward()
+        """
+    ).trace
+    backward = next(event for event in trace if isinstance(event, BackwardFinished))
+    assert [(line.function, line.line) for line in user_stack(trace, backward.seq)] == [("", 6)]

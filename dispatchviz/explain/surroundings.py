@@ -94,6 +94,17 @@ def source_line(trace: Trace, seq: int) -> ev.SourceLine | None:
     return None
 
 
+def user_stack(trace: Trace, seq: int) -> tuple[ev.SourceLine, ...]:
+    """The line that a step belongs to and those that its function was called from, outermost first."""
+    found = []
+    line = source_line(trace, seq)
+    while line is not None:
+        found.append(line)
+        caller = None if line.caller is None else trace[line.caller]
+        line = caller if isinstance(caller, ev.SourceLine) else None
+    return tuple(found[::-1])
+
+
 def source_text(trace: Trace, line: ev.SourceLine) -> str:
     """The text of a line without its indentation; empty if the trace does not have it."""
     lines = trace.header.sources.get(line.file, "").splitlines()

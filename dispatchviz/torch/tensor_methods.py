@@ -46,7 +46,7 @@ from dispatchviz.torch.creation import lifted
 from dispatchviz.torch.formats import strided
 from dispatchviz.torch.functional import norm, stft
 from dispatchviz.torch.list_functions import split_method
-from dispatchviz.torch.printing import text
+from dispatchviz.torch.printing import formatted, text
 from dispatchviz.torch.size import Size
 
 _SHORTHANDS = {
@@ -339,9 +339,7 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 def _format(self: Tensor, spec: str) -> str:
     """A number alone takes a format's rules; any other tensor is written as it prints."""
-    if not self._size and self._device.type != "meta" and type(self) is Tensor:
-        return format(_item(ops.detach.call(self)), spec)
-    return object.__format__(self, spec)
+    return formatted(self, spec)
 
 
 def _item(self: Any) -> Any:

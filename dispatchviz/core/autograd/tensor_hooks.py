@@ -59,15 +59,18 @@ def retain_grad(tensor: Tensor) -> None:
     tensor._retains_grad = True
 
 
-def _retaining(reference: weakref.ref[Tensor]) -> Callable[[Tensor], None]:
-    def retain(gradient: Tensor) -> None:
+def _retaining(reference: weakref.ref[Tensor]) -> Callable[[Tensor], bool]:
+    """Puts a gradient into ``.grad``, unless the tensor is gone; says whether it did."""
+
+    def retain(gradient: Tensor) -> bool:
         tensor = reference()
         if tensor is None:
-            return
+            return False
         if tensor._grad is None:
             tensor._grad = ops.clone.call(gradient, "contiguous_format")
         else:
             tensor._grad = ops.add_Tensor.call(tensor._grad, gradient, 1)
+        return True
 
     return retain
 

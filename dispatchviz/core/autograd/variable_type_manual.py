@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dispatchviz.core import recorder
 from dispatchviz.core.autograd.basic_nodes import Identity
-from dispatchviz.core.autograd.checks import check_inplace, never_differentiable
+from dispatchviz.core.autograd.checks import check_inplace
 from dispatchviz.core.autograd.copy_nodes import CopyBackwards
 from dispatchviz.core.autograd.forward_ad import forward_formula, fw_grad, is_fw_grad_defined, levels, set_fw_grad
 from dispatchviz.core.autograd.requires_grad_flag import detach_ as forget_history
@@ -101,7 +102,8 @@ def _make_dual(ks: int, primal: Tensor, tangent: Tensor, level: int) -> Tensor:
 
 def detach(ks: int, self: Tensor) -> Tensor:
     """An alias without history."""
-    never_differentiable()
+    if recorder.active is not None:
+        recorder.active.no_node_made("detached")
     with AutoDispatchBelowAutograd():
         return ops.detach.redispatch(ks & after_autograd_keyset, self)
 

@@ -8,7 +8,7 @@ torch/csrc/autograd/generated/ADInplaceOrViewType_*.cpp.
 from __future__ import annotations
 
 from dispatchviz.core.autograd.variable import increment_version
-from dispatchviz.core.autograd.views import as_view, several_views
+from dispatchviz.core.autograd.views import as_view, non_differentiable_view, several_views
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.keyset import after_ADInplaceOrView_keyset
@@ -3052,7 +3052,7 @@ def view_dtype(ks: int, self: Tensor, dtype: DType) -> Tensor:
     result = ops.view_dtype.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, dtype
     )
-    return as_view(self, result)
+    return non_differentiable_view(self, result)
 
 
 def _reshape_alias(ks: int, self: Tensor, size: Size, stride: Size) -> Tensor:

@@ -1,0 +1,122 @@
+"""A recorder that asks Python itself, at each note, in which of the program's frames it stands.
+
+What it sees comes from ``sys._getframe`` alone: nothing that the recorder tells of lines is used.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import os
+import sys
+from types import FrameType
+from typing import Any, NamedTuple
+
+from dispatchviz.core import events as ev
+from dispatchviz.explain.surroundings import user_stack
+from dispatchviz.recording import ProgramRecorder
+from dispatchviz.trace import Trace
+
+Stack = tuple[tuple[str, int], ...]
+"""Function and first line of its statement, of each frame of the program, outermost first."""
+SMALL = ("<lambda>", "<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>")
+NOT_COMPARED = {
+    ev.SourceLine: "it tells the line",
+    ev.ProgramRaised: "the frames that the exception came through are gone",
+}
+
+
+class Difference(NamedTuple):
+    """An event that was told under another line."""
+
+    event: ev.AnyEvent
+    told: Stack
+    stood: Stack
+
+
+class Watching(ProgramRecorder):
+    """Knows for each event where Python stood."""
+
+    made: Watching
+    """The newest."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        Watching.made = self
+        self.stood: list[Stack] = []
+        self._wrote: Stack = ()
+
+    def begin(self) -> None:
+        super().begin()
+        self._listen()
+
+    def tell_threads_apart(self) -> None:
+        super().tell_threads_apart()
+        self._listen()
+
+    def _listen(self) -> None:
+        note = self.note
+
+        def noted(facts: tuple[Any, ...]) -> None:
+            note(facts)
+            stack = stack_of(sys._getframe(1), self.file)
+            self.transcript.read(self.notes)
+            if facts[0] == "wrote":
+                self._wrote = stack
+            for event in self.transcript.events[len(self.stood) :]:
+                self.stood.append(self._wrote if isinstance(event, ev.Printed) else stack)
+
+        self.note = noted
+
+    file = ""
+    """The program's."""
+
+    def differences(self, trace: Trace) -> list[Difference]:
+        """The events under another line than Python's."""
+        found = []
+        for event, stood in zip(trace, self.stood, strict=False):
+            if type(event) not in NOT_COMPARED and (told := told_stack(trace, event.seq, self.file)) != stood:
+                found.append(Difference(event, told, stood))
+        return found
+
+
+def told_stack(trace: Trace, seq: int, file: str) -> Stack:
+    """The line of a step, and those that it was called from, as far as they are in the program, as the trace tells."""
+    name = os.path.basename(file)
+    return tuple((line.function, line.line) for line in user_stack(trace, seq) if line.file.endswith(name))
+
+
+def stack_of(frame: FrameType | None, file: str) -> Stack:
+    """The program's frames."""
+    found: list[tuple[str, int]] = []
+    frames = []
+    while frame is not None:
+        if frame.f_code.co_filename == file:
+            frames.append(frame)
+        frame = frame.f_back
+    for frame in frames[::-1]:
+        name, line = frame.f_code.co_name, statement_at(file, frame.f_lineno)
+        if not (name in SMALL and found and found[-1][1] == line):
+            found.append((function_of(frame), line))
+    return tuple(found)
+
+
+def function_of(frame: FrameType) -> str:
+    """``Net.forward``."""
+    parts = [part for part in frame.f_code.co_qualname.split(".<locals>.") if not part.endswith("comp>")]
+    return parts[-1].replace("<module>", "") if parts else ""
+
+
+@functools.cache
+def statement_at(file: str, line: int) -> int:
+    """The first line of the statement, or of the head of one, that a line is in."""
+    with open(file, encoding="utf-8") as stream:
+        tree = ast.parse(stream.read())
+    first = line
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None) or getattr(node, "cases", None)
+            start = getattr(body[0], "pattern", body[0]).lineno if body else (node.end_lineno or 0) + 1
+            if node.lineno <= line < max(start, node.lineno + 1):
+                first = node.lineno
+    return first
