@@ -58,13 +58,14 @@ def refusal(text: str, trace: Trace) -> str:
     if _is_number(text):
         return f"There is no step {text}: the last one is {len(trace) - 1}"
     if text.casefold() in KINDS:
-        why = f"No step of this trace is a {KINDS[text.casefold()]}"
+        why = f"No step of this trace is of the kind {KINDS[text.casefold()]}"
     elif known_key(text) is not None:
         why = f"No call in this trace is dispatched to {known_key(text)}"
     else:
         why = f"No step, event, operator or key of this trace is called {text}"
-    meant = _near(text, trace)
-    return f"{why}. Near: {', '.join(meant)}" if meant else why
+    if meant := _near(text, trace):
+        return f"{why}. Near: {', '.join(meant)}"
+    return f"{why}. Its keys: {', '.join(_keys(trace)) or 'none'}" if known_key(text) is not None else why
 
 
 def _is_number(text: str) -> bool:
@@ -81,18 +82,27 @@ def _near(text: str, trace: Trace) -> list[str]:
 
 def _names(trace: Trace) -> dict[str, Breakpoint]:
     """Everything in a trace that has a name, by that name in lower case: kinds of events first, then keys."""
-    calls = [event for event in trace if isinstance(event, ev.Dispatched)]
+    calls = _calls(trace)
     kinds = dict.fromkeys(type(event).__name__ for event in trace)
     operators = dict.fromkeys(name for call in calls for name in (_base(call.operator), call.operator))
     found = [
         *(Breakpoint(KIND, kind) for kind in kinds),
-        *(Breakpoint(KEY, key) for key in dict.fromkeys(call.key for call in calls)),
+        *(Breakpoint(KEY, key) for key in _keys(trace)),
         *(Breakpoint(OPERATOR, name) for name in operators),
     ]
     named = {each.value.casefold(): each for each in reversed(found)}
     by_operator = sorted((each for each in found if each.what == OPERATOR), key=lambda each: each.value[:6] == "aten::")
     bare = {each.value.partition("::")[2].casefold(): each for each in by_operator}
     return bare | named
+
+
+def _calls(trace: Trace) -> list[ev.Dispatched]:
+    return [event for event in trace if isinstance(event, ev.Dispatched)]
+
+
+def _keys(trace: Trace) -> list[str]:
+    """The keys that calls were dispatched to, in the order of the first such call."""
+    return list(dict.fromkeys(call.key for call in _calls(trace)))
 
 
 def _base(operator: str) -> str:

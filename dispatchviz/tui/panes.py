@@ -21,7 +21,7 @@ PANES = {
 }
 
 
-TO_WIDTH = ("keys_pane",)
+TO_WIDTH = ("keys_pane", "cell_pane")
 """Modules whose ``rows`` are laid out to the width of the pane; it is their third argument."""
 
 

@@ -46,7 +46,7 @@ class StepperScreen(Screen[None]):
         self._note: Line | None = None
         self._boxes = Boxes(self.boxes)
         self._header, self._why, self._footer = map(Bar, ("header", "why", "footer"))
-        self._arranged: dict[int, Box] = {}
+        self._arranged: dict[str, Box] = {}
         self._needed: tuple[int, list[Line]] = (0, [])
         self._asked = ""
         self._asked_from: Widget | None = None
@@ -160,13 +160,16 @@ class StepperScreen(Screen[None]):
         return size.width < SMALLEST[0] or size.height < SMALLEST[1]
 
     def _arrange(self) -> None:
-        """Shows and hides panes, as the step needs them and the screen has room."""
-        places = self._places(self.app.size)
-        if places != self._arranged:
-            self._arranged = places
+        """Shows and hides what is on the screen, as the step needs it and the screen has room."""
+        size = self.app.size
+        places, boxes = self._places(size), self.boxes(size)
+        if boxes != self._arranged:
+            self._arranged = boxes
             for number, pane in self.panes.items():
                 pane.display = number in places
-            self.refresh(layout=True)
+            for bar in (self._why, self._footer):
+                bar.display = bar.id in boxes
+            self._header.refresh(layout=True)  # a widget within: Textual keeps the arrangement of a screen that has not
         for number, box in places.items():
             self.panes[number].fit(box.width, box.height)
 
@@ -214,7 +217,6 @@ class StepperScreen(Screen[None]):
         assert self.prompt is not None  # no key is answered before
         self._asked, self._asked_from = f" {question}: ", self.focused
         self.stand(self._cursor, note)
-        self.refresh(layout=True)
         self.prompt.ask(hint, look, done)
 
     @property
@@ -225,7 +227,6 @@ class StepperScreen(Screen[None]):
     def answered(self) -> None:
         """Takes it away again."""
         self._asked = ""
-        self.refresh(layout=True)
         (self._asked_from or self.steps).focus()
 
 

@@ -99,7 +99,7 @@ def test_the_guard_the_redispatch_and_the_kernel() -> None:
 def test_backward_shows_which_node_runs() -> None:
     trace = traced("forum.py")
     seen(step(trace, ev.NodeStarted, name="SumBackward0"), "backward", "SumBackward0", "running", "waits for 1")
-    seen(len(trace) - 1, "AccumulateGrad (x)", "#3 done")
+    seen(len(trace) - 1, "AccumulateGrad (x)", "3rd: done")
 
 
 @pytest.mark.parametrize("size", [SIZES[0], SIZES[2]])

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.core import events as ev
+from dispatchviz.core.keys import DispatchKey
 from dispatchviz.tui import browser
 from dispatchviz.tui.app import StepperApp
-from dispatchviz.tui.breakpoints import Breakpoint, breakpoint_named
+from dispatchviz.tui.breakpoints import KINDS, Breakpoint, breakpoint_named, refusal
 from dispatchviz.tui.cursor import Cursor
 from dispatchviz.tui.marks import Marks
 
@@ -31,6 +32,51 @@ def test_what_a_breakpoint_may_be() -> None:
     assert breakpoint_named("add", trace) == Breakpoint("operator", "aten::add")
     assert breakpoint_named("aten::add.Tensor", trace) == Breakpoint("operator", "aten::add.Tensor")
     assert breakpoint_named("9999", trace) is breakpoint_named("xlogy", trace) is breakpoint_named("", trace) is None
+
+
+NOBODY = "No step, event, operator or key of this trace is called"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("9999", "There is no step 9999: the last one is 61"),
+        ("62", "There is no step 62: the last one is 61"),
+        ("AutocastChanged", "No step of this trace is of the kind AutocastChanged"),
+        (
+            "nodestarte",
+            f"{NOBODY} nodestarte. Near: NodeStarted, NodeCreated",
+        ),
+        ("xla", "No call in this trace is dispatched to XLA. Its keys: AutogradCUDA, CUDA"),
+        ("AutogradXLA", "No call in this trace is dispatched to AutogradXLA. Near: AutogradCUDA"),
+        ("ad.Tensor", f"{NOBODY} ad.Tensor. Near: aten::add.Tensor"),
+        (
+            "aten::addd",
+            f"{NOBODY} aten::addd. Near: aten::add, aten::add.Tensor, aten::sum",
+        ),
+        ("::s", f"{NOBODY} ::s. Near: aten::sum"),
+    ],
+)
+def test_what_can_never_be_hit_is_refused_with_what_is_near(text: str, why: str) -> None:
+    assert breakpoint_named(text, forum()) is None
+    assert refusal(text, forum()) == why
+
+
+def test_every_breakpoint_that_is_taken_hits() -> None:
+    trace = forum()
+    for name in (
+        *KINDS,
+        *(key.name for key in DispatchKey),
+        "add",
+        "Add.Tensor",
+        "aten::sum",
+        "dispatchkey.cuda",
+        "007",
+    ):
+        found = breakpoint_named(name, trace)
+        assert found is None or any(found.hits(event) for event in trace), name
+    assert breakpoint_named("Add.tensor", trace) == Breakpoint("operator", "aten::add.Tensor")
+    assert breakpoint_named("DispatchKey.cuda", trace) == Breakpoint("key", "CUDA")
 
 
 def test_continue_stops_at_breakpoints_and_no_longer_at_lines() -> None:
@@ -54,7 +100,7 @@ def test_b_sets_and_removes_breakpoints() -> None:
         assert isinstance(reader.app.cursor.trace[reader.at], ev.NodeCreated)
         assert any("◉" in row for row in reader.screen)
         await reader.press("b", *"nothing", "enter")
-        assert reader.sees("No step, event, operator or key of this trace is called nothing")
+        assert reader.sees(f"{NOBODY} nothing")
         await reader.press("b", *"NodeCreated", "enter")
         assert reader.sees("No breakpoints")
         await reader.press("b", *"add", "enter", "b", "enter")
