@@ -22,9 +22,9 @@ _PACKAGE = str(Path(__file__).parent)
 _LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})
 
 
-def user_frame() -> FrameType | None:
-    """The innermost frame of the user's own code, or None."""
-    frame: FrameType | None = sys._getframe(1)
+def user_frame(frame: FrameType | None = None) -> FrameType | None:
+    """The innermost frame of the user's own code, from a frame or the caller's on, or None."""
+    frame = frame or sys._getframe(1)
     while frame is not None and not is_users(frame.f_code):
         frame = frame.f_back
     return frame

@@ -107,7 +107,7 @@ class _Watched(ast.NodeTransformer):
                 self._loops += [node] if inside else []  # type: ignore[list-item]
                 setattr(node, field, entry + self._suite(suite, head, documented=isinstance(node, _SCOPES)))
                 if inside:
-                    node.body.append(_call(self._loops.pop(), _HERE))
+                    getattr(node, field).append(_call(self._loops.pop(), _HERE))
         for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
             self._visit_suites(part)
         if isinstance(node, ast.While):

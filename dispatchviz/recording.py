@@ -6,6 +6,7 @@ Not here: how events are made (``core/recorder.py``), running a whole script on 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from sys import _getframe
@@ -14,8 +15,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from dispatchviz import core
 from dispatchviz.call_sites import is_users, shown_file, suspends, user_frame, user_place, user_places
-from dispatchviz.core import recorder
+from dispatchviz.core import recorder, told_calls
+from dispatchviz.core.autograd import engine
 from dispatchviz.core.backend import cuda_state
 from dispatchviz.core.binding import Binding, Plan
 from dispatchviz.core.events import AnyEvent
@@ -87,6 +90,15 @@ class ProgramRecorder(Recorder):
         self._top = 0
         """``id`` of the frame in which, as noted, Python stands."""
         self._top_code: CodeType | None = None
+        self._found = 0, 0
+        """``id`` of the frame and instruction from which the machine was entered, as far as noted."""
+        self._found_way: Way = ()
+        self._entered: set[int] = set()
+        """``id`` of frames of calls, bindings and backwards that were entered from there."""
+        self._kinds: dict[int, int] = {}
+        """What a code object is, by its ``id``: the hash of a code object is that of all it holds."""
+        self._codes: list[CodeType] = []
+        """They stay alive, so that their ``id`` is theirs alone."""
 
     @property
     def sources(self) -> dict[str, str]:
@@ -148,11 +160,52 @@ class ProgramRecorder(Recorder):
                 while frame is not None and not is_users(frame.f_code):
                     frame = frame.f_back
                 self._top, self._top_code = (0, None) if frame is None else (id(frame), frame.f_code)
+                self._entered.clear()
+                self._found = 0, 0
                 self.note(("stands", user_places(frame, self.base)))
         except Exception as error:
             self.give_up(error)
 
     # -- called by the machine ----------------------------------------------------------------------------------------
+
+    @catches_itself
+    def find_caller(self, parsed: bool = True, called: bool = False) -> None:
+        """Looks for the user's frame, unless something nearer was entered from the place noted last.
+
+        That is a call, a backward, a binding that has ``parsed`` its arguments, a kernel that was ``called``.
+        """
+        try:
+            kinds, top, entered = self._kinds, self._top, self._entered
+            passed: list[int] = []
+            frame: FrameType | None = _getframe(2)
+            while frame is not None:
+                kind = kinds.get(id(frame.f_code)) or self._kind(frame.f_code)
+                if kind == _USERS:
+                    break
+                if called and id(frame.f_code) in self.kernels:
+                    return
+                if kind == _ENTERED and parsed:
+                    if id(frame) in entered or id(frame.f_back) == top:
+                        entered.update(passed)
+                        return
+                    passed.append(id(frame))
+                frame = frame.f_back
+            if frame is not None:
+                if self._found != (id(frame), frame.f_lasti) or not _same_way(frame, self._found_way):
+                    self._stands_in(frame)
+                    self._found, self._found_way = (id(frame), frame.f_lasti), self._way(frame)
+                entered.update(passed)
+        except Exception as error:
+            self.give_up(error)
+
+    def _kind(self, code: CodeType) -> int:
+        self._codes.append(code)
+        entered = code in _ENTERED_FROM_THERE or (code.co_name == "told" and code.co_filename == told_calls.__file__)
+        kind = _USERS if is_users(code) else _ENTERED if entered else _OTHER
+        self._kinds[id(code)] = kind
+        if code is Binding.__call__.__code__ or code.co_filename.startswith(_KERNELS):
+            self.kernels.add(id(code))
+        return kind
 
     def binding_entered(self, binding: Binding, signature: int, values: Sequence[Any]) -> None:
         """The line that calls, then the binding."""
@@ -179,6 +232,10 @@ class ProgramRecorder(Recorder):
                 )
             ):
                 self._last_error = None
+                self._top = id(frame)
+                if self._entered:
+                    self._entered.clear()
+                self.found = plan.is_call
                 self.note(site.note or self._again(site, frame, binding))
             elif site is not None and site.plan is plan:
                 self._called_with_others(site, frame, binding, args)
@@ -193,7 +250,7 @@ class ProgramRecorder(Recorder):
         if frame is not None and all(plan.tensors):
             serials = tuple([arg._number for arg in args])
             first, second, *_ = *serials, -1, -1
-            way = self._way(frame)
+            way = None if frame.f_code.co_filename in self.announced else self._found_way
             self._sites[id(frame.f_code), frame.f_lasti] = _Site(frame.f_code, plan, serials, first, second, way)
 
     def _called_with_others(self, site: _Site, frame: FrameType, binding: Binding, args: tuple[Any, ...]) -> None:
@@ -202,7 +259,7 @@ class ProgramRecorder(Recorder):
         self.note(self._arrival(frame))
         if site.way is not None:
             self._name_locals(frame, args)
-            site.way = self._way(frame)
+            site.way = self._found_way
         first = self.first_tensor
         serials = tuple([arg._number if arg._number >= first else self.serial(arg) for arg in args])
         self.note(("binding_called", binding, site.plan, serials))
@@ -230,20 +287,24 @@ class ProgramRecorder(Recorder):
         if told and self._top == id(frame):
             return "arrived", code, frame.f_lasti
         self._top, self._top_code = id(frame), code
+        self._entered.clear()
+        self._found, self._found_way = (id(frame), frame.f_lasti), () if told else self._way(frame)
         return "stands" if told else "came", user_places(frame, self.base)
 
-    def _way(self, frame: FrameType) -> Way | None:
-        if frame.f_code.co_filename in self.announced:
-            return None
+    def _way(self, frame: FrameType) -> Way:
         way, caller = [], frame.f_back
         while caller is not None and id(caller) != self.base:
             way.append((caller.f_code, caller.f_lasti))
             caller = caller.f_back
         return tuple(way)
 
+    @catches_itself
     def name_locals(self, frame: FrameType) -> None:
-        """Tells the names of tensors in a frame that this recording has met."""
-        self._name_locals(frame, ())
+        """Tells the names of tensors in a frame that this recording has met; they belong to the line told last."""
+        try:
+            self._name_locals(frame, ())
+        except Exception as error:
+            self.give_up(error)
 
     def _name_locals(self, frame: FrameType, arguments: Sequence[object]) -> None:
         """The same, and of those that are arguments now."""
@@ -269,16 +330,23 @@ class ProgramRecorder(Recorder):
         self.note(_ALL_WRITTEN)
 
 
+_ENTERED_FROM_THERE = {Binding.__call__.__code__, Binding._call_under_modes.__code__, engine.execute.__code__}
+_OTHER, _USERS, _ENTERED = 1, 2, 3
+_KERNELS = tuple(os.path.join(os.path.dirname(core.__file__), folder, "") for folder in ("native", "generated"))
+
 _ALL_WRITTEN = ("all_written",)
 
 
 def _same_way(frame: FrameType, way: Way) -> bool:
     """Whether the function that runs in a frame was called in the same way."""
-    caller = frame.f_back
-    for code, instruction in way:
-        if caller is None or caller.f_code is not code or caller.f_lasti != instruction:
-            return False
-        caller = caller.f_back
+    caller: Any = frame
+    try:
+        for code, instruction in way:
+            caller = caller.f_back
+            if caller.f_lasti != instruction or caller.f_code is not code:
+                return False
+    except AttributeError:  # there are fewer
+        return False
     return True
 
 
@@ -340,7 +408,7 @@ def record(program: str = "") -> Iterator[Trace]:
     """
     caller = _getframe(2)  # past contextlib's __enter__
     source = ProgramRecorder()
-    source.base = id(caller.f_back)
+    source.base, source.finds_callers = id(caller.f_back), True
     trace = Recording(program or shown_file(caller.f_code.co_filename), source)
     recorder.start(source)
     try:

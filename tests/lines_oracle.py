@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import ast
 import functools
+import os
 import sys
 from types import FrameType
 from typing import Any, NamedTuple
 
 from dispatchviz.core import events as ev
+from dispatchviz.explain.surroundings import user_stack
 from dispatchviz.recording import ProgramRecorder
 from dispatchviz.trace import Trace
 
@@ -58,7 +60,7 @@ class Watching(ProgramRecorder):
         def noted(facts: tuple[Any, ...]) -> None:
             note(facts)
             stack = stack_of(sys._getframe(1), self.file)
-            self.settle()
+            self.transcript.read(self.notes)
             if facts[0] == "wrote":
                 self._wrote = stack
             for event in self.transcript.events[len(self.stood) :]:
@@ -73,16 +75,15 @@ class Watching(ProgramRecorder):
         """The events under another line than Python's."""
         found = []
         for event, stood in zip(trace, self.stood, strict=False):
-            if type(event) not in NOT_COMPARED and (told := told_stack(trace, event.seq)) != stood:
+            if type(event) not in NOT_COMPARED and (told := told_stack(trace, event.seq, self.file)) != stood:
                 found.append(Difference(event, told, stood))
         return found
 
 
-def told_stack(trace: Trace, seq: int) -> Stack:
-    """The line of a step, and those that it was called from, as the trace tells."""
-    from dispatchviz.explain.surroundings import user_stack
-
-    return tuple((line.function, line.line) for line in user_stack(trace, seq))
+def told_stack(trace: Trace, seq: int, file: str) -> Stack:
+    """The line of a step, and those that it was called from, as far as they are in the program, as the trace tells."""
+    name = os.path.basename(file)
+    return tuple((line.function, line.line) for line in user_stack(trace, seq) if line.file.endswith(name))
 
 
 def stack_of(frame: FrameType | None, file: str) -> Stack:

@@ -24,6 +24,8 @@ from dispatchviz.core.events import (
 )
 from dispatchviz.core.trace import Trace
 from dispatchviz.errors import DispatchvizError
+from dispatchviz.explain.call_stack import call_stack
+from dispatchviz.explain.surroundings import user_stack
 from dispatchviz.program import Outcome, run
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -231,3 +233,34 @@ def test_every_example_runs_and_gives_the_same_trace_again(example: Path, tmp_pa
 def test_a_program_may_have_a_window_of_its_own_into_it() -> None:
     outcome = _run("import dispatchviz\nwith dispatchviz.record(): pass\n")
     assert "a recording is already running" in outcome.complaint
+
+
+def test_the_callers_of_a_function_are_known_with_their_files(tmp_path: Path) -> None:
+    Path("helper.py").write_text("def outer(a):\n    return inner(a)\n\ndef inner(a):\n    b = a * 2\n    return b\n")
+    trace = _run("import torch, helper\nx = torch.ones(2)\n\nhelper.outer(\n    x).sum()\n").trace
+    found = next(event for event in trace if isinstance(event, BindingEntered) and event.function == "Tensor.__mul__")
+    stack = [(line.file, line.function, line.line) for line in user_stack(trace, found.seq)]
+    assert stack == [("p.py", "", 4), ("helper.py", "outer", 2), ("helper.py", "inner", 5)]
+    frames = [(frame.title, frame.file) for frame in call_stack(trace, found.seq)]
+    assert frames[:3] == [
+        ("helper.outer(", "p.py:4"),
+        ("outer: return inner(a)", "helper.py:2"),
+        ("inner: b = a * 2", "helper.py:5"),
+    ]
+    after = next(event for event in trace if isinstance(event, BindingEntered) and event.function == "Tensor.sum")
+    assert [line.line for line in user_stack(trace, after.seq)] == [4]
+
+
+def test_a_backward_belongs_to_the_line_that_calls_it() -> None:
+    trace = _run(
+        """
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                y = x * 2
+                return y.sum()
+        Net()(torch.ones(2, requires_grad=True)).backward()
+        """
+    ).trace
+    backward = next(event for event in trace if isinstance(event, BackwardFinished))
+    assert [(line.function, line.line) for line in user_stack(trace, backward.seq)] == [("", 6)]

@@ -52,6 +52,17 @@ class Printed(Event, frozen=True, gc=False, array_like=True, tag=True):
     text: str
 
 
+class TensorFormatted(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A tensor is put into words, by operators like any other computation; open until they are there.
+
+    ``torch/_tensor_str.py``, ``torch/_tensor.py``.
+    """
+
+    tensor: int
+    function: str
+    """``Tensor.__repr__`` or ``Tensor.__format__``."""
+
+
 class ProgramRaised(Event, frozen=True, gc=False, array_like=True, tag=True):
     """An exception left the program. Always the last event."""
 
@@ -817,8 +828,8 @@ class HookRan(Event, frozen=True, gc=False, array_like=True, tag=True):
     function: str
     replaced: bool
     """It returned other gradients."""
-    defined: bool = True
-    """There was a gradient, of those hooks that are called for one."""
+    kept: bool = False
+    """A retains-grad hook has put the gradient into ``.grad``: there was one, and the tensor is still there."""
 
 
 class AnomalyFound(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -935,7 +946,7 @@ class Unknown(Event, frozen=True, gc=False, array_like=True, tag=True):
 
 
 AnyEvent = (
-    SourceLine | NameBound | Printed | ProgramRaised
+    SourceLine | NameBound | Printed | TensorFormatted | ProgramRaised
     | BindingEntered
     | Dispatched | KeySetComputed | FallthroughSkipped | KernelSelected | KernelEntered | KernelReturned
     | Boxed | Unboxed
@@ -959,7 +970,7 @@ AnyEvent = (
 )  # fmt: skip
 
 CONTAINERS = (
-    SourceLine, BindingEntered, Dispatched, KernelEntered, MetaEntered, ImplEntered, TorchDispatchEntered,
-    GuardEntered, FunctionEntered, ForwardFormulaEntered, BackwardStarted, NodeStarted,
+    SourceLine, TensorFormatted, BindingEntered, Dispatched, KernelEntered, MetaEntered, ImplEntered,
+    TorchDispatchEntered, GuardEntered, FunctionEntered, ForwardFormulaEntered, BackwardStarted, NodeStarted,
 )  # fmt: skip
 """Kinds that can be the parent of others."""

@@ -103,6 +103,15 @@ class AutoDispatchSkipFunctionalize(ExcludeDispatchKeyGuard):
         super().__init__(KEY_BITS[K.Functionalize])
 
 
+class DisableFuncTorch(ExcludeDispatchKeyGuard):
+    """Around code that no transform of functorch must see (``torch/csrc/utils/init.cpp``)."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(KEY_BITS[K.FuncTorchDynamicLayerFrontMode] | KEY_BITS[K.FuncTorchDynamicLayerBackMode])
+
+
 def _with_key(keys: int, key: DispatchKey, present: bool) -> int:
     return keys | KEY_BITS[key] if present else remove(keys, key)
 
@@ -169,6 +178,8 @@ def _excludes(guard: type[ExcludeFixed], keys: int) -> None:
         excluded = state.excluded = saved | keys
         rec = recorder.active
         if rec is not None:
+            if rec.finds_callers:
+                rec.find_caller()
             rec.note(("guard_excludes", name, state.included, saved, excluded))
 
     def told_exit(self: ExcludeFixed, kind: object, error: object, at: object) -> None:

@@ -57,6 +57,8 @@ def _harmless(method: Method) -> Method:
     @functools.wraps(method)
     def guarded(self: Recorder, *args: Any, **kwargs: Any) -> Any:
         try:
+            if self.finds_callers:
+                self.find_caller()
             return method(self, *args, **kwargs)
         except Exception as error:
             self.give_up(error)
@@ -111,6 +113,12 @@ class Recorder(metaclass=_EverySeamHarmless):
         self.first_tensor = self.first_storage = self.first_node = self.first_counter = 0
         self.state: thread_state.State | None = None
         """That of the recording thread, as long as there is no other, be it the one of a device's thread."""
+        self.finds_callers = False
+        """Whoever notes something that may come straight from the user's code lets it find the caller first."""
+        self.found = False
+        """The caller of the call that comes next has just been noted."""
+        self.kernels: set[int] = set()
+        """``id`` of code objects whose callers are found already, as far as met: kernels, bindings."""
         self._last_error: BaseException | None = None
         self._graph_tasks: dict[int, int] = {}
 
@@ -123,6 +131,13 @@ class Recorder(metaclass=_EverySeamHarmless):
         self.state = None if thread_state.several() else thread.state
         if not thread_state.alone:
             self.tell_threads_apart()
+
+    @catches_itself
+    def find_caller(self, parsed: bool = True, called: bool = False) -> None:
+        """Notes where the user's code stands, if it has moved.
+
+        ``parsed``: a binding around has told that; ``called``: so has what called the kernel around.
+        """
 
     @property
     def events(self) -> list[ev.AnyEvent]:
@@ -197,6 +212,8 @@ class Recorder(metaclass=_EverySeamHarmless):
             return known if known >= self.first_tensor else self._note_tensor(tensor, how)
 
     def _note_tensor(self, tensor: Tensor, how: str) -> int:
+        if self.finds_callers and tensor._wrapped_number:  # while a binding parses its arguments
+            self.find_caller(parsed=False)
         number = next(_tensor_numbers)
         storage = tensor._storage
         if storage._number < self.first_storage and storage.buffer is not None:
@@ -270,9 +287,13 @@ class Recorder(metaclass=_EverySeamHarmless):
         """The program writes to its standard output; told in pieces that end where a line ends or another begins."""
         self.note(("wrote", text))
 
+    def tensor_formatted(self, tensor: Tensor, function: str) -> None:
+        """Opens the event of a tensor that is put into words."""
+        self._enter(ev.TensorFormatted, self._tensor(tensor), function)
+
     def program_raised(self, error: BaseException, file: str, line: int) -> None:
         """The last event of a program that failed."""
-        self.note(("raised", type(error).__name__, str(error), file, line))
+        self.note(("raised", type(error).__name__, in_words(error), file, line))
 
     # -- binding ------------------------------------------------------------------------------------------------------
 
@@ -299,7 +320,7 @@ class Recorder(metaclass=_EverySeamHarmless):
             return str(value._array.item()) if value._wrapped_number else f"t{self._tensor(value)}"
         if isinstance(value, (list, tuple)) and type(value).__repr__ in (list.__repr__, tuple.__repr__):
             return "[" + ", ".join(self._word(part) for part in value) + "]"
-        return str(value) if not isinstance(value, str) else repr(value)
+        return in_words(value) if not isinstance(value, str) else repr(value)
 
     # -- dispatch -----------------------------------------------------------------------------------------------------
 
@@ -307,6 +328,8 @@ class Recorder(metaclass=_EverySeamHarmless):
     def called(self, how: str, cell: Cell, ks: int, args: Sequence[Any]) -> None:
         """A full dispatch begins, with all arguments in schema order; the cell and the effective set are chosen."""
         try:
+            if self.finds_callers:
+                self.find_caller()
             state = thread.state
             arguments = tensor_arguments(cell.operator, args)
             sets = tuple([(name, self.serial(tensor), tensor._ks) for name, tensor in arguments])
@@ -375,12 +398,16 @@ class Recorder(metaclass=_EverySeamHarmless):
     @catches_itself
     def guard_entered(self, guard: str, included_before: int, excluded_before: int) -> None:
         """Opens a guard; the thread already has the new sets."""
+        if self.finds_callers:
+            self.find_caller()
         state = thread.state
         self.note(("guard_entered", guard, included_before, state.included, excluded_before, state.excluded))
 
     @catches_itself
     def guard_left(self, guard: str) -> None:
         """The thread already has the saved sets again."""
+        if self.finds_callers:
+            self.find_caller()
         state = thread.state
         self.note(("guard_left", guard, state.included, state.excluded))
 
@@ -455,6 +482,8 @@ class Recorder(metaclass=_EverySeamHarmless):
     def tensor_created(self, tensor: Tensor) -> None:
         """A new tensor object."""
         try:
+            if self.finds_callers:
+                self.find_caller(called=True)
             self._introduce(tensor, "new")
         except Exception as error:
             self.give_up(error)
@@ -660,7 +689,7 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     def formula_skipped(self, node: Node, edge: int) -> None:
         """A gradient that nobody needs is not computed."""
-        self._add(ev.FormulaSkipped, self._node(node), edge)
+        self.note(("formula_skipped", self._node_serial(node), edge))
 
     @catches_itself
     def node_queued(self, node: Node, queue: Sequence[Node]) -> None:
@@ -699,9 +728,9 @@ class Recorder(metaclass=_EverySeamHarmless):
         except Exception as error:
             self.give_up(error)
 
-    def hook_ran(self, kind: str, node: Node, function: str, replaced: bool, defined: bool = True) -> None:
+    def hook_ran(self, kind: str, node: Node, function: str, replaced: bool, kept: bool = False) -> None:
         """A hook was called."""
-        self._add(ev.HookRan, kind, self._node(node), function, replaced, defined)
+        self._add(ev.HookRan, kind, self._node(node), function, replaced, kept)
 
     def anomaly_found(self, node: Node, lines: str) -> None:
         """An error came up in a Node, in anomaly mode."""
@@ -772,12 +801,21 @@ class Recorder(metaclass=_EverySeamHarmless):
         """Told once, where it is first seen."""
         if error is not self._last_error:
             self._last_error = error
-            self._add(ev.ErrorRaised, type(error).__name__, str(error))
+            self._add(ev.ErrorRaised, type(error).__name__, in_words(error))
 
 
 def _pruned_by(task: GraphTask, node: Node) -> str:
     """What keeps a Node from being executed."""
     return "topological_nr" if node._topological_nr < task.min_topological_nr else "should_execute"
+
+
+def in_words(value: object) -> str:
+    """``str`` of a value that may hold tensors."""
+    recorder.wording = True
+    try:
+        return str(value)
+    finally:
+        recorder.wording = False
 
 
 def _tensors_in(value: Any) -> Iterator[Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy
 
+from dispatchviz.core import recorder
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import bool_
 from dispatchviz.core.formats import text_of
@@ -42,6 +43,8 @@ def number_in(tensor: Tensor) -> Any:
     """The number in a tensor, which an operator reads."""
     from dispatchviz.core.generated import operators as ops
 
+    if recorder.active is not None and recorder.active.finds_callers:
+        recorder.active.find_caller(parsed=False)
     return ops.item.call(tensor)
 
 

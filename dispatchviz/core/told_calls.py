@@ -9,6 +9,7 @@ parameters, most calls, name those outright. ``operator.py`` forgets them when a
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,18 @@ if TYPE_CHECKING:
 def told_call(rec: Recorder, cell: Cell) -> Typed:
     """The kernel of a cell as ``call`` runs it: ``function(ks, *args)``."""
     op, alone = cell.operator, rec.state is not None
-    return _maker(len(op.schema.arguments), *_noted_call(op, alone))(rec, cell)
+    before, note = _noted_call(op, alone)
+    if rec.finds_callers:
+        before = f"{_FIND}\n        {before}"
+    return _maker(len(op.schema.arguments), before, note)(rec, cell)
+
+
+_FIND = """\
+if rec.found:
+            rec.found = False
+        elif id(getframe(2).f_code) not in kernels:
+            rec.find_caller()"""
+"""Before the note, for a recorder that finds callers."""
 
 
 def told_redispatch(rec: Recorder, cell: Cell) -> Typed:
@@ -59,6 +71,7 @@ def _arguments(count: int) -> str:
 _TEXT = """
 def make(rec, cell):
     function, note, first, state = cell.function, rec.note, rec.first_tensor, rec.state
+    kernels = rec.kernels
 
     def told(ks, {arguments}):
         {before}
@@ -83,7 +96,7 @@ def make(rec, cell):
 @functools.cache
 def _maker(count: int, before: str, note: str) -> Callable[[Recorder, Cell], Typed]:
     """``make`` of the text, for a number of arguments."""
-    space: dict[str, Any] = {"thread": thread}
+    space: dict[str, Any] = {"thread": thread, "getframe": sys._getframe}
     text = _TEXT.format(arguments=_arguments(count), before=before, note=note)
     exec(compile(text, __file__, "exec"), space)
     make: Callable[[Recorder, Cell], Typed] = space["make"]

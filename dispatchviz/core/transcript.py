@@ -63,6 +63,8 @@ class Transcript:
         self._written = ""
         self._cells: dict[int, tuple[Cell, _CellWords]] = {}
         self._skipped: dict[tuple[str, int], tuple[tuple[str, str, str], ...]] = {}
+        self._formulas_skipped: set[tuple[int | None, int, int]] = set()
+        """Of each: the NodeStarted, the Node, the edge."""
 
     def read(self, notes: Notes) -> None:
         """Turns notes into events and forgets them."""
@@ -414,6 +416,13 @@ class Transcript:
     def gradient_buffered(self, node: int, input_nr: int, tensor: int, how: str, why: str) -> None:
         """A gradient arrived."""
         self.event(ev.GradientBuffered, (node - self.first_node, input_nr, tensor - self.first_tensor, how, why))
+
+    def formula_skipped(self, node: int, edge: int) -> None:
+        """A gradient that nobody needs; told once, however often the Node asks."""
+        asked = self.open, node, edge
+        if asked not in self._formulas_skipped:
+            self._formulas_skipped.add(asked)
+            self.event(ev.FormulaSkipped, (node - self.first_node, edge))
 
     def node_queued(self, node: int, sequence_nr: int, inputs: Inputs, queue: Numbered) -> None:
         """A Node is ready."""

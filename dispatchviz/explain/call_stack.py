@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
+from dispatchviz.explain.native_files import kernel_file, structured_file
 from dispatchviz.explain.places import ENGINE, apply_function, binding_file, entry_point
-from dispatchviz.explain.surroundings import source_line, source_text
+from dispatchviz.explain.surroundings import source_text, user_stack
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,7 @@ class Frame:
     """A function on the stack."""
 
     title: str
-    """``VariableType::add_Tensor``; of the program the text of its line."""
+    """``VariableType::add_Tensor``; of the program the text of its line, after its function."""
     file: str
     """PyTorch's file; of the program file and line."""
     seq: int
@@ -26,14 +27,13 @@ class Frame:
 def call_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:
     """The frames around step ``seq``, outermost first; a step that enters a function is its own last frame."""
     events = [*reversed(list(trace.ancestors(seq))), trace[seq]]
-    line = source_line(trace, seq)
-    frames = [_program(trace, line)] if line is not None else []
+    frames = [_program(trace, line) for line in user_stack(trace, seq)]
     return (*frames, *(frame for event in events for frame in _frames(event)))
 
 
 def _program(trace: Trace, line: ev.SourceLine) -> Frame:
-    text = source_text(trace, line)
-    return Frame(text or f"line {line.line}", f"{line.file}:{line.line}", line.seq)
+    text = source_text(trace, line) or f"line {line.line}"
+    return Frame(f"{line.function}: {text}" if line.function else text, f"{line.file}:{line.line}", line.seq)
 
 
 def _frames(event: ev.AnyEvent) -> Iterator[Frame]:
@@ -44,9 +44,9 @@ def _frames(event: ev.AnyEvent) -> Iterator[Frame]:
         case ev.Dispatched():
             yield Frame(*entry_point(event), event.seq)
         case ev.KernelEntered():
-            yield Frame(event.kernel, event.pytorch_file, event.seq)
+            yield Frame(event.kernel, kernel_file(event.kernel, event.pytorch_file), event.seq)
         case ev.MetaEntered() | ev.ImplEntered():
-            yield Frame(event.function, "aten/src/ATen/native", event.seq)
+            yield Frame(event.function, structured_file(event.function), event.seq)
         case ev.FunctionEntered():
             yield Frame("THPFunction_apply", "torch/csrc/autograd/python_function.cpp", event.seq)
             yield Frame(f"{event.function}.forward", f"{event.file}:{event.line}", event.seq)

@@ -33,7 +33,7 @@ class EdgesCounted(Struct, frozen=True):
     node: int
     edges: int
     everywhere: bool
-    """The pass looked at all Nodes; False: not behind those whose topological number is too small."""
+    """All Nodes above this one were looked at; False: some have too small a topological number."""
 
 
 class OutputDefined(Struct, frozen=True):
@@ -80,6 +80,14 @@ class BackwardRefuses(Struct, frozen=True):
     refuses: bool
     message: str = ""
     """How the error text begins, if it does."""
+
+
+class NodeRaises(Struct, frozen=True):
+    """Evaluating a Node raises, whatever it gets."""
+
+    node: int
+    message: str
+    """What the error text has."""
 
 
 class WriteRaises(Struct, frozen=True):
@@ -145,12 +153,6 @@ class View(Struct, frozen=True):
 
     tensor: int
     base: int
-
-
-class GradMode(Struct, frozen=True):
-    """Whether grad mode of the thread is on right now."""
-
-    enabled: bool
 
 
 class Dtype(Struct, frozen=True):
@@ -275,6 +277,15 @@ class AutogradKernel(Struct, frozen=True):
     """The name of the Node that it makes; ``out``: nothing, it refuses; ``not implemented``: a Node that raises."""
 
 
+class CallsWithin(Struct, frozen=True):
+    """How many operators a function of PyTorch's Python code calls with a tensor, those within kernels included."""
+
+    tensor: int
+    function: str
+    """``Tensor.__repr__``"""
+    calls: int
+
+
 Claim = (
     NodeRuns
     | RunsBefore
@@ -284,6 +295,7 @@ Claim = (
     | GradWritten
     | SavedTensorsFreed
     | BackwardRefuses
+    | NodeRaises
     | WriteRaises
     | FunctionAt
     | BindingOf
@@ -305,6 +317,6 @@ Claim = (
     | Version
     | RequiresGrad
     | View
-    | GradMode
     | Dtype
+    | CallsWithin
 )

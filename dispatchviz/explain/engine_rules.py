@@ -132,14 +132,12 @@ _HOOK_ORDER = (
     "Tensor pre hooks run first, then retains-grad hooks, then the Node's pre hooks; post hooks run after the Node, "
     "post-accumulate hooks once .grad is written."
 )
+_PYTHON_HOOKS = "torch/csrc/autograd/python_hook.cpp"
 _HOOKS = {
-    "tensor pre hook": ("torch::autograd::call_tensor_pre_hooks", ENGINE),
-    "retains-grad hook": ("torch::autograd::call_tensor_pre_hooks", ENGINE),
-    "pre hook": ("torch::autograd::call_pre_hooks", ENGINE),
-    "post hook": ("torch::autograd::call_post_hooks", ENGINE),
-    "post-accumulate hook": (
-        "torch::autograd::AccumulateGrad::apply",
-        "torch/csrc/autograd/functions/accumulate_grad.cpp",
-    ),
+    "tensor pre hook": ("torch::autograd::PyFunctionTensorPreHook::operator()", _PYTHON_HOOKS),
+    "retains-grad hook": ("torch::autograd::VariableHooks::retain_grad", "torch/csrc/autograd/variable.cpp"),
+    "pre hook": ("torch::autograd::PyFunctionPreHook::operator()", _PYTHON_HOOKS),
+    "post hook": ("torch::autograd::PyFunctionPostHook::operator()", _PYTHON_HOOKS),
+    "post-accumulate hook": ("torch::autograd::PyFunctionTensorPostAccGradHooks::operator()", _PYTHON_HOOKS),
 }
-"""Where PyTorch calls each kind of hook."""
+"""Where PyTorch calls a hook of each kind; in which order is the business of the engine."""

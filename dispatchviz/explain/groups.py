@@ -9,7 +9,7 @@ from typing import assert_never
 
 from dispatchviz.core import events as ev
 
-ProgramEvent = ev.SourceLine | ev.NameBound | ev.Printed | ev.ProgramRaised
+ProgramEvent = ev.SourceLine | ev.NameBound | ev.Printed | ev.TensorFormatted | ev.ProgramRaised
 DispatchEvent = (
     ev.Dispatched
     | ev.KeySetComputed

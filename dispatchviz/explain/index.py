@@ -45,9 +45,13 @@ class Index:
         self.accumulators: dict[int, ev.AccumulatorMade] = {}
         self.functions: set[int] = set()
         """Nodes of ``torch.autograd.Function``."""
+        self.function_outputs: dict[int, int] = {}
+        """Tensor that a Function gives its caller to the step that says so."""
         self.node_names: Counter[str] = Counter()
         self.lines: list[int] = []
         """Steps that are source lines."""
+        self.transforms: dict[int, list[tuple[int, str]]] = defaultdict(list)
+        """Level to (step, transform that has it from then on)."""
         self.inference: list[tuple[int, bool]] = []
         self.grad_mode: list[tuple[int, ev.GradModeChanged]] = []
         for event in trace:
@@ -120,8 +124,14 @@ class Index:
     def _function(self, event: ev.FunctionEntered) -> None:
         self.functions.add(event.node)
 
+    def _function_output(self, event: ev.FunctionOutput) -> None:
+        self.function_outputs[event.result] = event.seq
+
     def _line(self, event: ev.SourceLine) -> None:
         self.lines.append(event.seq)
+
+    def _transform(self, event: ev.DynamicLayerPushed) -> None:
+        self.transforms[event.level].append((event.seq, event.transform.lower()))
 
     def _inference(self, event: ev.InferenceModeChanged) -> None:
         self.inference.append((event.seq, event.enabled))
@@ -141,9 +151,11 @@ _NOTES: dict[type[ev.Event], Callable[[Index, Any], None]] = {
     ev.GradientAccumulated: Index._accumulated,
     ev.NodeCreated: Index._node,
     ev.FunctionEntered: Index._function,
+    ev.FunctionOutput: Index._function_output,
     ev.EdgesCollected: Index._edges,
     ev.AccumulatorMade: Index._accumulator,
     ev.SourceLine: Index._line,
+    ev.DynamicLayerPushed: Index._transform,
     ev.InferenceModeChanged: Index._inference,
     ev.GradModeChanged: Index._grad_mode,
 }

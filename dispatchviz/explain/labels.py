@@ -9,13 +9,15 @@ from dispatchviz.core.trace import Trace
 from dispatchviz.explain import groups
 from dispatchviz.explain.asked_for import asked_for
 from dispatchviz.explain.calls import call_text
-from dispatchviz.explain.english import hexed, plain_dtype, shaped, shortened
+from dispatchviz.explain.english import counted, hexed, plain_dtype, shaped, shortened
 from dispatchviz.explain.graph_history import Backward, backward_around
 from dispatchviz.explain.groups import sign
+from dispatchviz.explain.index import index
 from dispatchviz.explain.key_words import key_names
 from dispatchviz.explain.names import node_name, node_title, plain_node, tensor_name
 from dispatchviz.explain.surroundings import source_text
 from dispatchviz.explain.why.engine_claims import edge_words
+from dispatchviz.explain.why.formatting import calls_within
 from dispatchviz.explain.why.nodes import NO_NUMBER
 from dispatchviz.explain.why.streams import stream_name
 
@@ -55,11 +57,17 @@ def _program(trace: Trace, event: groups.ProgramEvent) -> str:
     match event:
         case ev.SourceLine():
             text = source_text(trace, event)
-            return shortened(f"line {event.line}  {text}" if text else f"{event.file}, line {event.line}", WIDTH)
+            own = text and event.file == trace.header.program
+            place = f"line {event.line}" if own else f"{event.file}, line {event.line}"
+            function = f" in {event.function}" if event.function else ""
+            return shortened(f"{place}{function}{text and '  '}{text}", WIDTH)
         case ev.NameBound():
             return f"{event.name} = t{event.tensor}"
         case ev.Printed():
             return shortened(f"printed {event.text}", WIDTH)
+        case ev.TensorFormatted():
+            calls = counted(calls_within(trace, event.seq), "call")
+            return f"{event.function} of {tensor_name(trace, event.tensor, event.seq)} ({calls})"
         case ev.ProgramRaised():
             if event.exception == "KeyboardInterrupt":
                 return "interrupted"
@@ -159,6 +167,8 @@ def _tensor(trace: Trace, event: groups.StructuredEvent | groups.TensorEvent) ->
         case ev.GeometryChanged():
             name = tensor_name(trace, event.tensor, event.seq)
             return f"{name} is {shaped(event.shape)} now, strides {shaped(event.stride)}"
+        case ev.RequiresGradSet(detached=True):
+            return f"{tensor_name(trace, event.tensor, event.seq)} is detached in place"
         case ev.RequiresGradSet():
             return f"{tensor_name(trace, event.tensor, event.seq)}.requires_grad = {event.requires_grad}"
         case ev.TensorWrapperMade():
@@ -181,16 +191,17 @@ def _change(event: ev.KeySetChanged) -> str:
 def _forward(trace: Trace, event: groups.ForwardEvent) -> str:
     match event:
         case ev.NodeCreated():
+            known = " (known before)" if event.known else ""
             if event.sequence_nr == NO_NUMBER:
-                return f"Node {node_name(trace, event.node, event.seq)}"
-            return f"Node {plain_node(event.name)}, seq {event.sequence_nr}"
+                return f"Node {node_name(trace, event.node, event.seq)}{known}"
+            return f"Node {plain_node(event.name)}, seq {event.sequence_nr}{known}"
         case ev.EdgesCollected():
             return _edges(trace, event)
         case ev.AttributeSaved():
             return shortened(f"keeps {event.name} = {event.value}", WIDTH)
         case ev.VariableSaved():
             tensor = "undefined" if event.tensor is None else tensor_name(trace, event.tensor, event.seq)
-            return f"keeps {event.name} = {tensor}"
+            return f"keeps {event.name} = {tensor}{' (packed)' if event.packed else ''}"
         case ev.VariableNotSaved():
             return f"does not keep {event.name}"
         case ev.SavedTensorHookRan():
@@ -199,7 +210,7 @@ def _forward(trace: Trace, event: groups.ForwardEvent) -> str:
             return f"{node_name(trace, event.node, event.seq)} belongs to {tensor_name(trace, event.tensor, event.seq)}"
         case ev.HistorySet() | ev.HistoryRebased():
             name, node = tensor_name(trace, event.tensor, event.seq), node_title(trace, event.node, event.seq)
-            return f"{name}.grad_fn = {node}{' (rebased)' if isinstance(event, ev.HistoryRebased) else ''}"
+            return f"{name}.grad_fn = {node}{_rebased(trace, event)}"
         case ev.FunctionEntered():
             return f"{event.function}.apply{'' if event.recorded else ', not recorded'}"
         case ev.FunctionOutput():
@@ -210,7 +221,7 @@ def _forward(trace: Trace, event: groups.ForwardEvent) -> str:
         case ev.DualLevelEntered():
             return f"dual level {event.level} opened"
         case ev.DualLevelLeft():
-            return f"dual level {event.level} closed, {event.tangents} tangents gone"
+            return f"dual level {event.level} closed, {counted(event.tangents, 'tangent')} gone"
         case ev.ForwardFormulaEntered():
             return shortened(f"tangent = {event.formula}", WIDTH)
         case ev.TangentSet():
@@ -218,6 +229,12 @@ def _forward(trace: Trace, event: groups.ForwardEvent) -> str:
             return f"tangent of {name} = {tangent} ({event.how})"
         case _:
             assert_never(event)
+
+
+def _rebased(trace: Trace, event: ev.HistorySet | ev.HistoryRebased) -> str:
+    if isinstance(event, ev.HistorySet):
+        return ""
+    return " (made anew)" if event.tensor in index(trace).views else " (rebased)"
 
 
 def _edges(trace: Trace, event: ev.EdgesCollected) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.names import plain_node
-from dispatchviz.explain.surroundings import source_line
+from dispatchviz.explain.surroundings import user_stack
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -29,6 +29,8 @@ class SourceView:
     """The line that runs, from 1; 0 if none."""
     lines: tuple[str, ...]
     """The whole program."""
+    called_from: tuple[ev.SourceLine, ...]
+    """The lines from which the function that the line is in was called, the nearest first."""
     running: str
     """File of the Python being run: the program's, or relative to the package; empty if none."""
     running_lines: tuple[str, ...]
@@ -41,13 +43,15 @@ class SourceView:
 
 def source_at(trace: Trace, seq: int) -> SourceView:
     """What to show of the sources at step ``seq``."""
-    line = source_line(trace, seq)
+    stack = user_stack(trace, seq)
+    line = stack[-1] if stack else None
     file = line.file if line else next(iter(trace.header.sources), "")
     code = _code(trace, seq)
     running = _lines(trace, code.file)[code.line - 1 : code.end_line] if code else ()
     return SourceView(
         file=file,
         line=line.line if line else 0,
+        called_from=stack[-2::-1],
         lines=tuple(trace.header.sources.get(file, "").splitlines()),
         running=code.file if code else "",
         running_lines=running,

@@ -135,8 +135,20 @@ def warnings(trace: Trace, event: Change) -> tuple[Statement, ...]:
     formulas = [saved for saved in spoiled if saved.node not in functions]
     own = [saved for saved in spoiled if saved.node in functions]
     packed = _versions(trace).unnoticed.get(event.seq, ())
-    said = (_formulas(trace, event, formulas), _functions(trace, event, own), _packed(trace, event, packed))
+    anew = [saved for saved in packed if by_checkpoint(trace, saved)]
+    said = (
+        _formulas(trace, event, formulas),
+        _functions(trace, event, own),
+        _packed(trace, event, [saved for saved in packed if saved not in anew]),
+        _checkpointed(trace, event, anew),
+    )
     return tuple(statement for statement in said if statement.text)
+
+
+def by_checkpoint(trace: Trace, saved: ev.VariableSaved) -> bool:
+    """Whether the hook that packed a tensor is one of ``torch.utils.checkpoint``."""
+    before = trace[saved.seq - 1] if saved.packed and saved.seq else None
+    return isinstance(before, ev.SavedTensorHookRan) and before.packed == "_Holder"
 
 
 def _formulas(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> Statement:
@@ -163,10 +175,19 @@ def _functions(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) ->
 
 def _packed(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> Statement:
     keepers = listed([_keeper(trace, event, some) for some in _by_node(kept).values()])
-    will = "no version is compared, and this change will not make its backward refuse"
+    whose = "its" if len(_by_node(kept)) == 1 else "their"
+    will = f"no version is compared, and this change will not make {whose} backward refuse"
     text = f"{keepers}, packed by a hook: {will}." if keepers else ""
     claims = tuple(BackwardRefuses(saved.node, saved.name, refuses=False) for saved in kept)
     return Statement("packed version passed", text, claims)
+
+
+def _checkpointed(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> Statement:
+    """The inputs of a checkpoint are kept with their versions, until it computes anew."""
+    keepers = listed([_keeper(trace, event, some) for some in _by_node(kept).values()])
+    will = "what it kept will be computed anew, which is refused if an input of the checkpoint has changed"
+    text = f"{keepers}, within a checkpoint: {will}." if keepers else ""
+    return Statement("checkpointed version passed", text)
 
 
 def _refusals(kept: Iterable[ev.VariableSaved], message: str) -> tuple[BackwardRefuses, ...]:

@@ -3,6 +3,7 @@
 Rule 1: the dispatch of a call that the program makes itself is explained; of the calls that kernels and formulas make
 inside it there are only the rows. A composite kernel counts as the program: it only makes such calls.
 Rule 2: nothing is told twice: neither the same sentence nor the same lesson about the same operator.
+Rule 3: what printing a tensor takes is one row, which counts the calls.
 
 What the words are is decided in ``explain``; here is only what is printed and where.
 """
@@ -14,6 +15,7 @@ from collections.abc import Hashable, Iterator
 
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
+from dispatchviz.explain.folded import unfolded
 from dispatchviz.explain.labels import label, sign
 from dispatchviz.explain.sentences import why_here
 from dispatchviz.explain.surroundings import around, at_or_around, caller, within
@@ -63,7 +65,7 @@ def text_log(trace: Trace, begin: int = 0) -> Iterator[str]:
     told = _Told(trace)
     width = len(str(max(len(trace) - 1, 0)))
     context = list(trace.ancestors(begin))[::-1] if begin else []
-    for event in (*context, *trace[begin:]):
+    for event in (*context, *map(trace.__getitem__, unfolded(trace, begin))):
         if isinstance(event, ev.SourceLine):
             yield ""
         indent = "  " * trace.depths[event.seq]

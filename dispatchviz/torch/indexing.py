@@ -243,7 +243,7 @@ def _delitem(self: Tensor, index: Any) -> None:
 
 
 def _iter(self: Any) -> Iterator[Any]:
-    if not self._size:
+    if self.dim() == 0:
         raise TypeError("iteration over a 0-d tensor")
     return iter(self.unbind(0))
 

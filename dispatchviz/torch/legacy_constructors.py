@@ -1,6 +1,6 @@
 """``torch.Tensor(...)``, ``torch.FloatTensor(...)`` and the like (``legacy_tensor_generic_ctor_new``).
 
-Numbers are a size; a sequence is data; a tensor is aliased.
+Numbers are a size; a sequence is data; a tensor is aliased, and an array of NumPy's shares its memory.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dispatchviz.core.tensor import NOT_GIVEN, Tensor, legacy_constructor
 from dispatchviz.core.warning import warn_python_once
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.creation import new_from_data
+from dispatchviz.torch.numpy_memory import from_numpy
 from dispatchviz.torch.size import Size
 
 _FIELDS = ("_ks", "_array", "_storage", "_size", "_stride", "_offset", "_dtype", "_device")
@@ -31,6 +32,9 @@ def new(args: tuple[Any, ...], dtype: DType | None, device: Device) -> Tensor:
     """``dtype`` None: the default one, and a tensor may have any. TypeError for what is neither data nor a size."""
     if len(args) == 1 and isinstance(args[0], Tensor):
         return _alias(args[0], dtype, device)
+    if len(args) == 1 and isinstance(args[0], numpy.ndarray):  # which shares its memory, if it is of the dtype
+        wanted = dtype or dtypes.default_dtype()
+        return ops.to_device.call(from_numpy(args[0]), device, wanted, False, False, None)
     if len(args) == 1 and not isinstance(args[0], Size) and not is_index(args[0]):
         return new_from_data(_sequence(args[0]), dtype or dtypes.default_dtype(), device)
     return ops.empty_memory_format.call(_size(args), dtype or dtypes.default_dtype(), None, device, None, None)
@@ -54,7 +58,7 @@ def _sequence(data: Any) -> Any:
         raise TypeError(f"new(): invalid data type '{type_name(data)}'")
     if isinstance(data, (dict, numpy.dtype)) or not (hasattr(type(data), "__getitem__") and hasattr(data, "__len__")):
         raise TypeError(f"new(): data must be a sequence (got {type_name(data)})")
-    return data if isinstance(data, (tuple, numpy.ndarray)) else list(data)
+    return data if isinstance(data, tuple) else list(data)
 
 
 def _size(args: tuple[Any, ...]) -> tuple[int, ...]:

@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import re
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from dispatchviz.core import dtype as dtypes
@@ -43,7 +46,7 @@ from dispatchviz.torch.creation import lifted
 from dispatchviz.torch.formats import strided
 from dispatchviz.torch.functional import norm, stft
 from dispatchviz.torch.list_functions import split_method
-from dispatchviz.torch.printing import text
+from dispatchviz.torch.printing import formatted, text
 from dispatchviz.torch.size import Size
 
 _SHORTHANDS = {
@@ -98,12 +101,37 @@ def install(cls: type[Tensor]) -> None:
         setattr(cls, name, Alias(f"Tensor.{name}", getattr(cls, method)))
     for name, value in {**_METHODS, **indexing.METHODS, **_PROPERTIES}.items():
         setattr(cls, name, value)
-    to_numpy.array.__name__, to_numpy.array.__qualname__ = "__array__", "Tensor.__array__"  # NumPy reads the TypeError
     for function in (_backward, _register_hook, _register_post_accumulate_grad_hook):  # TypeErrors name them
         name = function.__name__.removeprefix("_")
         function.__name__, function.__qualname__ = name, f"Tensor.{name}"
+    _give_names(cls)
     _let_subclasses_see(cls)
     cls.__hash__ = _identity  # type: ignore[assignment,method-assign]  # by identity, although == compares elements
+
+
+def _give_names(cls: type[Tensor]) -> None:
+    """The functions behind methods are called as PyTorch's: ``__torch_function__`` may look."""
+    for name, value in (_METHODS | indexing.METHODS).items():
+        given = getattr(value, "__name__", name)
+        if (
+            isinstance(value, FunctionType)
+            and given != name
+            and (given in _NAMED_OTHERWISE or re.match("_[^_]|<", given))
+        ):
+            value.__name__, value.__qualname__ = name, f"Tensor.{name}"
+
+
+_NAMED_OTHERWISE = (
+    "method",
+    "operator",
+    "new_tensor_like",
+    "split_method",
+    "text",
+    "numpy",
+    "array",
+    "deepcopy",
+    "reduce_ex",
+)
 
 
 def _let_subclasses_see(cls: type[Tensor]) -> None:
@@ -114,9 +142,31 @@ def _let_subclasses_see(cls: type[Tensor]) -> None:
     root = root_of(cls)
     for name, value in _PROPERTIES.items():
         setattr(root, name, _seen_property(name, value))
-    for name, value in _METHODS.items():
-        if not name.startswith("__"):
+    for name, value in (_METHODS | indexing.METHODS).items():
+        if not name.startswith("__") or name in _SEEN_BY_SUBCLASSES:
             setattr(root, name, _seen_method(name, value))
+
+
+_SEEN_BY_SUBCLASSES = {
+    *("__repr__", "__format__", "__len__", "__contains__", "__reversed__", "__dir__", "__array__", "__array_wrap__"),
+    *("__bool__", "__float__", "__int__", "__complex__", "__index__", "__invert__", "__deepcopy__", "__reduce_ex__"),
+    *("__rsub__", "__rdiv__", "__rtruediv__", "__rpow__", "__rmod__", "__floordiv__", "__rfloordiv__"),
+    *("__rlshift__", "__rrshift__", "__rmatmul__"),
+}
+"""Methods of Python's that hand over to ``__torch_function__`` themselves; what the others call does."""
+
+_POSITIONAL = {"split": 1} | dict.fromkeys(("norm", "unique", "backward", "__repr__", "__array__", "__array_wrap__"), 0)
+"""Written in Python there: how many arguments are handed over by position; all others are, by name, given or not."""
+
+
+def _as_handed_over(name: str, plain: Any, args: tuple[Any, ...], kwargs: Any) -> tuple[tuple[Any, ...], Any]:
+    if name not in _POSITIONAL:
+        return args, kwargs
+    bound = inspect.signature(plain).bind(None, *args, **kwargs)
+    bound.apply_defaults()
+    _, *told = bound.arguments.items()
+    count = _POSITIONAL[name]
+    return tuple(value for _, value in told[:count]), dict(told[count:])
 
 
 def _seen_property(name: str, plain: property) -> property:
@@ -145,7 +195,7 @@ def _seen_method(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(plain)
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         if overrides(type(self)) and thread.state.torch_function == ENABLED:
-            return _handed_over(name, plain, self, args, kwargs)
+            return _handed_over(name, plain, self, *_as_handed_over(name, plain, args, kwargs))
         return plain(self, *args, **kwargs)
 
     method.__name__ = name
@@ -223,6 +273,10 @@ def _no_arguments(name: str, function: Callable[[Tensor], Any]) -> Callable[...,
     return method
 
 
+def _numel(self: Tensor) -> int:
+    return numel(self._size)
+
+
 def _size(self: Tensor, dim: Any = None) -> Any:
     return Size(self._size) if dim is None else _dimension("size", self._size, dim)
 
@@ -285,9 +339,7 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 def _format(self: Tensor, spec: str) -> str:
     """A number alone takes a format's rules; any other tensor is written as it prints."""
-    if not self._size and self._device.type != "meta" and type(self) is Tensor:
-        return format(_item(ops.detach.call(self)), spec)
-    return object.__format__(self, spec)
+    return formatted(self, spec)
 
 
 def _item(self: Any) -> Any:
@@ -371,12 +423,18 @@ def _without_type_error(function: Callable[..., Any]) -> Callable[..., Any]:
     return operator
 
 
+def _dir(self: Tensor) -> list[str]:
+    return list(object.__dir__(self))
+
+
+_rtruediv = _without_type_error(_rdiv)
+
 _METHODS: dict[str, Any] = {
     "size": _size,
     "stride": _stride,
     "dim": _no_arguments("dim", lambda self: len(self._size)),
-    "numel": lambda self: numel(self._size),
-    "nelement": lambda self: numel(self._size),
+    "numel": _numel,
+    "nelement": _numel,
     "split": split_method,
     **unique_elements.METHODS,
     "storage_offset": lambda self: self._offset,
@@ -416,13 +474,14 @@ _METHODS: dict[str, Any] = {
     "tolist": _tolist,
     "cpu": _cpu,
     "cuda": _cuda,
-    "__bool__": ops.is_nonzero.call,
+    "__bool__": lambda self: ops.is_nonzero.call(self),
     "__float__": lambda self: float(_real_number(_warned_of(self), "double")),
     "__int__": lambda self: int(_real_number(self, "int64_t")),
     "__complex__": lambda self: complex(_python_number(_warned_of(self))),
     "__index__": _index,
     "__getattr__": missing_methods.getattr_,
     "__repr__": text,
+    "__dir__": _dir,
     "__format__": _format,
     "__abs__": lambda self: self.abs(),
     "__neg__": lambda self: self.neg(),
@@ -437,7 +496,7 @@ _METHODS: dict[str, Any] = {
     "__rmatmul__": _without_type_error(lambda self, other: bindings.matmul(other, self)),
     "__ipow__": _without_type_error(lambda self, other: self.pow_(other)),
     "__rsub__": _without_type_error(_rsub),
-    "__rdiv__": _rdiv,
-    "__rtruediv__": _without_type_error(_rdiv),
+    "__rdiv__": _rtruediv,
+    "__rtruediv__": _rtruediv,
     "__rpow__": _without_type_error(_rpow),
 }

@@ -12,6 +12,7 @@ import numpy
 
 from dispatchviz.core.device import CPU
 from dispatchviz.core.dtype import DType
+from dispatchviz.core.math_bits import is_zerotensor, with_bits
 from dispatchviz.core.native.iterator import quiet
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.torch.creation import new_from_data
@@ -180,13 +181,20 @@ def _difference_of_tensors(actual: Tensor, expected: Tensor, options: Options) -
     if actual._device.type == "meta":
         return ""
     rtol, atol = _tolerances(options, max(_default(actual._dtype), _default(expected._dtype)))
-    one, other = _comparable(values_on_host(actual)), _comparable(values_on_host(expected))
+    one, other = _comparable(_values(actual)), _comparable(_values(expected))
     matches = quiet.run(_close, one, other, rtol, atol, options.equal_nan)
     if matches.all():
         return ""
     if not actual._size:
         return _mismatch_of_numbers(one.item(), other.item(), rtol, atol)
     return quiet.run(_mismatch_of_tensors, one, other, matches, rtol, atol)  # type: ignore[no-any-return]
+
+
+def _values(tensor: Tensor) -> Any:
+    """The numbers that a tensor stands for: conjugated, negated or zero, whatever its memory holds."""
+    if is_zerotensor(tensor):
+        return numpy.zeros(tensor._size, tensor._dtype.numpy)
+    return with_bits(values_on_host(tensor), tensor._ks)
 
 
 def _default(dtype: DType) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.source import SourceView, source_at
 from dispatchviz.tui.highlight import highlighted
@@ -19,7 +20,7 @@ def rows(trace: Trace, at: int) -> list[Line]:
     view = source_at(trace, at)
     below = _running(view)
     program = _program(view, narrow=bool(below))
-    return [*program, *below] or [line(("The trace has no source text for this step.", "dim"))]
+    return [*program, *_callers(view), *below] or [line(("The trace has no source text for this step.", "dim"))]
 
 
 def _program(view: SourceView, narrow: bool) -> list[Line]:
@@ -29,6 +30,24 @@ def _program(view: SourceView, narrow: bool) -> list[Line]:
     first, last = max(1, view.line - around), min(len(view.lines), view.line + around)
     code = highlighted(view.lines)[first - 1 : last]
     return [_head(view.file, view.line), *_numbered(code, first, view.line, 0 if narrow else view.line)]
+
+
+def _callers(view: SourceView) -> list[Line]:
+    """From where the function was called; a click goes there."""
+    return [
+        line(
+            ("called from ", "dim"),
+            (_place(caller), "name"),
+            (f"  line {caller.line}", "dim"),
+            goto=caller.seq,
+            cut=True,
+        )
+        for caller in view.called_from
+    ]
+
+
+def _place(caller: ev.SourceLine) -> str:
+    return f"{caller.function} in {caller.file}" if caller.function else caller.file
 
 
 def _running(view: SourceView) -> list[Line]:

@@ -52,6 +52,7 @@ _SUBJECTS = (
     "upsampling",
     "torch_ops",
     "arguments",
+    "setting_memory",
     "errors",
     "more",
     "vmap",

@@ -29,7 +29,9 @@ def node_runs(claim: NodeRuns, question: Question) -> Answer:
 
 @asks(RunsBefore)
 def runs_before(claim: RunsBefore, question: Question) -> Answer:
-    """By the order of the hooks."""
+    """By the order of the hooks. Each thread has its own counter, and here one thread runs many programs."""
+    if "threading" in question.asked.source:
+        return None
     first, then = (question.in_pass(claim.graph_task, node) for node in (claim.node, claim.other))
     if first is None or then is None:
         return None
@@ -46,8 +48,8 @@ def edges_counted(claim: EdgesCounted, question: Question) -> Answer:
     call = _call(claim.graph_task, question, watch_outputs)
     if found is None or call is None:
         return None
-    if not claim.everywhere and found[1] not in found[0].ran:
-        return None  # edges from Nodes that were not looked at do not count
+    if not claim.everywhere:
+        return None  # which Nodes were looked at, PyTorch does not say
     node = call.nodes[found[1]]
     edges = sum(target is node for other in call.nodes for target, _ in other.next_functions)
     return difference(claim.edges, edges + (call.roots.count(node) if len(call.roots) > 1 else 0))

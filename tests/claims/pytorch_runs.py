@@ -68,6 +68,7 @@ class PyTorchRun:
 
 def run_on_pytorch(source: str, position: int) -> PyTorchRun:
     """Runs a program up to its statement ``position``, counted from 0; what goes wrong is in ``run.error``."""
+    _as_in_a_new_process()
     run, passes = Run(torch, source), Passes()
     *before, last = ast.parse(source).body[: position + 1]
     for statement in before:
@@ -75,6 +76,17 @@ def run_on_pytorch(source: str, position: int) -> PyTorchRun:
     with watched_engine(passes):  # type: ignore[arg-type]
         run.execute(_compiled(last))
     return PyTorchRun(run, passes.met)
+
+
+def _as_in_a_new_process() -> None:
+    """Settings that another program, or the first statements of this one, may have left behind."""
+    torch.set_grad_enabled(True)
+    torch.set_default_dtype(torch.float32)
+    torch.set_default_device(None)
+    torch.autograd.set_detect_anomaly(False)
+    torch.use_deterministic_algorithms(False)
+    for enable in ("flash", "math", "mem_efficient", "cudnn"):
+        getattr(torch.backends.cuda, f"enable_{enable}_sdp")(True)
 
 
 def _compiled(statement: ast.stmt) -> Any:

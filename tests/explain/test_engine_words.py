@@ -145,8 +145,9 @@ def test_how_a_backward_pass_starts() -> None:
 def test_an_error_is_told_with_the_rule_that_was_broken() -> None:
     message = "a leaf Variable that requires grad is being used in an in-place operation."
     assert why(ev.ErrorRaised, "RuntimeError", message) == (
-        f"Raised here: RuntimeError: {message} A leaf that requires grad must keep its value, since the gradient is "
-        "computed for that value; inside torch.no_grad() it may be changed."
+        f"Raised here: RuntimeError: {message} An in-place operator makes its Node the grad_fn of what it writes to: "
+        "the leaf would be a leaf no longer, and nothing would write its .grad. Inside torch.no_grad() it may be "
+        "changed."
     )
 
 

@@ -26,6 +26,8 @@ def apply(function: type[FunctionBase], *args: Any, **kwargs: Any) -> Any:
 
     Whatever the forward raises comes out.
     """
+    if recorder.active is not None and recorder.active.finds_callers:
+        recorder.active.find_caller()
     inputs = _positional(function, args, kwargs) if kwargs else args
     tensors = [value for value in inputs if isinstance(value, Tensor)]
     needed = tuple([isinstance(value, Tensor) and requires_grad(value) for value in inputs])

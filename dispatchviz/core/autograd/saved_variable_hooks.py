@@ -157,9 +157,9 @@ class PackedVariable(SavedVariable):
         with AutoGradMode(False, "a pack hook"):
             handed = ops.detach.call(tensor) if self._original else tensor
             packed.data = hooks.pack(handed)
+        _tell("pack hook", hooks.pack, self, handed, packed.data)
         if tensor._version_counter.value != version:
             raise RuntimeError(_IN_PLACE)
-        _tell("pack hook", hooks.pack, self, handed, packed.data)
 
     def unpack(self, saved_for: Node | None = None) -> Tensor | None:
         """The tensor that the hook gives, with its history.

@@ -124,6 +124,17 @@ def resize_(ks: int, self: Tensor, size: Size, memory_format: str | None) -> Ten
     return self
 
 
+def resize_as_(ks: int, self: Tensor, the_template: Tensor, memory_format: str | None) -> Tensor:
+    """RuntimeError for a tensor that requires grad."""
+    if requires_grad(self):
+        raise RuntimeError("cannot resize variables that require grad")
+    with AutoDispatchBelowAutograd():
+        ops.resize_as_.redispatch(ks & after_autograd_keyset, self, the_template, memory_format)
+    if levels and is_fw_grad_defined(self):
+        raise RuntimeError("cannot resize variables that has a forward grad")
+    return self
+
+
 def copy_below(ks: int, self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     """Counts the write."""
     with AutoDispatchBelowADInplaceOrView():
@@ -167,6 +178,16 @@ def resize_below(ks: int, self: Tensor, size: Size, memory_format: str | None) -
     return self
 
 
+def resize_as_below(ks: int, self: Tensor, the_template: Tensor, memory_format: str | None) -> Tensor:
+    """Counts only if the size changed."""
+    before = self._size
+    with AutoDispatchBelowADInplaceOrView():
+        ops.resize_as_.redispatch(ks & after_ADInplaceOrView_keyset, self, the_template, memory_format)
+    if self._size != before:
+        increment_version(self)
+    return self
+
+
 AUTOGRAD_KERNELS: dict[str, Callable[..., Any]] = {
     "_fw_primal": _fw_primal,
     "_make_dual": _make_dual,
@@ -174,6 +195,7 @@ AUTOGRAD_KERNELS: dict[str, Callable[..., Any]] = {
     "detach": detach,
     "detach_": detach_,
     "resize_": resize_,
+    "resize_as_": resize_as_,
 }
 
 INPLACE_OR_VIEW_KERNELS: dict[str, Callable[..., Any]] = {
@@ -182,5 +204,6 @@ INPLACE_OR_VIEW_KERNELS: dict[str, Callable[..., Any]] = {
     "copy_": copy_below,
     "detach": detach_below,
     "resize_": resize_below,
+    "resize_as_": resize_as_below,
 }
 """``detach_`` has no kernel there in PyTorch either."""

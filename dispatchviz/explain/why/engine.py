@@ -137,11 +137,17 @@ def _skipped(trace: Trace, event: ev.FormulaSkipped) -> Statement:
 def _hook(trace: Trace, event: ev.HookRan) -> Statement:
     node = node_title(trace, event.node, event.seq)
     if event.kind == "retains-grad hook":
-        if event.defined:
-            text = f"The gradient that arrives at {node} is kept as .grad of its tensor: retain_grad() asked for that."
+        if event.kept:
+            text = (
+                f"retain_grad() asked for the gradient that arrives at {node}: .grad of the tensor is now a copy, "
+                "or its sum with what was there."
+            )
             return Statement("gradient retained", text)
-        text = f"retain_grad() asked for the gradient that arrives at {node}; there is none, so .grad stays as it was."
-        return Statement("no gradient to retain", text)
+        text = (
+            f"retain_grad() asked for the gradient that arrives at {node}, but none has come, or the tensor is gone: "
+            "nothing is kept."
+        )
+        return Statement("no gradient retained", text)
     called = f"A {event.kind} of {node} is called, {event.function}"
     if event.replaced:
         text = f"{called}, and what it returns takes the place of {_place(event.kind)}."

@@ -33,8 +33,10 @@ def counts(trace: Trace, event: ev.DependenciesCounted) -> Said:
         f"Before anything runs the engine counts the edges into each Node: {several}{more}. A Node waits until that "
         "many gradients have come, defined or not."
     )
+    backward = backward_around(trace, event.seq)
+    pruned = dict(backward.exec_info[0].pruned) if backward is not None and backward.exec_info else {}
     task = pass_number(trace, event.seq)
-    claims = [EdgesCounted(task, node, number, event.min_topo_nr == 0) for node, number in event.counts]
+    claims = [EdgesCounted(task, node, n, pruned.get(node) != "topological_nr") for node, n in event.counts]
     return Statement("edges counted", text, tuple(claims))
 
 
@@ -54,7 +56,8 @@ def _running(trace: Trace, event: ev.ExecInfoPopulated, backward: Backward, aske
     needed.sort(key=lambda node: ran.get(node, len(ran)))
     if not needed:
         text = f"Only what leads to {asked} is needed, and no Node that has to run for it lies on the way (exec_info)."
-        return Statement("exec_info needs no Node", text)
+        roots = [node for node, _ in backward.event.roots]
+        return Statement("exec_info needs no Node", text, runs(trace, event.seq, roots))
     verb = "runs" if len(needed) == 1 else "run"
     text = f"Only what leads to {asked} is needed: {_some(trace, needed, event.seq)} {verb} (exec_info)."
     return Statement("exec_info needs Nodes", text, runs(trace, event.seq, needed))

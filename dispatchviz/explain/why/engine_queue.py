@@ -6,7 +6,7 @@ from typing import assert_never
 
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
-from dispatchviz.explain.claims import Claim, RunsBefore
+from dispatchviz.explain.claims import Claim, EdgesCounted, RunsBefore
 from dispatchviz.explain.english import counted, listed
 from dispatchviz.explain.graph_history import Backward, backward_around, history
 from dispatchviz.explain.names import node_title, plain_node, tensor_name
@@ -51,18 +51,25 @@ def _came(trace: Trace, event: ev.DependencyMet) -> Statement:
     if event.left:
         of = f" of {edges}" if edges else ""
         text = f"{came} for {node}: it waits for {counted(event.left, 'more gradient')}{of}."
-        return Statement("gradient came, more to come", text)
+        return Statement("gradient came, more to come", text, _edges(backward, event.node))
     has = f"all {counted(edges, 'gradient')}" if edges > 1 else "all"
     one = ", since one edge leads to it" if edges == 1 else ""
     return _zero(trace, event, backward, f"{came} for {node}: it has {has} it waits for{one}.")
 
 
 def _zero(trace: Trace, event: ev.DependencyMet, backward: Backward | None, text: str) -> Statement:
-    claims = runs(trace, event.seq, [event.node])
+    claims = (*runs(trace, event.seq, [event.node]), *_edges(backward, event.node))
     if backward is not None and not backward.needs(event.node):
         said = f"{text} Its count is zero: it is queued, for its gradient to be captured; it will not run."
         return Statement("last gradient came, to be captured", said, claims)
     return Statement("last gradient came", f"{text} Its count is zero: it is ready.", claims)
+
+
+def _edges(backward: Backward | None, node: int) -> tuple[Claim, ...]:
+    """How many gradients the Node waits for in all."""
+    if backward is None or node not in backward.counts:
+        return ()
+    return (EdgesCounted(backward.event.graph_task, node, backward.counts[node], True),)
 
 
 # -- the queue --------------------------------------------------------------------------------------------------------

@@ -42,7 +42,9 @@ def _detached(trace: Trace, event: ev.RequiresGradSet) -> Statement:
     name, claims = tensor_name(trace, event.tensor, event.seq), (RequiresGrad(event.tensor, requires_grad=False),)
     old = index(trace).history(event.tensor, event.seq - 1)
     if old is None:
-        return Statement("detached without history", f"{name} does not require grad from here on.", claims)
+        return Statement(
+            "flag off by detach_", f"{name} no longer requires grad: detach_ switches its flag off.", claims
+        )
     node = node_title(trace, old, event.seq)
     text = f"{name} forgets its history: {node} is its grad_fn no longer, it is a leaf now."
     return Statement("history forgotten", text, claims)

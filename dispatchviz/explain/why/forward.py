@@ -1,4 +1,4 @@
-"""Sentences of the forward side of autograd; Nodes, histories, saved variables, Functions have modules of their own."""
+"""Sentences of the forward side of autograd; Nodes, histories and saved variables have modules of their own."""
 
 from __future__ import annotations
 

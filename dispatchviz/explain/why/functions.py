@@ -19,8 +19,8 @@ def entered(event: ev.FunctionEntered) -> Statement:
         reason = "The Node was made and has its edges: its backward is the whole history, so grad mode is off inside."
         return Statement("Function recorded", f"{runs} {reason}{setup}")
     reason = (
-        "Nothing here requires grad, or grad mode is off: the Node has no edges, and no output will lead to it. Grad "
-        "mode is off inside."
+        "No tensor among its arguments requires grad, or grad mode is off: the Node has no edges, and no output will "
+        "lead to it. Grad mode is off inside."
     )
     return Statement("Function not recorded", f"{runs} {reason}{setup}")
 

@@ -9,7 +9,7 @@ from dispatchviz.core.keyset import functorch_batched_ks
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.english import shaped
 from dispatchviz.explain.groups import LayerEvent
-from dispatchviz.explain.index import index
+from dispatchviz.explain.index import index, latest
 from dispatchviz.explain.names import tensor_name
 from dispatchviz.explain.statement import Statement
 from dispatchviz.explain.surroundings import around, key_of_kernel
@@ -70,11 +70,18 @@ def why_batched(trace: Trace, event: ev.BatchedTensorMade) -> Statement:
 def why_wrapped(trace: Trace, event: ev.TensorWrapperMade) -> Statement:
     """What a level of ``grad`` works on."""
     value = tensor_name(trace, event.value, event.seq)
+    name, transform = tensor_name(trace, event.tensor, event.seq), _transform_of(trace, event.level, event.seq)
+    own = "tangent" if transform == "jvp" else "history"
     text = (
-        f"{tensor_name(trace, event.tensor, event.seq)} wraps {value} for the grad of level {event.level}: its history "
-        f"is that level's alone, and {value} knows nothing of it."
+        f"{name} wraps {value} for the {transform} of level {event.level}: its {own} is that level's alone, and "
+        f"{value} knows nothing of it."
     )
     return Statement("TensorWrapper made", text)
+
+
+def _transform_of(trace: Trace, level: int, at: int) -> str:
+    """The transform that has a level as of a step."""
+    return latest(index(trace).transforms.get(level, []), at) or "transform"
 
 
 _TASKS = {

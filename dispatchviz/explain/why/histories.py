@@ -30,10 +30,10 @@ def why_rebased(trace: Trace, event: ev.HistoryRebased) -> Statement:
 
 def _in_place(trace: Trace, event: ev.HistoryRebased) -> Statement:
     name, claims = tensor_name(trace, event.tensor, event.seq), (_claim(trace, event),)
-    now = f"{name} was changed in place, so its history is rewritten: its grad_fn is now {_node(trace, event)}"
+    changed, now = f"{name} was changed in place, so its history", f"its grad_fn is now {_node(trace, event)}"
     if not index(trace).grad_needed(event.tensor, event.seq - 1):
-        return Statement("history begins in place", f"{now}, and it requires grad.", claims)
-    return Statement("history rewritten", f"{now}{_behind(trace, event)}.", claims)
+        return Statement("history begins in place", f"{changed} begins here: {now}, and it requires grad.", claims)
+    return Statement("history rewritten", f"{changed} is rewritten: {now}{_behind(trace, event)}.", claims)
 
 
 def _through_a_view(trace: Trace, event: ev.HistoryRebased) -> Statement:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
-from dispatchviz.explain.claims import NodeEdges
+from dispatchviz.explain.claims import NodeEdges, NodeRaises
 from dispatchviz.explain.english import counted, ordinal
 from dispatchviz.explain.index import index
 from dispatchviz.explain.names import node_title, plain_node, tensor_name, tensor_names
@@ -66,7 +66,7 @@ def _special(trace: Trace, event: ev.NodeCreated, name: str) -> Statement | None
                 f"An input requires grad, and the derivative of {operator} is not implemented: this Node, "
                 "NotImplemented, keeps the place in the graph and raises an error if a backward pass runs it."
             )
-            return Statement("NotImplemented made", text)
+            return Statement("NotImplemented made", text, (NodeRaises(event.node, "is not implemented"),))
         case "CopySlices":
             text = (
                 f"{operator} wrote through a view, so the history of the view's base is rewritten: a Node, "

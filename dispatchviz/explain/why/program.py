@@ -15,6 +15,7 @@ from dispatchviz.explain.names import described
 from dispatchviz.explain.statement import Said, Statement
 from dispatchviz.explain.surroundings import around, caller, source_text
 from dispatchviz.explain.versions import refusal
+from dispatchviz.explain.why.formatting import why_formatted
 
 _WIDTH = 240
 """So much of what a program printed is shown."""
@@ -34,6 +35,8 @@ def why(trace: Trace, event: ProgramEvent) -> Said:
             return Statement("name bound", f"{event.name} now refers to t{event.tensor}, {what}.")
         case ev.Printed():
             return Statement("printed", f"The program printed: {shortened(event.text, _WIDTH)}")
+        case ev.TensorFormatted():
+            return why_formatted(trace, event)
         case ev.ProgramRaised():
             return _ended(trace, event)
         case _:

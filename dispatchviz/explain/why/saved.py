@@ -23,7 +23,7 @@ def why_saved(trace: Trace, event: ev.VariableSaved) -> Statement:
     if event.tensor is None:
         text = f"{node} would keep {event.name}, but there is no such tensor here."
         return Statement("undefined tensor saved", text, (NodeKeeps(event.node, event.name, None),))
-    what = "its own result" if event.is_output else f"the tensor {tensor_name(trace, event.tensor, event.seq)}"
+    what = "its own result" if event.is_output else _tensor(trace, event.tensor, event.seq)
     if event.packed:
         text = (
             f"{node} keeps what the hook made of {what} as {event.name}. The version, {event.version}, will not be "
@@ -36,6 +36,11 @@ def why_saved(trace: Trace, event: ev.VariableSaved) -> Statement:
         "operation moves that version later, using what was kept raises an error."
     )
     return Statement("tensor saved", text, (NodeKeeps(event.node, event.name, event.tensor),))
+
+
+def _tensor(trace: Trace, tensor: int, at: int) -> str:
+    name = tensor_name(trace, tensor, at)
+    return name if " " in name else f"the tensor {name}"
 
 
 def why_not_saved(trace: Trace, event: ev.VariableNotSaved) -> Statement:

@@ -89,12 +89,12 @@ def _bumped(trace: Trace, event: ev.VersionBumped) -> tuple[Statement, ...]:
 
 def _keys_changed(trace: Trace, event: ev.KeySetChanged) -> Statement:
     gained, lost = event.after & ~event.before, event.before & ~event.after
-    changes = [f"gains {listed(_added(event.after, event.before))}, "] if gained else []
-    changes += [f"loses {listed(_added(event.before, event.after))}, "] if lost else []
+    changes = [f"gains {listed(_added(event.after, event.before))}"] if gained else []
+    changes += [f"loses {listed(_added(event.before, event.after))}"] if lost else []
     name = tensor_name(trace, event.tensor, event.seq)
     call = around(trace, event.seq, ev.Dispatched)
     by = f" by {call.operator}" if call else ""
-    text = f"The key set of {name} is changed{by}: it {''.join(changes)}is now {shown(event.after)}."
+    text = f"The key set of {name} is changed{by}: it {listed([*changes, f'is now {shown(event.after)}'])}."
     return Statement("keys changed", text, (TensorKeys(event.tensor, event.after),))
 
 

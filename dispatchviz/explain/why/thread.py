@@ -7,7 +7,6 @@ from typing import assert_never
 from dispatchviz.core import events as ev
 from dispatchviz.core.keyset import autograd_dispatch_keyset
 from dispatchviz.core.trace import Trace
-from dispatchviz.explain.claims import GradMode
 from dispatchviz.explain.english import capital, listed
 from dispatchviz.explain.groups import ThreadEvent
 from dispatchviz.explain.index import index, latest
@@ -88,20 +87,19 @@ def _left(trace: Trace, event: ev.GuardLeft) -> Statement:
     entered = trace[event.parent] if event.parent is not None else None
     gone = entered.excluded & ~event.excluded if isinstance(entered, ev.GuardEntered) else 0
     back = ": calls from here on can reach autograd again" if gone & autograd_dispatch_keyset else ""
-    return Statement("guard ended", f"The guard {event.guard} ends and writes back the sets that it found{back}.")
+    return Statement("guard ended", f"The guard {event.guard} ends and takes back what it changed{back}.")
 
 
 def _grad_mode(trace: Trace, event: ev.GradModeChanged) -> Statement:
-    claims = (GradMode(event.enabled),)
     if event.why == "inference mode":
-        return Statement("grad mode off by inference mode", "Inference mode switches grad mode off as well.", claims)
+        return Statement("grad mode off by inference mode", "Inference mode switches grad mode off as well.")
     how = f"{_switch(event.why)} {'puts grad mode back' if event.why.startswith('leaving') else 'switches grad mode'}"
     if event.enabled:
-        return Statement("grad mode on", f"{how} on: operators record their way back.", claims)
+        return Statement("grad mode on", f"{how} on: operators record their way back.")
     if latest(index(trace).inference, event.seq):
-        return Statement("grad mode off in inference mode", f"{how} off, for inference mode is still on.", claims)
+        return Statement("grad mode off in inference mode", f"{how} off, for inference mode is still on.")
     text = f"{how} off: no key changes and the autograd kernels still run, but they make no Nodes until it is on again."
-    return Statement("grad mode off", text, claims)
+    return Statement("grad mode off", text)
 
 
 def _switch(why: str) -> str:

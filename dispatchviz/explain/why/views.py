@@ -8,13 +8,12 @@ from dispatchviz.explain.claims import View, WriteRaises
 from dispatchviz.explain.index import index
 from dispatchviz.explain.names import tensor_name
 from dispatchviz.explain.statement import Said, Statement
-from dispatchviz.explain.surroundings import around
 
 _CREATED = {
-    "MULTI_OUTPUT_NODE": "one of several views that one call made",
-    "NO_GRAD_MODE": "made while grad mode was off",
-    "INFERENCE_MODE": "made in inference mode",
-    "IN_CUSTOM_FUNCTION": "made in a custom Function",
+    "MULTI_OUTPUT_NODE": "It is one of several views that one call made",
+    "NO_GRAD_MODE": "It was made while grad mode was off",
+    "INFERENCE_MODE": "It was made in inference mode",
+    "IN_CUSTOM_FUNCTION": "It is a view of what a Function gave",
 }
 """What a creation meta other than ``DEFAULT`` says of a view."""
 
@@ -30,18 +29,18 @@ _MESSAGES = {
 def why_made(trace: Trace, event: ev.ViewMade) -> Said:
     """Its base; and what may not be done with it."""
     name, base = (tensor_name(trace, tensor, event.seq) for tensor in (event.tensor, event.base))
-    text = f"{name} is a view: it shares the memory of {base} and remembers it as its base."
+    made = index(trace).tensors.get(event.tensor)
+    memory = "storage" if made is not None and made.storage < 0 else "memory"
+    text = f"{name} is a view: it shares the {memory} of {base} and remembers it as its base."
     first = Statement("view made", text, (View(event.tensor, event.base),))
-    if event.creation_meta == "DEFAULT":
+    settled_later = event.seq < index(trace).function_outputs.get(event.tensor, -1)
+    if event.creation_meta == "DEFAULT" or settled_later or not _can_require_grad(trace, event.tensor):
         return first
     return first, _limit(trace, event)
 
 
 def _limit(trace: Trace, event: ev.ViewMade) -> Statement:
-    made = f"It was {_CREATED.get(event.creation_meta, event.creation_meta)}"
-    if around(trace, event.seq, ev.FunctionEntered) is not None:
-        text = f"{made}, inside a Function's forward: whether it may be written to is settled when the forward is over."
-        return Statement("view made in a Function's forward", text)
+    made = _CREATED.get(event.creation_meta, event.creation_meta)
     claims = refused_writes(trace, event.tensor, event.base, event.creation_meta, event.seq)
     if index(trace).grad_needed(event.base, event.seq):
         text = f"{made}, so writing to it in place raises an error while grad mode is on."
@@ -53,10 +52,16 @@ def _limit(trace: Trace, event: ev.ViewMade) -> Statement:
     return Statement("write of what requires grad is refused", text, claims)
 
 
+def _can_require_grad(trace: Trace, tensor: int) -> bool:
+    """Whole numbers and truth values have no gradients, and no history that a write could spoil."""
+    made = index(trace).tensors.get(tensor)
+    return made is None or "float" in made.dtype or "complex" in made.dtype
+
+
 def refused_writes(trace: Trace, tensor: int, base: int, creation_meta: str, at: int) -> tuple[WriteRaises, ...]:
     """What a write of a number, and one of a tensor that requires grad, will do while grad mode is on."""
     message = _MESSAGES.get(creation_meta, "")
-    plain = message if index(trace).grad_needed(base, at) else ""
+    plain = message if index(trace).grad_needed(tensor, at) else ""
     return (
         WriteRaises(tensor, plain, value_requires_grad=False),
         WriteRaises(tensor, message, value_requires_grad=True),
