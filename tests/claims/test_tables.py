@@ -8,13 +8,16 @@ import pytest
 
 pytest.importorskip("torch")
 
+from dispatchviz.core import events as ev
 from dispatchviz.core.keys import ALIASES, CELL, DispatchKey
 from dispatchviz.core.registrations import pytorch_registry
 from dispatchviz.explain.cells.why import cell_statements
-from dispatchviz.explain.claims import CallVisits
+from dispatchviz.explain.claims import CallVisits, FilledCells, SchemaOf
 from dispatchviz.explain.key_cards import key_statements
+from dispatchviz.explain.sentences import statements
 from tests.claims import check_tables
 from tests.claims.asking import CHECKS
+from tests.explain.programs import traced
 
 pytestmark = [pytest.mark.torch, pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
@@ -91,3 +94,24 @@ def test_what_is_said_of_keys_is_so() -> None:
                     wrong.append(f"{key}, {statement.kind}: {statement.text}\n  {claim}\n  {answer}")
     assert asked["FallbackIs"] > 100
     assert not wrong, f"{len(wrong)} differences\n" + "\n".join(wrong[:8])
+
+
+@pytest.mark.parametrize("before", ["", 'lib.impl("f", lambda x: x, "CPU")'])
+def test_what_is_said_of_a_new_operator_is_so(before: str) -> None:
+    import torch
+
+    namespace = f"claims_{bool(before)}".lower()
+    define = 'lib.define("f(Tensor x, int n=3) -> Tensor")'
+    trace = traced(f"import torch\nlib = torch.library.Library('{namespace}', 'FRAGMENT')\n{before}\n{define}\n")
+    (defined,) = [event.seq for event in trace if isinstance(event, ev.OperatorDefined)]
+    claims = [claim for statement in statements(trace, defined) for claim in statement.claims]
+    assert {type(claim) for claim in claims} == {SchemaOf, FilledCells}
+    lib = torch.library.Library(namespace, "FRAGMENT")
+    if before:
+        lib.impl("f", lambda x: x, "CPU")
+    lib.define("f(Tensor x, int n=3) -> Tensor")
+    for claim in claims:
+        if isinstance(claim, FilledCells):
+            assert claim.cells == len(check_tables.table(claim.operator) or ())
+        else:
+            assert CHECKS[type(claim)](claim, None) == ""
