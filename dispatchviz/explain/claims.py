@@ -36,6 +36,14 @@ class EdgesCounted(Struct, frozen=True):
     """All Nodes above this one were looked at; False: some have too small a topological number."""
 
 
+class TopologicalBelow(Struct, frozen=True):
+    """The topological number of a Node in the graph of a pass, its longest way to a Node without edges, is smaller."""
+
+    graph_task: int
+    node: int
+    number: int
+
+
 class OutputDefined(Struct, frozen=True):
     """Whether a Node gives a gradient for one of its edges, or an undefined one."""
 
@@ -313,10 +321,33 @@ class CallsWithin(Struct, frozen=True):
     calls: int
 
 
+class Shape(Struct, frozen=True):
+    """The sizes of a tensor."""
+
+    tensor: int
+    shape: tuple[int, ...]
+
+
+class StructuredFunction(Struct, frozen=True):
+    """PyTorch has a meta or impl function of that name."""
+
+    function: str
+    """``structured_add_Tensor::meta``"""
+
+
+class SchemaKind(Struct, frozen=True):
+    """Which of the three forms of a structured operator one is."""
+
+    operator: str
+    kind: str
+    """``functional``, ``in-place``, ``out``"""
+
+
 Claim = (
     NodeRuns
     | RunsBefore
     | EdgesCounted
+    | TopologicalBelow
     | OutputDefined
     | GradCaptured
     | GradWritten
@@ -350,4 +381,7 @@ Claim = (
     | View
     | Dtype
     | CallsWithin
+    | Shape
+    | StructuredFunction
+    | SchemaKind
 )
