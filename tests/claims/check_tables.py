@@ -357,8 +357,12 @@ def binding_of(claim: BindingOf, question: Question | None) -> Answer:
 @asks(AutogradKernel)
 def autograd_kernel(claim: AutogradKernel, question: Question | None) -> Answer:
     """The boxed kernel has no signature; Nodes are those that torchgen makes of derivatives.yaml."""
-    if claim.records == "out":
+    if not _pytorchs(claim.operator):
         return None
+    if claim.records == "out":
+        name, _, overload = claim.operator.partition(".")
+        arguments = torch._C._get_schema(name, overload).arguments
+        return difference(True, any(a.kwarg_only and a.alias_info and a.alias_info.is_write for a in arguments))
     if claim.records == "not implemented":
         row = re.search(r"^Autograd\[alias\]: .*$", torch._C._dispatch_dump(claim.operator), re.MULTILINE)
         return difference(True, row is not None and row[0].endswith(":: (none) [ boxed ]"))

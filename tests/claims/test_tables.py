@@ -115,3 +115,30 @@ def test_what_is_said_of_a_new_operator_is_so(before: str) -> None:
             assert claim.cells == len(check_tables.table(claim.operator) or ())
         else:
             assert CHECKS[type(claim)](claim, None) == ""
+
+
+def test_what_is_said_of_fallthroughs_and_redispatch_is_so() -> None:
+    """An internal error if a set that is passed on has the key; FULL_AFTER sets keep PythonDispatcher."""
+    import torch
+
+    lib = torch.library.Library("claims_through", "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    lib.impl("f", torch.library.fallthrough_kernel, "CPU")
+    with pytest.raises(RuntimeError, match="fallthrough"):
+        torch.ops.claims_through.f.default.redispatch(torch._C.DispatchKeySet(torch._C.DispatchKey.CPU), torch.ones(1))
+    with pytest.raises(NotImplementedError, match="There were no tensor arguments to this function"):
+        torch.ops.claims_through.f(torch.ones(1))  # the mask takes the key out, and no key is left below autograd
+    for key in ("CPU", "AutogradCPU", "BackendSelect"):
+        assert torch._C._dispatch_keyset_full_after(getattr(torch._C.DispatchKey, key)).has(
+            torch._C.DispatchKey.PythonDispatcher
+        )
+
+
+def test_a_fallthrough_at_the_backend_of_an_operator_of_pytorch_ends_at_undefined() -> None:
+    import torch
+
+    with torch.library._scoped_library("aten", "IMPL") as lib:
+        lib.impl("relu", torch.library.fallthrough_kernel, "CPU")
+        with pytest.raises(NotImplementedError, match="There were no tensor arguments to this function"):
+            torch.relu(torch.ones(1))
+    assert torch.relu(torch.ones(1)) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dispatchviz.core import events as ev
+from dispatchviz.core.keyset import autograd_dispatch_keyset
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.english import counted
 from dispatchviz.explain.names import tensor_names
@@ -25,27 +26,20 @@ def _when(trace: Trace, event: ev.TorchDispatchEntered) -> str:
     return "now that all keys above Python have had their turn"
 
 
-def _calls(event: ev.TorchDispatchEntered) -> Statement:
+def _calls(event: ev.TorchDispatchEntered) -> str:
     if event.modes_left:
-        text = f"What it calls goes to {counted(event.modes_left, 'mode')} further out first."
-        return Statement("__torch_dispatch__: modes further out", text)
+        return f"What it calls goes to {counted(event.modes_left, 'mode')} further out first."
+    past = not autograd_dispatch_keyset & ~event.excluded
+    where = "goes straight to the backend" if past else "is dispatched as it would be without it"
     if event.kind == "mode":
-        return Statement(
-            "__torch_dispatch__: mode is off the stack",
-            "It is off the mode stack meanwhile, so what it calls on plain tensors goes straight to the backend.",
-        )
-    return Statement(
-        "__torch_dispatch__: subclass",
-        "What it calls on plain tensors goes straight to the backend; on its own kind it would come back here.",
-    )
+        return f"It is off the mode stack meanwhile, so what it calls on plain tensors {where}."
+    return f"What it calls on plain tensors {where}; on its own kind it would come back here."
 
 
 def left(trace: Trace, event: ev.TorchDispatchLeft) -> Statement:
     """What came back."""
     if event.not_implemented:
-        return Statement(
-            "__torch_dispatch__ declines", f"{event.handler} returns NotImplemented: the next one is asked."
-        )
+        return Statement("handler passes on", f"{event.handler} returns NotImplemented: the next one is asked.")
     result = tensor_names(trace, event.tensors, event.seq)
     text = f"The __torch_dispatch__ of {event.handler} is done{f' and returns {result}' if result else ''}."
-    return Statement("__torch_dispatch__ returns", text)
+    return Statement("handler done", text)
