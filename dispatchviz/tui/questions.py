@@ -113,7 +113,8 @@ class Questions(App[None]):
             return
         hits = self.search.hits(text)
         if text.strip() and not hits:
-            self.stand(self.cursor, line((f" No step has {text}: all steps stay", "warning")))
+            stays = "all steps stay" if self.cursor.shown is None else f"the filter stays {self.cursor.words}"
+            self.stand(self.cursor, line((f" No step has {text}: {stays}", "warning")))
             return
         key = key_of("ask_filter").first
         note = f" {len(hits)} steps with {text}; {key} and Enter show all again" if hits else " All steps"

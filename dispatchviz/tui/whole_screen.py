@@ -9,7 +9,6 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 
 from dispatchviz.core.trace import Trace
-from dispatchviz.explain.labels import label
 from dispatchviz.explain.sentences import rule, why_here
 from dispatchviz.tui.palette import Palette
 from dispatchviz.tui.text import Line, line
@@ -22,8 +21,6 @@ def whole_rows(trace: Trace, at: int) -> list[Line]:
     event, said = trace[at], why_here(trace, at)
     message = message_lines(event, said)
     return [
-        line((label(trace, at), "name")),
-        line(),
         line((said, "bold")),
         *([line(), *message] if message else []),
         line(),

@@ -130,6 +130,8 @@ def test_f_shows_only_some_steps() -> None:
         assert reader.at == hits[1]
         assert reader.sees(f"▶ {hits[1]:>2} ")
         await reader.press("f", *"nosuchword", "enter")
+        assert reader.sees("No step has nosuchword: the filter stays dispatch")
+        await reader.press("f", "enter", "f", *"nosuchword", "enter")
         assert reader.sees("No step has nosuchword: all steps stay")
         await reader.press("f", "enter", "g")
         assert reader.sees("All steps") or reader.sees("> line 3  x = torch.randn")
