@@ -35,7 +35,6 @@ from dispatchviz.torch.autograd import forward_ad, mutation_on_saved
 from dispatchviz.torch.backends import mha
 from dispatchviz.torch.utils import _python_dispatch, checkpoint_frames
 
-
 _SWITCHES: tuple[tuple[ModuleType, str, Any], ...] = (
     (autograd_fallback, "_mode", autograd_fallback.WARN),
     (mha, "_enabled", True),
