@@ -17,7 +17,8 @@ help:
 	@echo "make test         lint, types, import contract, tests"
 	@echo "make conformance  the tests marked torch, live against $(TORCH)"
 	@echo "make conformance-more  three times as many of PyTorch's samples per operator"
-	@echo "make gpu          the tests marked gpu, with CuPy on this machine's GPU (CUDA=13 for CUDA 13)"
+	@echo "make gpu          tests and times with CuPy on this machine's GPU, written to docs/gpu.md (CUDA=13 for CUDA 13)"
+	@echo "make gpu GPU_PYTHON=python3  the same in a Python that has CuPy; installs nothing"
 	@echo "make generate     writes dispatchviz/core/generated again from the yaml files"
 	@echo "make bench        benchmarks, as ratios"
 
@@ -47,9 +48,14 @@ conformance: $(TORCH_VENV)/.installed
 conformance-more: $(TORCH_VENV)/.installed
 	DISPATCHVIZ_OPINFO_MORE=1 $(TORCH_VENV)/bin/python -m pytest -q -n auto --dist worksteal -m "torch and not gpu" tests/conformance/test_opinfo_live.py
 
+ifdef GPU_PYTHON
+gpu:
+	@$(GPU_PYTHON) -m scripts.gpu_report
+else
 gpu: $(VENV)/.installed-dev
 	$(BIN)/python $(PIP_INSTALL) -e '.[cuda$(CUDA)]'
-	$(BIN)/python -m pytest -q -m "gpu and not torch"
+	$(BIN)/python -m scripts.gpu_report
+endif
 
 generate: $(VENV)/.installed
 	$(BIN)/python -m dispatchviz.core.codegen

@@ -1,21 +1,37 @@
-"""Runs every benchmark beside this file: ``python -m benchmarks``. Exit status 1 if one misses its bar."""
+"""Runs every benchmark beside this file: ``python -m benchmarks [--quick]``. Exit status 1: one failed or missed a bar.
+
+Each is a process of its own, so that none finds the machine warm from another, and one that fails stops no other.
+"""
 
 from __future__ import annotations
 
-import importlib
+import ast
+import subprocess
 import sys
 from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+
+def benchmarks() -> list[str]:
+    """Names of the modules here that measure something: those with a ``main``."""
+    return [path.stem for path in sorted(FOLDER.glob("[a-z]*.py")) if _measures(path)]
+
+
+def _measures(path: Path) -> bool:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return any(isinstance(part, ast.FunctionDef) and part.name == "main" for part in tree.body)
 
 
 def main() -> int:
     """Runs them one after the other."""
-    names = sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
-    return max(_run(name) for name in names)
+    return max([_run(name) for name in benchmarks()])
 
 
 def _run(name: str) -> int:
-    print(f"-- {name}")
-    return int(importlib.import_module(f"benchmarks.{name}").main())
+    print(f"-- {name}", flush=True)
+    done = subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *sys.argv[1:]], cwd=FOLDER.parent, check=False)
+    return int(done.returncode != 0)
 
 
 if __name__ == "__main__":

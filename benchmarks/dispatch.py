@@ -1,6 +1,6 @@
 """What one ``add`` of 2x2 with gradients costs, beside HIPS autograd, and what recording it costs.
 
-    python -m benchmarks.dispatch            (needs the extra ``bench``; with torch installed it is compared, too)
+    python -m benchmarks.dispatch            (beside HIPS autograd and PyTorch where they are installed)
 
 All contestants run in this process, in turns: a round times a batch of calls of each one after the other, so that a
 slow spell of the machine hits all alike. A contestant's number is the median of its rounds in time of the processor,
@@ -33,7 +33,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import ModuleType
 from typing import NamedTuple
 
@@ -41,12 +41,13 @@ import numpy
 
 import dispatchviz
 from benchmarks.seamless import package_without_seam
+from benchmarks.sizes import judge, often, there
 from dispatchviz import torch as model
 
 Call = Callable[[], object]
 
-ROUNDS = 160
-BATCH = 500
+ROUNDS = often(160)
+BATCH = often(500)
 BARS = {
     "add, of HIPS autograd": 0.8,
     "add, of itself without the seam": 1.03,
@@ -100,12 +101,9 @@ def numpy_add() -> Call:
 @contextmanager
 def hips_add(both: bool = True) -> Iterator[Call]:
     """HIPS autograd; the trace stays open around the measurement."""
-    try:
-        import autograd.numpy as anp
-        from autograd.core import VJPNode
-        from autograd.tracer import isbox, new_box, trace_stack
-    except ImportError:
-        sys.exit("HIPS autograd is missing: pip install -e '.[bench]'")
+    import autograd.numpy as anp
+    from autograd.core import VJPNode
+    from autograd.tracer import isbox, new_box, trace_stack
 
     x, y = numpy.array(X, numpy.float32), numpy.array(Y, numpy.float32)
     with trace_stack.new_trace() as trace:
@@ -148,14 +146,15 @@ def untraced(both: bool) -> dict[str, float]:
     """Seconds per add with gradients, nobody recording."""
     with package_without_seam() as seamless:
         add_without_seam = model_add(seamless, both)
-    with hips_add(both) as hips:
+    with hips_add(both) if there("autograd") else nullcontext() as hips:
         contestants: dict[str, Call] = {
             "model": model_add(model, both),
             "model, seam taken out": add_without_seam,
             "model, leaf not in use": model_add(model, both, in_use=False),
-            "HIPS autograd": hips,
             "NumPy": numpy_add(),
         }
+        if hips is not None:
+            contestants["HIPS autograd"] = hips
         if (real := torch_add(both)) is not None:
             contestants["PyTorch"] = real
         return medians(contestants)
@@ -172,7 +171,7 @@ class Recorded(NamedTuple):
     """PyTorch under DebugMode, if it is there."""
 
 
-def traced(batch: int = 8_000, rounds: int = 9) -> Recorded:
+def traced(batch: int = often(8_000), rounds: int = often(9)) -> Recorded:
     """Each round takes an unrecorded batch, a recorded one and one of PyTorch's, long ones: what begins and ends a
     recording is not what an event costs. The least of the rounds counts: the machine can only add to it."""
     call, theirs = model_add(model), debug_mode_adds(batch)
@@ -190,7 +189,7 @@ def traced(batch: int = 8_000, rounds: int = 9) -> Recorded:
     return Recorded(min(plain), min(recorded), events, min(debugged) if debugged else None)
 
 
-def memory(calls: int = 2_000) -> tuple[float, float]:
+def memory(calls: int = often(2_000)) -> tuple[float, float]:
     """Bytes per event of a recording: of the notes, and when all events have been made of them."""
     call = model_add(model)
     with dispatchviz.record() as trace:
@@ -216,15 +215,17 @@ def memory(calls: int = 2_000) -> tuple[float, float]:
 
 def report(what: str, found: dict[str, float]) -> Iterator[str]:
     """The lines that are printed of the adds."""
-    base = found["HIPS autograd"]
+    base = found.get("HIPS autograd")
     yield f"one add of 2x2, {what} requiring grad, recording off (median of rounds in turns)"
     for name, seconds in found.items():
-        yield f"  {name:<24}{seconds * 1e6:8.2f} us   {seconds / base:6.2f} x HIPS autograd"
+        beside = "" if base is None else f"   {seconds / base:6.2f} x HIPS autograd"
+        yield f"  {name:<24}{seconds * 1e6:8.2f} us{beside}"
 
 
 def against_the_bars(adds: dict[str, float], took: Recorded, per_event: float) -> Iterator[tuple[str, float]]:
     """What was measured of each bar."""
-    yield "add, of HIPS autograd", adds["model"] / adds["HIPS autograd"]
+    if "HIPS autograd" in adds:
+        yield "add, of HIPS autograd", adds["model"] / adds["HIPS autograd"]
     yield "add, of itself without the seam", adds["model"] / adds["model, seam taken out"]
     if took.debug_mode is not None:
         yield "recorded add, of PyTorch under DebugMode", took.recorded / took.debug_mode
@@ -239,12 +240,7 @@ def main() -> int:
     print("\n".join(report("one operand", untraced(both=False))))
     print(f"the same add recorded: {took.recorded * 1e6:.2f} us, {took.events} events")
     print(f"memory: {noted:.0f} bytes per event while it records, {told:.0f} when all events have been looked at")
-    results = list(against_the_bars(adds, took, told))
-    for name, value in results:
-        print(f"  {name:<42}{value:8.2f}   bar {BARS[name]:g}{'   MISSED' if value > BARS[name] else ''}")
-    if took.debug_mode is None:
-        print("  (PyTorch is not installed: not compared)")
-    return int(any(value > BARS[name] for name, value in results))
+    return judge(dict(against_the_bars(adds, took, told)), BARS, "autograd", "torch")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What the backward engine costs per Node, beside HIPS autograd, in short chains and in chains of 100,000 Nodes.
 
-    python -m benchmarks.engine              (needs the extra ``bench``; with torch installed it is compared, too)
+    python -m benchmarks.engine              (beside HIPS autograd and PyTorch where they are installed)
 
 As in ``dispatch.py``, all contestants run in this process, in turns, and what counts are the ratios. Times are of the
 processor; of each contestant the least of its rounds is printed, since what else the machine does can only add to it.
@@ -31,6 +31,7 @@ import numpy
 
 import dispatchviz
 from benchmarks.dispatch import X, Y
+from benchmarks.sizes import judge, often, there
 from dispatchviz import torch as model
 from dispatchviz.core.autograd.node import Node
 
@@ -39,7 +40,9 @@ Run = Callable[[], Seconds]
 Times = dict[str, list[Seconds]]
 """Of each contestant, a time per round."""
 
-LONG, SHORT, OPERATORS = 100_000, 1_000, 50
+LONG, SHORT, OPERATORS = often(100_000, 1_000), often(1_000, 100), 50
+AS_LONG = often(50)
+"""Short chains are taken so often."""
 BARS = {
     "per Node, 100,000 Nodes of 1,000": 1.3,
     "per Node of 100,000, of HIPS autograd": 0.8,
@@ -154,13 +157,6 @@ def recorded(run: Run) -> Run:
 # -- theirs -----------------------------------------------------------------------------------------------------------
 
 
-def _hips() -> None:
-    try:
-        import autograd  # noqa: F401
-    except ImportError:
-        sys.exit("HIPS autograd is missing: pip install -e '.[bench]'")
-
-
 def hips_backward(length: int, both: bool) -> Run:
     """Seconds per Node."""
     import autograd.numpy as anp
@@ -238,32 +234,29 @@ def debug_mode_operators(both: bool, batch: int = 8) -> Run | None:
 
 def per_node(both: bool) -> Times:
     """Of a backward; the short ones are taken so often that they last as long as the long ones."""
-    contestants = {
-        f"model, {SHORT:,} Nodes": averaged(model_backward(SHORT, both), 50),
-        f"HIPS autograd, {SHORT:,} Nodes": averaged(hips_backward(SHORT, both), 50),
-    }
-    if not both:
-        contestants[f"model, {LONG:,} Nodes"] = model_backward(LONG, both)
-        contestants[f"HIPS autograd, {LONG:,} Nodes"] = hips_backward(LONG, both)
-    return taken(contestants, rounds=5)
+    contestants: dict[str, Run] = {}
+    for length in (SHORT,) if both else (SHORT, LONG):
+        times = AS_LONG if length == SHORT else 1
+        contestants[f"model, {length:,} Nodes"] = averaged(model_backward(length, both), times)
+        if there("autograd"):
+            contestants[f"HIPS autograd, {length:,} Nodes"] = averaged(hips_backward(length, both), times)
+    return taken(contestants, rounds=often(5))
 
 
 def per_operator(both: bool) -> Times:
     """Of a chain of 50, forward and backward."""
-    contestants = {
-        "model": model_operators(both),
-        "HIPS autograd": hips_operators(both),
-        "model, recorded": recorded(model_operators(both)),
-    }
+    contestants = {"model": model_operators(both), "model, recorded": recorded(model_operators(both))}
+    if there("autograd"):
+        contestants["HIPS autograd"] = hips_operators(both)
     debugged = debug_mode_operators(both)
     if debugged is not None:
         contestants["PyTorch under DebugMode"] = debugged
-    return taken(contestants, rounds=41)
+    return taken(contestants, rounds=often(41))
 
 
 def deletion() -> Times:
     """Per Node or object."""
-    return taken({"model": model_deletion(LONG), "bare objects": bare_deletion(LONG)}, rounds=5)
+    return taken({"model": model_deletion(LONG), "bare objects": bare_deletion(LONG)}, rounds=often(5))
 
 
 def report(title: str, found: Times) -> Iterator[str]:
@@ -277,9 +270,10 @@ def against_the_bars(nodes: Times, chains: Times, deleted: Times) -> Iterator[tu
     """What was measured of each bar."""
     long, theirs = f"model, {LONG:,} Nodes", f"HIPS autograd, {LONG:,} Nodes"
     yield "per Node, 100,000 Nodes of 1,000", ratio(nodes, long, f"model, {SHORT:,} Nodes")
-    yield "per Node of 100,000, of HIPS autograd", ratio(nodes, long, theirs)
     yield "deletion, of bare objects", ratio(deleted, "model", "bare objects")
-    yield "50 operators, of HIPS autograd", ratio(chains, "model", "HIPS autograd")
+    if theirs in nodes:
+        yield "per Node of 100,000, of HIPS autograd", ratio(nodes, long, theirs)
+        yield "50 operators, of HIPS autograd", ratio(chains, "model", "HIPS autograd")
     if "PyTorch under DebugMode" in chains:
         recorded = ratio(chains, "model, recorded", "PyTorch under DebugMode")
         yield "50 operators recorded, of PyTorch under DebugMode", recorded
@@ -287,7 +281,6 @@ def against_the_bars(nodes: Times, chains: Times, deleted: Times) -> Iterator[tu
 
 def main() -> int:
     """Prints the numbers; 1 if a bar is missed."""
-    _hips()
     one, both, deleted = per_node(both=False), per_node(both=True), deletion()
     operators, alone = per_operator(both=True), per_operator(both=False)
     print("\n".join(report("backward per Node, one operand requires grad", one)))
@@ -295,12 +288,7 @@ def main() -> int:
     print("\n".join(report("deletion per Node of 100,000", deleted)))
     print("\n".join(report("50 operators forward and backward, per operator, both operands require grad", operators)))
     print("\n".join(report("the same, one operand requires grad", alone)))
-    results = list(against_the_bars(one, operators, deleted))
-    for name, value in results:
-        print(f"  {name:<52}{value:8.2f}   bar {BARS[name]:g}{'   MISSED' if value > BARS[name] else ''}")
-    if "PyTorch under DebugMode" not in operators:
-        print("  (PyTorch is not installed: not compared)")
-    return int(any(value > BARS[name] for name, value in results))
+    return judge(dict(against_the_bars(one, operators, deleted)), BARS, "autograd", "torch")
 
 
 if __name__ == "__main__":

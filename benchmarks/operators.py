@@ -1,6 +1,6 @@
 """What single operators cost, forward and with their backward, and a transformer block traced as a whole.
 
-    python -m benchmarks.operators           (needs the extra ``bench``; with torch installed DebugMode is in)
+    python -m benchmarks.operators           (beside HIPS autograd and PyTorch where they are installed)
 
 Operands are so small that NumPy's own time hardly counts: what is compared is the machine around it. All contestants
 of an operator take turns in this process (``dispatch.py`` says how, and why ratios count).
@@ -20,7 +20,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -28,10 +28,11 @@ import numpy
 
 import dispatchviz
 from benchmarks.dispatch import Call, medians
+from benchmarks.sizes import judge, often, there
 from dispatchviz import torch as model
 
-ROUNDS, BATCH = 15, 20
-TRACED_ROUNDS, TRACED_BATCH = 5, 40
+ROUNDS, BATCH = often(15), often(20)
+TRACED_ROUNDS, TRACED_BATCH = often(5), often(40)
 BARS = {
     "forward, of HIPS autograd": 2.2,
     "both ways, of HIPS autograd": 3.0,
@@ -125,8 +126,8 @@ class Measured(NamedTuple):
     """Ratios of one operator, and our microseconds."""
 
     name: str
-    forward: float
-    both: float
+    forward: float | None
+    both: float | None
     recorded: float | None
     forward_us: float
     both_us: float
@@ -159,13 +160,11 @@ def torch_calls(torch: ModuleType, case: Case) -> tuple[Call, Call]:
 @contextmanager
 def hips_calls(case: Case) -> Iterator[tuple[Call, Call]]:
     """The same of HIPS autograd; a trace stays open for the forward."""
-    try:
-        import autograd.numpy as anp
-        from autograd.builtins import tuple as boxed_tuple
-        from autograd.core import VJPNode, make_vjp
-        from autograd.tracer import new_box, trace_stack
-    except ImportError:
-        sys.exit("HIPS autograd is missing: pip install -e '.[bench]'")
+    import autograd.numpy as anp
+    from autograd.builtins import tuple as boxed_tuple
+    from autograd.core import VJPNode, make_vjp
+    from autograd.tracer import new_box, trace_stack
+
     operands = values(case)
     gradient = numpy.ones_like(case.hips(anp, *operands))
 
@@ -214,13 +213,16 @@ def _in_batches(call: Call, watched: Callable[[], Any]) -> float:
 def measured(case: Case) -> Measured:
     """All numbers of one operator."""
     forward, both = torch_calls(model, case)
-    with hips_calls(case) as (hips_forward, hips_both):
-        found = medians({"forward": forward, "hips": hips_forward, "both": both, "hips both": hips_both}, ROUNDS, BATCH)
+    contestants = {"forward": forward, "both": both}
+    with hips_calls(case) if there("autograd") else nullcontext() as theirs:
+        if theirs is not None:
+            contestants |= dict(zip(("hips", "hips both"), theirs, strict=True))
+        found = medians(contestants, ROUNDS, BATCH)
     recorded, debugged = _in_batches(both, dispatchviz.record), debug_mode(case)
     return Measured(
         case.name,
-        found["forward"] / found["hips"],
-        found["both"] / found["hips both"],
+        found["forward"] / found["hips"] if "hips" in found else None,
+        found["both"] / found["hips both"] if "hips" in found else None,
         None if debugged is None else recorded / debugged,
         found["forward"] * 1e6,
         found["both"] * 1e6,
@@ -282,7 +284,7 @@ class Block(NamedTuple):
     events: int
 
 
-def traced_block(rounds: int = 5) -> Block:
+def traced_block(rounds: int = often(5)) -> Block:
     """The best of some rounds, after one to warm up."""
     step = block(model)
     plain, recorded, told, events = [], [], [], 0
@@ -311,21 +313,27 @@ def table(found: list[Measured]) -> Iterator[str]:
     """The operators, worst first by what a training step pays: both ways."""
     yield f"  {'':<16}{'forward':>10}{'both ways':>11}{'recorded':>10}       us   both us"
     yield f"  {'':<16}{'x HIPS':>10}{'x HIPS':>11}{'x DebugM.':>10}"
-    for each in sorted(found, key=lambda each: each.both, reverse=True):
-        recorded = "-" if each.recorded is None else f"{each.recorded:.2f}"
+    for each in sorted(found, key=lambda each: each.both or each.both_us, reverse=True):
         yield (
-            f"  {each.name:<16}{each.forward:>10.2f}{each.both:>11.2f}{recorded:>10}"
+            f"  {each.name:<16}{_times(each.forward):>10}{_times(each.both):>11}{_times(each.recorded):>10}"
             f"{each.forward_us:>9.1f}{each.both_us:>10.1f}"
         )
 
 
+def _times(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.2f}"
+
+
 def results(found: list[Measured], took: Block) -> Iterator[tuple[str, float]]:
     """What was measured of each bar."""
-    yield "forward, of HIPS autograd", mean([each.forward for each in found])
-    yield "both ways, of HIPS autograd", mean([each.both for each in found])
-    traced = [each.recorded for each in found if each.recorded is not None]
-    if traced:
-        yield "recorded, of PyTorch under DebugMode", mean(traced)
+    for name, ratios in {
+        "forward, of HIPS autograd": [each.forward for each in found],
+        "both ways, of HIPS autograd": [each.both for each in found],
+        "recorded, of PyTorch under DebugMode": [each.recorded for each in found],
+    }.items():
+        known = [ratio for ratio in ratios if ratio is not None]
+        if known:
+            yield name, mean(known)
     yield "seconds of the traced block", took.told
 
 
@@ -339,13 +347,7 @@ def main() -> int:
     )
     told = f"{took.events / took.told:,.0f} events per second"
     print(f"recorded, and its {took.events:,} events made: {took.told * 1e3:.0f} ms, {told}")
-    missed = False
-    for name, value in results(found, took):
-        missed |= value > BARS[name]
-        print(f"  {name:<42}{value:8.2f}   bar {BARS[name]:g}{'   MISSED' if value > BARS[name] else ''}")
-    if found[0].recorded is None:
-        print("  (PyTorch is not installed: DebugMode is not compared)")
-    return int(missed)
+    return judge(dict(results(found, took)), BARS, "autograd", "torch")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ the interpreter until the last row of the first screen has come out of the termi
 drawing all count. *Step* is the time from writing the key into the terminal until the new position has come out of it.
 Ratios mean more than times: they travel between machines.
 
-    python benchmarks/tui.py [TRACE.jsonl]     without a trace: that of examples/forum.py, and one of 100,000 steps
+    python -m benchmarks.tui [TRACE.jsonl]     without a trace: that of examples/forum.py, and one of 100,000 steps
 """
 
 from __future__ import annotations
@@ -25,8 +25,12 @@ import termios
 import time
 from pathlib import Path
 
+from benchmarks.sizes import often
+
 ROOT = Path(__file__).parent.parent
-ROUNDS, STEPS = 11, 100
+ROUNDS, STEPS = often(11, 1), often(100)
+LONG = often(100_000, 1_000)
+"""Steps of the long trace."""
 EMPTY = """
 from textual.app import App
 from textual.widgets import Static
@@ -119,22 +123,23 @@ def report(name: str, trace: Path) -> None:
     print(f"slowest {steps[-1]:.1f} ms")
 
 
-def main() -> None:
+def main() -> int:
     """Measures the trace that was given, or two made by hand."""
-    if len(sys.argv) > 1:
-        report(sys.argv[1], Path(sys.argv[1]))
-        return
-    sys.path.insert(0, str(ROOT / "tests"))
-    from tui.synthetic import big
-
+    given = [word for word in sys.argv[1:] if not word.startswith("-")]
+    for name in given:
+        report(name, Path(name))
+    if given:
+        return 0
     from dispatchviz.program import run
+    from tests.tui.synthetic import big
 
     with tempfile.TemporaryDirectory() as folder:
-        for name, trace in (("examples/forum.py", run("examples/forum.py").trace), ("made by hand", big(100_000))):
+        for name, trace in (("examples/forum.py", run("examples/forum.py").trace), ("made by hand", big(LONG))):
             path = Path(folder, "trace.jsonl")
             trace.save(path)
             report(name, path)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

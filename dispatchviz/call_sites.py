@@ -65,7 +65,8 @@ def is_users_file(file: str) -> bool:
     """Whether a file is the user's own: of no package, no library."""
     path = os.path.abspath(file)
     installed = f"{os.sep}site-packages{os.sep}" in path or path.startswith(_LIBRARY)
-    return not (file.startswith("<") or installed or path.startswith(_PACKAGE + os.sep))
+    nameless = file.startswith("<") and file != "<stdin>"  # code that somebody made, and a program without a file
+    return not (nameless or installed or path.startswith(_PACKAGE + os.sep))
 
 
 @cache

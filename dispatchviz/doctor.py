@@ -11,6 +11,7 @@ import sys
 
 import dispatchviz
 from dispatchviz.core.backend import cuda_state, detect
+from dispatchviz.explain.host_operators import BY_NUMPY, BY_PYTHON, host_operators
 from dispatchviz.tui.terminal import can_run
 
 Facts = dict[str, str | bool | None]
@@ -41,6 +42,7 @@ def examine() -> dict[str, Facts]:
             "system": platform.platform(),
         },
         "cuda": _cuda(),
+        "on the host, also with CuPy": _host(),
         "pictures": _pictures(),
         "terminal": _terminal(),
         "libraries": {name: version(name) or "missing: install dispatchviz again" for name in LIBRARIES},
@@ -68,6 +70,15 @@ def _cuda() -> Facts:
 
 
 _CUPY = ("cupy-cuda12x", "cupy-cuda13x", "cupy-cuda11x", "cupy")
+
+
+def _host() -> Facts:
+    """Operators that leave the GPU."""
+    return {
+        "which": "operators that leave the GPU, each for some dtypes or arguments at least",
+        "number by number": ", ".join(host_operators(BY_PYTHON)),
+        "copied and back": ", ".join(host_operators(BY_NUMPY)),
+    }
 
 
 def _pictures() -> Facts:

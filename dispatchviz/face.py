@@ -51,7 +51,7 @@ def modules_forgotten(folder: str) -> Iterator[None]:
 
 
 def _is_torch(name: str) -> bool:
-    return name == "torch" or name.startswith("torch.")
+    return name.partition(".")[0] in ("torch", "functorch")
 
 
 def _forget_torch() -> None:
@@ -81,7 +81,12 @@ class _Loader(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
+        """All parts that came along count as imported: or importing ``torch.autograd.gradcheck`` would put the module
+        in the place of the function of that name."""
         vars(module).update(self._own)
+        for name, part in list(sys.modules.items()):
+            if name.startswith(_FACE) and _is_torch(name.removeprefix(_FACE)):
+                sys.modules.setdefault(name.removeprefix(_FACE), part)
 
 
 _MARKS = ("__name__", "__spec__", "__loader__", "__package__", "__path__", "__file__", "__cached__")

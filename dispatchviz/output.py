@@ -1,44 +1,124 @@
 """Files that a trace becomes: the suffix says which kind, and every failure is one sentence for the user.
 
-Not here: how a kind is made (``render``, ``core/trace.py``).
+Whether a file may be written is known before a program runs: of what is there only a trace of ours makes room for a
+trace, a log for a log, and a picture for a picture. Not here: how a kind is made (``render``, ``core/trace.py``).
 """
 
 from __future__ import annotations
 
+import os
+import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.replacing import check_writable, write_whole
+from dispatchviz.core.trace import Trace, looks_like_trace
 from dispatchviz.errors import DispatchvizError
 
 PICTURES = (".svg", ".dot", ".png", ".pdf")
 TRACES = (".jsonl", ".jsonl.gz")
+BINARY = (".png", ".pdf", ".jsonl.gz")
+STANDARD_OUTPUT = "-"
+
+BEGINNING = 1 << 16
+"""So many bytes of a file say what it is."""
+
+LOG = re.compile(rb"[^\n]* on (the model of )?PyTorch [^\n]*, cuda: |\s*\[\w+\] op=\[")
+"""How a log begins."""
+
+
+def suffix_of(path: str | Path) -> str:
+    """The suffix of a picture or a trace; empty for all others."""
+    name = Path(path).name.lower()
+    return next((suffix for suffix in (*TRACES, *PICTURES) if name.endswith(suffix)), "")
 
 
 def check_suffix(path: str | Path) -> str:
     """The suffix of a file to write. Raises DispatchvizError, listing what there is, for any that means nothing."""
-    name = Path(path).name.lower()
-    for suffix in (*PICTURES, *TRACES):
-        if name.endswith(suffix):
-            return suffix
+    if suffix := suffix_of(path):
+        return suffix
     known = f"a picture is {', '.join(PICTURES)}, a trace is {' or '.join(TRACES)}"
     raise DispatchvizError(f"cannot tell from its name what {path} is to be: {known}")
 
 
-def export(trace: Trace, path: str | Path) -> None:
-    """Writes the file that the suffix asks for. Raises DispatchvizError or RenderError if that cannot be done."""
-    if check_suffix(path) in TRACES:
-        save_trace(trace, Path(path))
+# -- before a program runs --------------------------------------------------------------------------------------------
+
+
+def check_save(path: str) -> None:
+    """Raises DispatchvizError if a trace cannot be saved there, or would take the place of what is no trace."""
+    if suffix_of(path) not in TRACES:
+        raise DispatchvizError(f"cannot save the trace as {path}: the name of a trace ends in {' or '.join(TRACES)}")
+    check_trace(path)
+
+
+def check_trace(path: str) -> None:
+    """The same whatever its name is."""
+    with _writing(path):
+        check_writable(path)
+    if (there := _beginning(path)) and not looks_like_trace(there):
+        raise DispatchvizError(f"{path} is there and is no trace: it is not overwritten, choose another name")
+
+
+def check_log(path: str) -> None:
+    """Raises DispatchvizError if a log cannot be written there, or would take the place of what is none."""
+    if (suffix := suffix_of(path)) in TRACES:
+        raise DispatchvizError(f"{path} is the name of a trace, which --format jsonl writes: a log is no {suffix}")
+    with _writing(path):
+        check_writable(path)
+    if (there := _beginning(path)) and not LOG.match(there):
+        raise DispatchvizError(f"{path} is there and is no log: it is not overwritten, choose another name")
+
+
+def check_export(path: str, form: str) -> None:
+    """Raises DispatchvizError if a file of that suffix cannot be written there."""
+    if path == STANDARD_OUTPUT:
+        if form in BINARY and sys.stdout.isatty():
+            raise DispatchvizError(f"{form} is no text for a terminal: give a file with -o, or a pipe")
+    elif form in TRACES:
+        check_trace(path)
     else:
-        from dispatchviz.render.backward_graph import backward_graph
+        with _writing(path):
+            check_writable(path)
 
-        backward_graph(trace).render(path)
+
+def _beginning(path: str) -> bytes:
+    """Of a file that is there; empty for what is none, such as a pipe."""
+    if not os.path.isfile(path):
+        return b""
+    with _reading(path), open(path, "rb") as stream:
+        return stream.read(BEGINNING)
 
 
-def save_trace(trace: Trace, path: Path) -> None:
+# -- writing ----------------------------------------------------------------------------------------------------------
+
+
+def export(trace: Trace, path: str | Path, form: str = "") -> None:
+    """Writes the file that ``form``, else its own suffix, asks for; to standard output for ``-``.
+
+    Raises DispatchvizError or RenderError if that cannot be done.
+    """
+    data = exported(trace, form or check_suffix(path))
+    if str(path) == STANDARD_OUTPUT:
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+    else:
+        _write(path, data)
+
+
+def exported(trace: Trace, suffix: str) -> bytes:
+    """What a file of that suffix holds. Raises RenderError if there is nothing to draw or no way to."""
+    if suffix in TRACES:
+        return trace.encoded(compressed=suffix.endswith(".gz"))
+    from dispatchviz.render.backward_graph import backward_graph, picture
+
+    return picture(backward_graph(trace), suffix)
+
+
+def save_trace(trace: Trace, path: str | Path) -> None:
     """Saves a trace. Raises DispatchvizError if the file cannot be written."""
     with _writing(path):
         trace.save(path)
@@ -47,13 +127,13 @@ def save_trace(trace: Trace, path: Path) -> None:
 def write_log(trace: Trace, form: str, path: str | None) -> None:
     """Writes the log in a form (``text``, ``torch`` or ``jsonl``), to standard output if no path is given."""
     if path and form == "jsonl":
-        save_trace(trace, Path(path))
+        save_trace(trace, path)
     elif path:
-        with _writing(Path(path)):
-            Path(path).write_text("".join(f"{line}\n" for line in log_lines(trace, form)), encoding="utf-8")
+        _write(path, "".join(f"{line}\n" for line in log_lines(trace, form)).encode())
     else:
         for line in log_lines(trace, form):
             print(line)
+        sys.stdout.flush()
 
 
 def log_lines(trace: Trace, form: str) -> Iterator[str]:
@@ -69,20 +149,22 @@ def log_lines(trace: Trace, form: str) -> Iterator[str]:
     return text_log(trace)
 
 
-def is_trace_file(path: str) -> bool:
-    """Whether a file is, or was meant to be, a saved trace and not a program. A missing file is asked by its name."""
-    if path.endswith((".py", *TRACES)):
-        return not path.endswith(".py")
-    try:
-        with open(path, "rb") as stream:
-            return stream.read(2)[:2] in (b"\x1f\x8b", b'{"')
-    except OSError:
-        return False
+def _write(path: str | Path, data: bytes) -> None:
+    with _writing(path):
+        write_whole(path, data)
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def _writing(path: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise DispatchvizError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+@contextmanager
+def _reading(path: str | Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DispatchvizError(f"cannot read {path}: {error.strerror or error}") from None

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
+from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, TextIO
 
@@ -33,7 +34,7 @@ class Outcome:
 
     trace: Trace
     status: int
-    """As the program would have ended on its own: 0, what it gave to ``sys.exit``, or 1 if it raised."""
+    """As the program would have ended on its own: 0, what it gave to ``sys.exit``, 1 if it raised, 130 at Ctrl+C."""
     error: BaseException | None = None
     """What left the program, if anything did."""
     place: tuple[str, int] = ("", 0)
@@ -52,20 +53,24 @@ class Outcome:
         return f"{where}: {type(self.error).__name__}{message and ': '}{message}"
 
 
-def run(script: str, args: Sequence[str] = (), output: TextIO | None = None) -> Outcome:
+STANDARD_INPUT = "-"
+"""In the place of a script: its text is given, as ``python -`` reads it."""
+
+
+def run(script: str, args: Sequence[str] = (), output: TextIO | None = None, given: bytes = b"") -> Outcome:
     """Runs a Python file as ``python script args`` would, on the model, and records it.
 
     What it prints goes to ``output`` (by default to where it would have gone) and into the trace. An exception that
-    leaves it, Ctrl+C included, ends the trace and is in the result. Raises DispatchvizError if the file cannot be
-    read or is not Python.
+    leaves it, Ctrl+C included, ends the trace and is in the result. ``-`` as the script means the program ``given``.
+    Raises DispatchvizError if the file cannot be read or is not Python.
     """
-    text = _read(script)
+    text = _read(script, given)
     watcher = ProgramRecorder()
     watcher.base = id(sys._getframe())
-    path = os.path.abspath(script)
-    watcher.announced[path] = shown = script.replace(os.sep, "/")
+    path, shown = _names(script)
+    watcher.announced[path] = shown
     watcher.sources[shown] = text
-    trace = Recording(shown, watcher)
+    trace = Recording(shown, watcher, args)
     code = _compile(text, path, shown, watcher)
     importlib.import_module("dispatchviz.torch")  # making the operators is no part of the program
     try:
@@ -76,17 +81,34 @@ def run(script: str, args: Sequence[str] = (), output: TextIO | None = None) -> 
         return Outcome(trace, _exit_status(error))
     except BaseException as error:
         place = watcher.raised(error)
-        return Outcome(trace, 1, error.with_traceback(None), place)
+        status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
+        return Outcome(trace, status, error.with_traceback(None), place)
     finally:
         recorder.stop(watcher)
 
 
-def _read(script: str) -> str:
+def _names(script: str) -> tuple[str, str]:
+    """The name of a script in its code object, and in traces."""
+    if script == STANDARD_INPUT:
+        return STDIN, STDIN
+    return os.path.abspath(script), script.replace(os.sep, "/")
+
+
+STDIN = "<stdin>"
+"""What Python calls a program that has no file."""
+
+INTERRUPTED = 130
+"""The exit status of a program that Ctrl+C ended: 128 and the number of SIGINT."""
+
+
+def _read(script: str, given: bytes) -> str:
     try:
-        with tokenize.open(script) as stream:
-            return stream.read()
+        raw = given if script == STANDARD_INPUT else Path(script).read_bytes()
     except OSError as error:
         raise DispatchvizError(f"cannot read {script}: {error.strerror}") from None
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
+        return io.TextIOWrapper(io.BytesIO(raw), encoding).read()
     except (SyntaxError, UnicodeDecodeError):
         raise DispatchvizError(f"{script} is not a Python program: it is not text in its encoding") from None
 
@@ -105,10 +127,10 @@ def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder) -> Code
 def _as_main_program(path: str, argv: list[str]) -> Iterator[dict[str, Any]]:
     """The interpreter as a script finds it that was started by ``python path``; gives the script's namespace."""
     module = ModuleType("__main__")
-    module.__file__ = path
-    module.__loader__ = SourceFileLoader("__main__", path)
-    vars(module).update(__builtins__=__builtins__, __cached__=None)
-    folder = os.path.dirname(path)
+    vars(module).update(__builtins__=__builtins__)
+    if path != STDIN:
+        vars(module).update(__file__=path, __loader__=SourceFileLoader("__main__", path), __cached__=None)
+    folder = os.path.dirname(path if path != STDIN else os.path.abspath(path))
     before = sys.argv, sys.path[:], sys.modules["__main__"]
     with modules_forgotten(folder + os.sep), torch_is_the_model():
         sys.argv, sys.path[0:1], sys.modules["__main__"] = argv, [folder], module

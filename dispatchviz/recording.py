@@ -353,9 +353,10 @@ def _same_way(frame: FrameType, way: Way) -> bool:
 class Recording(Trace):
     """The trace of what a recorder tells; it grows until the recording ends, and is read when somebody looks."""
 
-    def __init__(self, program: str, source: ProgramRecorder) -> None:
+    def __init__(self, program: str, source: ProgramRecorder, arguments: Sequence[str] = ()) -> None:
         self._program = program
         self._source = source
+        self._arguments = tuple(arguments)
 
     @property
     def events(self) -> Sequence[AnyEvent]:  # type: ignore[override]
@@ -366,7 +367,12 @@ class Recording(Trace):
     def header(self) -> Header:  # type: ignore[override]
         """With the text of the files that the events so far are in."""
         self._source.settle()
-        return Header(cuda=str(cuda_state()), program=self._program, sources=dict(sorted(self._source.sources.items())))
+        return Header(
+            cuda=str(cuda_state()),
+            program=self._program,
+            arguments=self._arguments,
+            sources=dict(sorted(self._source.sources.items())),
+        )
 
     @property
     def notice(self) -> str:  # type: ignore[override]

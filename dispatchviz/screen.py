@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from typing import TextIO
 
 from dispatchviz.core.trace import Trace
 from dispatchviz.tui.terminal import can_run
 
 
-def show(trace: Trace, step: int | None = None, file: str = "") -> None:
-    """Opens the stepper, at ``step`` if given; where it cannot open prints the text log. ``file``: the trace's own."""
-    if can_run() is None:
+def show(
+    trace: Trace, step: int | None = None, file: str = "", plain: bool = False, again: Sequence[str] | None = None
+) -> None:
+    """Opens the stepper, at ``step`` if given; where it cannot open, or for ``plain``, prints the text log from there.
+
+    ``file``: the trace's own. ``again``: what runs the program again, after ``dispatchviz run``; empty if nothing does.
+    """
+    why_not = can_run()
+    if why_not is None and not plain:
         from dispatchviz.tui.app import show as open_stepper
 
-        open_stepper(trace, step, file)
-    else:
-        print_log(trace)
+        open_stepper(trace, step, file, again)
+        return
+    if why_not and not plain and sys.stdout.isatty():
+        print(f"dispatchviz: the log instead of the stepper: {why_not}", file=sys.stderr)
+    print_log(trace, step or 0)
 
 
-def print_log(trace: Trace, output: TextIO | None = None) -> None:
-    """Writes the text log, to standard output unless told otherwise."""
+def print_log(trace: Trace, step: int = 0, output: TextIO | None = None) -> None:
+    """Writes the text log, of all steps or from one on, to standard output unless told otherwise."""
     from dispatchviz.render.text import text_log
 
-    for line in text_log(trace):
+    for line in text_log(trace, step):
         print(line, file=output)

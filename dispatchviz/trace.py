@@ -6,7 +6,6 @@ Not here: the file format and the value itself (``core/trace.py``), how a trace 
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dispatchviz.core import trace as core
@@ -20,15 +19,6 @@ __all__ = ["Trace", "TraceError"]
 
 class Trace(core.Trace):
     """An immutable recording; ``trace[i]`` is the event with ``seq == i``."""
-
-    @classmethod
-    def load(cls, path: str | Path) -> Trace:
-        """Reads a trace file, up to the cut if it was cut off (``notice`` then says so).
-
-        Raises TraceError if the file is missing or its first line is not the header of a trace.
-        """
-        loaded = core.Trace.load(path)
-        return cls(loaded.header, loaded.events, loaded.notice)
 
     def show(self, step: int | None = None) -> None:
         """Opens the stepper, at the beginning or at ``step``; without a terminal prints the text log."""

@@ -8,16 +8,14 @@ The file is JSON: a lesson's name to ``output`` and ``log``, the steps of ``watc
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import json
 import sys
-from collections.abc import Iterator
 
 import torch
 
 from scripts.observe import Run, in_new_thread
-from scripts.watch_torch import steps_of, unwatched, watched_dispatcher
+from scripts.watch_torch import steps_of, watched_dispatcher
 from tests.truth import LESSONS, STORED_LESSONS, log_texts
 
 Record = dict[str, str | list[str]]
@@ -28,22 +26,11 @@ def recorded(name: str) -> Record:
     source = (LESSONS / f"{name}.py").read_text(encoding="utf-8")
     plain, watched = Run(torch, source), Run(torch, source)
     in_new_thread(plain.whole)
-    with watched_dispatcher(), printing_unwatched():
+    with watched_dispatcher():
         log = in_new_thread(lambda: steps_of(watched.whole))
     if plain.error or watched.output != plain.output:
         raise RuntimeError(f"{name}: {plain.error or 'watched, it prints something else'}")
     return {"output": plain.output, "log": log_texts(log)}
-
-
-@contextlib.contextmanager
-def printing_unwatched() -> Iterator[None]:
-    """While open, what PyTorch calls to print a tensor is not noted: the model prints without operators."""
-    printed = torch._tensor_str._str
-    torch._tensor_str._str = lambda *args, **kwargs: unwatched(lambda: printed(*args, **kwargs))
-    try:
-        yield
-    finally:
-        torch._tensor_str._str = printed
 
 
 def main(names: list[str]) -> None:

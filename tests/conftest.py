@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from hypothesis import HealthCheck, settings
 
 CHANGING = ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "COLUMNS", "LINES", "DISPATCHVIZ_CUDA", "PYTHONPATH")
 """Variables that change screens or results."""
+
+os.environ["OMP_NUM_THREADS"] = "1"  # as when PyTorch was recorded; read when the first test imports the package
 
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
@@ -30,13 +33,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """The counts of ``test_opinfo_live``, if it ran, in however many processes."""
+    """What ``test_opinfo_live`` and ``test_claims`` counted, if they ran, in however many processes."""
     reports = [report for found in terminalreporter.stats.values() for report in found]
     told = [pair for report in reports if getattr(report, "when", "") == "call" for pair in report.user_properties]
-    rows = [tuple(value) for name, value in told if name == "opinfo_row"]
+    _samples(terminalreporter, told)
+    _claims(terminalreporter, told)
+
+
+def _samples(terminalreporter: pytest.TerminalReporter, told: list[tuple[str, object]]) -> None:
+    rows = [tuple(value) for name, value in told if name == "opinfo_row"]  # type: ignore[arg-type]
     missing = [str(value) for name, value in told if name == "opinfo_missing"]
     if rows or missing:
         from tests.conformance.opinfo.report import table
 
         terminalreporter.section("PyTorch's samples per operator")
         terminalreporter.write_line(table(rows, missing))
+
+
+def _claims(terminalreporter: pytest.TerminalReporter, told: list[tuple[str, object]]) -> None:
+    counted = [value for name, value in told if name == "claims"]
+    if counted:
+        from tests.claims.report import table
+
+        programs = sum(int(str(value)) for name, value in told if name == "claims_programs")
+        terminalreporter.section("what sentences state, put to PyTorch")
+        terminalreporter.write_line(table(programs, counted))

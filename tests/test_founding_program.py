@@ -76,7 +76,7 @@ def test_what_happens_at_the_add(trace: Trace) -> None:
             event(ev.GuardEntered, guard="AutoDispatchBelowADInplaceOrView"),
             redispatch("aten::add.Tensor", "CUDA"),
             event(ev.KernelSelected, key="CUDA", cell=2, kernel="wrapper_CUDA_add_Tensor"),
-            event(ev.ImplRan, function="structured_ufunc_add_CUDA::impl"),
+            event(ev.ImplEntered, function="structured_ufunc_add_CUDA::impl"),
             event(ev.GuardLeft),
             event(ev.HistorySet),
         ],

@@ -194,7 +194,7 @@ def test_an_exception_ends_the_trace() -> None:
 
 def test_ctrl_c_keeps_what_was_recorded() -> None:
     outcome = _run("import torch\nx = torch.ones(2)\nraise KeyboardInterrupt\n")
-    assert (outcome.status, outcome.complaint) == (1, "p.py, line 3: interrupted")
+    assert (outcome.status, outcome.complaint) == (130, "p.py, line 3: interrupted")
     assert any(isinstance(event, Dispatched) for event in outcome.trace)
 
 

@@ -1,7 +1,7 @@
 """The command line: ``dispatchviz``, also ``python -m dispatchviz``. One module per command.
 
-Every command gives its exit status back: 0, 1 if the program raised (what was recorded is kept), 2 for a usage or
-input error, which is one line on stderr and printed here, in the one place.
+Every command gives its exit status back: 0, 1 if the program raised (what was recorded is kept), 130 after Ctrl+C, 2
+for a usage or input error, which is one line on stderr and printed here, in the one place.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command line and gives the exit status."""
+    if COMPLETE in os.environ:
+        return _complete()
     text = answer(list(sys.argv[1:] if argv is None else argv))
     if text is None:
         return _run(argv)
@@ -35,8 +37,8 @@ def _run(argv: Sequence[str] | None) -> int:
     try:
         status = quickly(sys.argv[1:] if argv is None else argv)
         return _with_click(argv) if status is None else status
-    except KeyboardInterrupt:
-        return _complain("interrupted")
+    except KeyboardInterrupt as interrupt:
+        return _complain(str(interrupt) or "interrupted", INTERRUPTED)
     except BrokenPipeError:  # the reader of our output has seen enough: `dispatchviz trace ... | head`
         _drop_output()
         return 0
@@ -52,13 +54,28 @@ def _with_click(argv: Sequence[str] | None) -> int:
     from dispatchviz.cli.commands import commands
 
     try:
-        return commands.main(argv, prog_name="dispatchviz", standalone_mode=False) or 0
+        with commands.make_context("dispatchviz", list(sys.argv[1:] if argv is None else argv)) as context:
+            return commands.invoke(context) or 0
+    except click.exceptions.Exit as end:  # after --help and --version
+        return end.exit_code
     except click.UsageError as error:
         return _complain(f"{_sentence(error.format_message())} ({_help_of(error.ctx)} tells more)")
     except click.ClickException as error:
         return _complain(error.format_message())
-    except click.Abort:
-        return _complain("interrupted")
+
+
+COMPLETE = "_DISPATCHVIZ_COMPLETE"
+"""The environment variable by which a shell asks for completions, or for the script that does."""
+
+
+def _complete() -> int:
+    from click.shell_completion import shell_complete
+
+    from dispatchviz.cli import completion
+    from dispatchviz.cli.commands import commands
+
+    completion.register()
+    return shell_complete(commands, {}, "dispatchviz", COMPLETE, os.environ[COMPLETE])
 
 
 def _drop_output() -> None:
@@ -77,9 +94,13 @@ def _users_errors() -> tuple[type[Exception], ...]:
     return tuple(getattr(sys.modules[module], name) for module, name in places.items() if module in sys.modules)
 
 
-def _complain(text: str) -> int:
+INTERRUPTED = 130
+"""The exit status after Ctrl+C: 128 and the number of SIGINT."""
+
+
+def _complain(text: str, status: int = 2) -> int:
     print(f"dispatchviz: {' '.join(text.split())}", file=sys.stderr)
-    return 2
+    return status
 
 
 def _sentence(text: str) -> str:

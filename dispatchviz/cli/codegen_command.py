@@ -16,7 +16,7 @@ OPTIONS = (
     BUILD,
     JSON,
 )
-ARGUMENTS = (Argument("operator", "OP"),)
+ARGUMENTS = (Argument("operator", "OP", "operators"),)
 
 
 def run(real: bool, plain: bool, build: str | None, as_json: bool, operator: str | None) -> int:

@@ -19,7 +19,7 @@ OPTIONS = (
     BUILD,
     JSON,
 )
-ARGUMENTS = (Argument("things", "[NAME or INTEGER...]", many=True),)
+ARGUMENTS = (Argument("things", "[NAME or INTEGER...]", "keys", many=True),)
 
 
 def run(layout: str | None, operators: bool, build: str | None, as_json: bool, things: tuple[str, ...]) -> int:

@@ -10,22 +10,16 @@ from dispatchviz.cli import options
 @click.command("open")
 @options.step
 @options.plain
-@click.argument("trace")
+@options.trace
 def command(step: int | None, plain: bool, trace: str) -> int:
-    """Open the stepper on TRACE, a file saved with --save or by `trace.save(path)`.
+    """Open the stepper on TRACE, a file saved with --save or by `trace.save(path)`; - reads standard input.
 
     Without a terminal, or with --plain, the text log is printed. A file that was cut off opens up to the cut.
     """
-    import sys
+    from dispatchviz.cli.given import STANDARD_INPUT, check_step, load
+    from dispatchviz.screen import show
 
-    from dispatchviz.screen import print_log, show
-    from dispatchviz.trace import Trace
-
-    opened = Trace.load(trace)
-    if opened.notice:
-        print(f"dispatchviz: {opened.notice}", file=sys.stderr)
-    if plain:
-        print_log(opened)
-    else:
-        show(opened, step, trace)
+    opened = load(trace)
+    check_step(opened, step)
+    show(opened, step, "" if trace == STANDARD_INPUT else trace, plain, ())
     return 0

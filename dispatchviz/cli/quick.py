@@ -19,22 +19,32 @@ QUICK = ("table", "why", "keys", "codegen")
 
 
 class Option:
-    """An option of a quick command; without a metavar it is a flag."""
+    """An option of a quick command; without a metavar it is a flag. ``complete`` names a function of ``completion``."""
 
-    def __init__(self, parameter: str, name: str, text: str, metavar: str = "", choices: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        parameter: str,
+        name: str,
+        text: str,
+        metavar: str = "",
+        choices: tuple[str, ...] = (),
+        complete: str = "",
+    ) -> None:
         self.parameter = parameter
         self.name = name
         self.text = text
         self.metavar = metavar
         self.choices = choices
+        self.complete = complete
 
 
 class Argument:
-    """A positional argument of a quick command; ``many`` takes all that are left."""
+    """A positional argument of a quick command; ``many`` takes all that are left, ``complete`` as in ``Option``."""
 
-    def __init__(self, parameter: str, metavar: str, many: bool = False) -> None:
+    def __init__(self, parameter: str, metavar: str, complete: str, many: bool = False) -> None:
         self.parameter = parameter
         self.metavar = metavar
+        self.complete = complete
         self.many = many
 
 
@@ -94,11 +104,21 @@ def click_command(name: str) -> click.Command:
     """The same command for click."""
     import click
 
+    from dispatchviz.cli import completion
+
     module = quick_module(name)
     parameters: list[click.Parameter] = [_click_option(option) for option in module.OPTIONS]
     for argument in module.ARGUMENTS:
         nargs = -1 if argument.many else 1
-        parameters.append(click.Argument([argument.parameter], metavar=argument.metavar, required=False, nargs=nargs))
+        parameters.append(
+            click.Argument(
+                [argument.parameter],
+                metavar=argument.metavar,
+                required=False,
+                nargs=nargs,
+                shell_complete=getattr(completion, argument.complete),
+            )
+        )
     settings = {"ignore_unknown_options": True} if name == "keys" else {}  # a negative number is no option
     return click.Command(name, settings, module.run, parameters, help=module.run.__doc__)
 
@@ -106,8 +126,11 @@ def click_command(name: str) -> click.Command:
 def _click_option(option: Option) -> click.Option:
     import click
 
+    from dispatchviz.cli import completion
+
     names = [option.name, option.parameter]
     if not option.metavar:
         return click.Option(names, is_flag=True, help=option.text)
     kind = click.Choice(option.choices) if option.choices else None
-    return click.Option(names, metavar=option.metavar, type=kind, help=option.text)
+    complete = getattr(completion, option.complete) if option.complete else None
+    return click.Option(names, metavar=option.metavar, type=kind, help=option.text, shell_complete=complete)

@@ -7,31 +7,43 @@ import click
 from dispatchviz.cli import options
 
 
-@click.command("run", context_settings=options.PROGRAM)
+@click.command("run", cls=options.Program)
 @options.cuda
 @options.save
 @options.step
 @options.plain
-@options.script
+@options.source
 @options.args
-def command(cuda: str, save: str | None, step: int | None, plain: bool, script: str, args: tuple[str, ...]) -> int:
-    """Run SCRIPT on the model and open the stepper.
+def command(cuda: str, save: str | None, step: int | None, plain: bool, source: str, args: tuple[str, ...]) -> int:
+    """Run SCRIPT on the model and open the stepper; - reads it from standard input. A TRACE is opened.
+
+    Everything after SCRIPT is the script's own: options of dispatchviz stand before it.
 
     Without a terminal, or with --plain, the text log is printed. What the program prints then goes to stderr, so that
     the log stays whole; it is in the log too. If the program raises, the stepper opens at that step.
     """
     import sys
 
-    from dispatchviz.cli.running import conclude, run_script
-    from dispatchviz.screen import print_log
+    from dispatchviz.cli.given import STANDARD_INPUT, check_no_arguments, check_step, trace_in
+    from dispatchviz.cli.running import conclude, kept, run_script
+    from dispatchviz.output import check_save, save_trace
+    from dispatchviz.screen import show
     from dispatchviz.tui.terminal import can_run
 
+    if save:
+        check_save(save)
+    trace = trace_in(source)
+    if trace is not None:
+        check_no_arguments(source, args)
+        if save:
+            save_trace(trace, save)
+        check_step(trace, step)
+        show(trace, step, save or ("" if source == STANDARD_INPUT else source), plain, ())
+        return 0
     as_text = plain or can_run() is not None
-    outcome = run_script(script, args, cuda, save, sys.stderr if as_text else None)
-    if as_text:
-        print_log(outcome.trace)
-    else:
-        from dispatchviz.tui.app import show
-
-        show(outcome.trace, step, save or "")
+    outcome = run_script(source, args, cuda, save, sys.stderr if as_text else None)
+    with kept(outcome, save):
+        check_step(outcome.trace, step)
+        device = () if cuda == "auto" else ("--cuda", cuda)
+        show(outcome.trace, step, save or "", plain, () if source == STANDARD_INPUT else (*device, source, *args))
     return conclude(outcome, save)

@@ -5,36 +5,56 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from dispatchviz.cli.given import STANDARD_INPUT, standard_input
 from dispatchviz.core.backend import choose_cuda
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.output import save_trace
 from dispatchviz.program import Outcome, run
+from dispatchviz.render.svg import RenderError
 
 
 def run_script(script: str, args: Sequence[str], cuda: str, save: str | None, output: TextIO | None = None) -> Outcome:
     """Runs it, then saves the trace if asked to. Raises DispatchvizError for what is the user's to mend."""
     choose_cuda(cuda)
-    outcome = run(script, args, output)
+    outcome = run(script, args, output, standard_input() if script == STANDARD_INPUT else b"")
     if save:
-        save_trace(outcome.trace, Path(save))
+        with kept(outcome, None):
+            save_trace(outcome.trace, save)
     return outcome
+
+
+@contextmanager
+def kept(outcome: Outcome, saved: str | None) -> Iterator[None]:
+    """If what comes after a run fails or is interrupted, its trace is not lost: the error says where it is."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"interrupted {_where(outcome, saved)}") from None
+    except (OSError, DispatchvizError, RenderError) as error:
+        raise DispatchvizError(f"{error} {_where(outcome, saved)}") from None
 
 
 def conclude(outcome: Outcome, saved: str | None) -> int:
     """Says what left the program, and where its trace is; gives the exit status."""
     if outcome.error is not None:
-        place = saved or _keep(outcome)
-        print(f"dispatchviz: {outcome.complaint} (the trace is kept: dispatchviz open {place})", file=sys.stderr)
+        print(f"dispatchviz: {outcome.complaint} {_where(outcome, saved)}", file=sys.stderr)
     return outcome.status
 
 
+def _where(outcome: Outcome, saved: str | None) -> str:
+    return f"(the trace is kept: dispatchviz open {saved or _keep(outcome)})"
+
+
 def _keep(outcome: Outcome) -> str:
-    """Saves the trace of a program that raised, in the place of the last one of that program."""
-    name = Path(outcome.trace.header.program).stem + ".jsonl.gz"
+    """Saves the trace of a program, in the place of the last one of that program."""
+    name = Path(outcome.trace.header.program).stem.strip("<>") + ".jsonl.gz"
     for folder in (_cache_folder(), Path(tempfile.gettempdir())):
         try:
             folder.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ from dispatchviz.cli import looking_up
 from dispatchviz.cli.quick import BUILD, JSON, Argument, Option
 
 OPTIONS = (Option("everything", "--all", "All 137 cells, each on its own."), BUILD, JSON)
-ARGUMENTS = (Argument("operator", "OP"), Argument("keys", "[KEY...]", many=True))
+ARGUMENTS = (Argument("operator", "OP", "operators"), Argument("keys", "[KEY...]", "keys", many=True))
 
 
 def run(everything: bool, build: str | None, as_json: bool, operator: str | None, keys: tuple[str, ...]) -> int:

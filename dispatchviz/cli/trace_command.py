@@ -7,7 +7,7 @@ import click
 from dispatchviz.cli import options
 
 
-@click.command("trace", context_settings=options.PROGRAM)
+@click.command("trace", cls=options.Program)
 @click.option(
     "--format",
     "form",
@@ -19,18 +19,34 @@ from dispatchviz.cli import options
 @click.option("-o", "--output", metavar="FILE", help="Write the log to FILE; the program's output stays on stdout.")
 @options.cuda
 @options.save
-@options.script
+@options.source
 @options.args
-def command(form: str, output: str | None, cuda: str, save: str | None, script: str, args: tuple[str, ...]) -> int:
-    """Run SCRIPT on the model and print the log.
+def command(form: str, output: str | None, cuda: str, save: str | None, source: str, args: tuple[str, ...]) -> int:
+    """Run SCRIPT on the model and print the log; - reads it from standard input. Of a TRACE the log is printed.
+
+    Everything after SCRIPT is the script's own: options of dispatchviz stand before it.
 
     What the program prints goes to stderr, so that the log stays whole (with -o: to stdout, as always).
     """
     import sys
 
-    from dispatchviz.cli.running import conclude, run_script
-    from dispatchviz.output import write_log
+    from dispatchviz.cli.given import check_no_arguments, trace_in
+    from dispatchviz.cli.running import conclude, kept, run_script
+    from dispatchviz.output import STANDARD_OUTPUT, check_log, check_save, check_trace, save_trace, write_log
 
-    outcome = run_script(script, args, cuda, save, None if output else sys.stderr)
-    write_log(outcome.trace, form, output)
-    return conclude(outcome, save or (output if form == "jsonl" else None))
+    file = None if output == STANDARD_OUTPUT else output
+    if save:
+        check_save(save)
+    if file:
+        (check_trace if form == "jsonl" else check_log)(file)
+    trace = trace_in(source)
+    if trace is not None:
+        check_no_arguments(source, args)
+        if save:
+            save_trace(trace, save)
+        write_log(trace, form, file)
+        return 0
+    outcome = run_script(source, args, cuda, save, None if file else sys.stderr)
+    with kept(outcome, save):
+        write_log(outcome.trace, form, file)
+    return conclude(outcome, save or (file if form == "jsonl" else None))

@@ -6,11 +6,17 @@ from dispatchviz.cli import looking_up
 from dispatchviz.cli.quick import BUILD, JSON, Argument, Option
 
 OPTIONS = (
-    Option("error", "--error", "Explain PyTorch's error message in FILE instead; - reads standard input.", "FILE"),
+    Option(
+        "error",
+        "--error",
+        "Explain PyTorch's error message in FILE instead; - reads standard input.",
+        "FILE",
+        complete="files",
+    ),
     BUILD,
     JSON,
 )
-ARGUMENTS = (Argument("operator", "OP"), Argument("keys", "KEY...", many=True))
+ARGUMENTS = (Argument("operator", "OP", "operators"), Argument("keys", "KEY...", "keys", many=True))
 
 
 def run(error: str | None, build: str | None, as_json: bool, operator: str | None, keys: tuple[str, ...]) -> int:

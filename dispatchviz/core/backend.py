@@ -43,13 +43,12 @@ def detect() -> tuple[ModuleType | None, str]:
         cupy: Any = importlib.import_module("cupy")
         if not cupy.is_available():
             return None, "no usable GPU"
-        assert int((cupy.ones(1) + cupy.ones(1))[0]) == 2
+        if (total := int((cupy.ones(1) + cupy.ones(1))[0])) != 2:
+            return None, f"CuPy does not work here: 1 + 1 is {total}"
         return cupy, cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
     except Exception as error:  # a broken driver or toolkit raises anything at all
-        return (
-            None,
-            f"CuPy does not work here: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
-        )
+        said = next(iter(str(error).splitlines()), "")
+        return None, f"CuPy does not work here: {type(error).__name__}{said and ': '}{said}"
 
 
 _CHOICES = ("auto", "cupy", "emulated")

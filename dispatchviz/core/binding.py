@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from dispatchviz.core import recorder, torch_function
 from dispatchviz.core.keyset import default_included_set
-from dispatchviz.core.python_arg_parser import PythonArgParser, number_as_tensor
+from dispatchviz.core.parameter_values import number_as_tensor
+from dispatchviz.core.python_arg_parser import PythonArgParser
 from dispatchviz.core.recorder import LEAVE, LEAVE_UNLESS_OVER
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.thread_state import keep_state, put_back, thread
@@ -45,6 +46,8 @@ class Plan(Struct, frozen=True, gc=False):
     """Of the parameters that are not given; empty where they are those of ``run`` itself."""
     numbers: tuple[int, ...]
     """Positions of Python numbers to wrap."""
+    ints: tuple[int, ...]
+    """Positions of Python ints, which may be too large."""
     signature: int
     """Which one it is that fits."""
     tensors: tuple[bool, ...]
@@ -60,6 +63,14 @@ class Plan(Struct, frozen=True, gc=False):
 def _wrapped(args: tuple[Any, ...], numbers: tuple[int, ...]) -> list[Any]:
     """The arguments with Python numbers as 0-dim tensors."""
     return [number_as_tensor(value) if i in numbers else value for i, value in enumerate(args)]
+
+
+def _has_too_large(args: tuple[Any, ...], ints: tuple[int, ...]) -> bool:
+    """Whether an int has more than 64 bits, with which the parser deals."""
+    return not all(_SMALLEST <= args[i] <= _LARGEST for i in ints)
+
+
+_SMALLEST, _LARGEST = -(1 << 63), (1 << 63) - 1
 
 
 def _is_call(function: Callable[..., Any]) -> bool:
@@ -130,7 +141,7 @@ class Binding:
             if not kwargs:
                 types = (type(args[0]), type(args[1])) if len(args) == 2 else tuple(map(type, args))
                 plan = self._plans.get(types)
-                if plan is not None:
+                if plan is not None and not (plan.ints and _has_too_large(args, plan.ints)):
                     rec = recorder.active
                     if rec is None:
                         if plan.takes_two:
@@ -219,8 +230,9 @@ class Binding:
         types = tuple(map(type, args))
         tensors = tuple([issubclass(kind, Tensor) for kind in types])
         wrapped = tuple([i + skip for i in numbers])
+        ints = tuple([i for i, kind in enumerate(types) if kind is int])
         straight = len(args) == 2 and not wrapped and not defaults
-        self._plans[types] = Plan(run, defaults, wrapped, index, tensors, words, _is_call(run), straight)
+        self._plans[types] = Plan(run, defaults, wrapped, ints, index, tensors, words, _is_call(run), straight)
 
     # -- told ---------------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import os
+from dataclasses import asdict, dataclass, field
+
+
+def default_threads() -> int:
+    """As many as the machine has cores, or fewer if OMP_NUM_THREADS says so."""
+    cores, wanted = os.cpu_count() or 1, os.environ.get("OMP_NUM_THREADS", "")
+    return min(cores, int(wanted)) if wanted.isdigit() and int(wanted) else cores
 
 
 @dataclass
@@ -21,6 +28,9 @@ class Context:
     overrideable_sdp: bool = True
     sdp_priority_order: tuple[int, ...] = (1, 2, 0, 3, 4)
     """Numbers of ``SDPBackend``, the one to try first in front."""
+    num_threads: int = field(default_factory=default_threads)
+    """Of kernels (``at::get_num_threads``). Ours run on one; what PyTorch chooses by the number is chosen here too."""
+    num_interop_threads: int = field(default_factory=default_threads)
 
 
 context = Context()

@@ -52,6 +52,17 @@ class Printed(Event, frozen=True, gc=False, array_like=True, tag=True):
     text: str
 
 
+class TensorFormatted(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A tensor is put into words, by operators like any other computation; open until they are there.
+
+    ``torch/_tensor_str.py``, ``torch/_tensor.py``.
+    """
+
+    tensor: int
+    function: str
+    """``Tensor.__repr__`` or ``Tensor.__format__``."""
+
+
 class ProgramRaised(Event, frozen=True, gc=False, array_like=True, tag=True):
     """An exception left the program. Always the last event."""
 
@@ -376,24 +387,28 @@ class TorchDispatchLeft(Event, frozen=True, gc=False, array_like=True, tag=True)
 # -- structured kernels -----------------------------------------------------------------------------------------------
 
 
-class MetaComputed(Event, frozen=True, gc=False, array_like=True, tag=True):
-    """A structured kernel's meta function checked its arguments and computed the output's properties."""
+class MetaEntered(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A structured kernel's meta function checks its arguments and asks for its output; open until it returns.
+
+    Operands that an elementwise kernel has to cast on the CPU are cast here (``TensorIteratorBase::compute_types``).
+    """
 
     function: str
     """``structured_add_Tensor::meta``."""
-    shape: tuple[int, ...]
-    dtype: str
-    """``torch.float32``."""
 
 
 class OutputAllocated(Event, frozen=True, gc=False, array_like=True, tag=True):
-    """``set_output`` provided the output."""
+    """``set_output`` provided the output that a meta function asked for."""
 
     variant: str
     """``functional`` (new tensor), ``in-place`` (self), ``out`` (given by the caller), ``default backend`` (new tensor,
     by a call through the dispatcher)."""
     tensor: int
     resized: bool
+    shape: tuple[int, ...]
+    """What was asked for."""
+    dtype: str
+    """``torch.float32``."""
     method: str = "set_output_raw_strided"
     """``set_output_strided`` and ``set_output_contiguous`` ask for strides that the kernel cannot do without."""
     proxy: int | None = None
@@ -407,12 +422,13 @@ class ProxyCopied(Event, frozen=True, gc=False, array_like=True, tag=True):
     output: int
 
 
-class ImplRan(Event, frozen=True, gc=False, array_like=True, tag=True):
-    """A structured kernel's impl function wrote the output."""
+class ImplEntered(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A structured kernel's impl function writes the output; open until it returns."""
 
     function: str
     """``structured_ufunc_add_CUDA::impl``."""
-    tensor: int
+    tensors: tuple[int, ...]
+    """What it writes: outputs, proxies, or the temporaries of an elementwise kernel."""
     file: str
     """Our Python source of the kernel body, relative to the package."""
     line: int
@@ -458,6 +474,8 @@ class VersionBumped(Event, frozen=True, gc=False, array_like=True, tag=True):
     tensor: int
     before: int
     after: int
+    counter: int = -1
+    """Number of the counter: tensors that share it notice each other's changes. -1 in traces of older versions."""
 
 
 class GeometryChanged(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -470,10 +488,12 @@ class GeometryChanged(Event, frozen=True, gc=False, array_like=True, tag=True):
 
 
 class RequiresGradSet(Event, frozen=True, gc=False, array_like=True, tag=True):
-    """``requires_grad_()`` on a leaf: no key changes."""
+    """``requires_grad_()`` on a leaf, or ``detach_()``: no key changes."""
 
     tensor: int
     requires_grad: bool
+    detached: bool = False
+    """By ``detach_()``: its history, if there was one, is gone too."""
 
 
 class KeySetChanged(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -523,6 +543,8 @@ class NodeCreated(Event, frozen=True, gc=False, array_like=True, tag=True):
     """At construction; ``EdgesCollected`` has the number that the edges give."""
     thread: int
     """Id of the constructing thread, the main thread is 1."""
+    known: bool = False
+    """It was made before the recording began, and comes into sight here."""
 
 
 class EdgesCollected(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -554,6 +576,10 @@ class VariableSaved(Event, frozen=True, gc=False, array_like=True, tag=True):
     version: int
     """The tensor's version at that moment; -1 if undefined."""
     is_output: bool
+    counter: int = -1
+    """Number of the version counter that it is under (``VersionBumped``); -1 if undefined."""
+    packed: bool = False
+    """A hook packed it: what that gave is kept instead, and no version is compared."""
 
 
 class VariableNotSaved(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -574,6 +600,10 @@ class SavedTensorHookRan(Event, frozen=True, gc=False, array_like=True, tag=True
     """What is packed, or what came out."""
     packed: str
     """The type of what is kept in its stead."""
+    node: int | None = None
+    """The Node that keeps it, if that was told before: not where the tensor is packed as it is saved."""
+    name: str = ""
+    """As what that Node keeps it."""
 
 
 class AccumulatorMade(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -643,7 +673,7 @@ class NoNodeMade(Event, frozen=True, gc=False, array_like=True, tag=True):
 
     operator: str
     why: str
-    """``grad mode is off``, ``no input requires grad``, ``never differentiable``."""
+    """``grad mode is off``, ``no input requires grad``, ``never differentiable``, ``detached``."""
 
 
 class DualLevelEntered(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -696,6 +726,11 @@ class BackwardStarted(Event, frozen=True, gc=False, array_like=True, tag=True):
     """True for ``backward``, False for ``grad``."""
     depth: int
     """Reentrant depth."""
+    inputs: tuple[tuple[int, int], ...] = ()
+    """(node, input_nr) of each gradient that was asked for, by ``grad`` or ``backward(inputs=)``, in order; empty:
+    everything runs."""
+    input_tensors: tuple[int | None, ...] = ()
+    """The tensors that were named for it; None for a gradient edge."""
 
 
 class DependenciesCounted(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -703,14 +738,33 @@ class DependenciesCounted(Event, frozen=True, gc=False, array_like=True, tag=Tru
 
     counts: tuple[tuple[int, int], ...]
     """(node, count), in order of discovery; the root has no entry."""
+    min_topo_nr: int = 0
+    """The smallest topological number among the Nodes that were asked for: edges of a Node below it are not counted."""
+
+
+class ExecInfoPopulated(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """``GraphTask::init_to_execute``: only some gradients were asked for, so some Nodes need not run."""
+
+    needed: tuple[int, ...]
+    """The Nodes whose ``needed_`` is true: they run, unless nothing leads to them."""
+    captures: tuple[tuple[int, int, int], ...]
+    """(node, input_nr, position): what ``grad`` takes out of a Node's input buffer, and its place in the result."""
+    pruned: tuple[tuple[int, str], ...]
+    """Nodes that were come to and shall not execute, with what says so: ``topological_nr``, below the smallest of
+    those asked for, so that nothing behind them is looked at; or ``should_execute``: no edge leads on to what was asked
+    for."""
 
 
 class DependencyMet(Event, frozen=True, gc=False, array_like=True, tag=True):
-    """A Node has received one of its gradients, defined or not."""
+    """An edge into a Node is done with: its gradient came, defined or not."""
 
     node: int
     left: int
     """Edges still to come; at 0 the Node is queued."""
+    defined: bool = True
+    """There was a gradient; an undefined one counts as well."""
+    skipped: bool = False
+    """``should_execute`` is false: what came is dropped, and the Node is never queued."""
 
 
 class NodeQueued(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -722,6 +776,20 @@ class NodeQueued(Event, frozen=True, gc=False, array_like=True, tag=True):
     """The queue: ``cpu`` or ``cuda:0``."""
     queue: tuple[tuple[int, int], ...]
     """(node, sequence_nr) of what now waits there, in the order in which it would be popped."""
+
+
+class NodeSkipped(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """The engine popped a Node that is not ``needed_``: after its tensor pre hooks and captures it is not called."""
+
+    node: int
+
+
+class FormulaSkipped(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """``task_should_compute_output`` is false: a Node does not compute a gradient, since this graph task does not need
+    the Node that the edge leads to."""
+
+    node: int
+    edge: int
 
 
 class NodeStarted(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -760,6 +828,8 @@ class HookRan(Event, frozen=True, gc=False, array_like=True, tag=True):
     function: str
     replaced: bool
     """It returned other gradients."""
+    kept: bool = False
+    """A retains-grad hook has put the gradient into ``.grad``: there was one, and the tensor is still there."""
 
 
 class AnomalyFound(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -833,6 +903,10 @@ class OperatorDefined(Event, frozen=True, gc=False, array_like=True, tag=True):
 
     operator: str
     schema: str
+    by_fallbacks: int = -1
+    """Cells of the new table that hold a backend fallback; -1 in traces from before this was told."""
+    by_kernels: int = 0
+    """Cells that hold kernels which were registered before the definition."""
 
 
 class KernelRegistered(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -846,7 +920,7 @@ class KernelRegistered(Event, frozen=True, gc=False, array_like=True, tag=True):
 
 
 class CellsRecomputed(Event, frozen=True, gc=False, array_like=True, tag=True):
-    """A registration changed cells of an operator's table."""
+    """The registration told just before changes cells of an operator's table."""
 
     operator: str
     cells: tuple[str, ...]
@@ -872,7 +946,7 @@ class Unknown(Event, frozen=True, gc=False, array_like=True, tag=True):
 
 
 AnyEvent = (
-    SourceLine | NameBound | Printed | ProgramRaised
+    SourceLine | NameBound | Printed | TensorFormatted | ProgramRaised
     | BindingEntered
     | Dispatched | KeySetComputed | FallthroughSkipped | KernelSelected | KernelEntered | KernelReturned
     | Boxed | Unboxed
@@ -881,13 +955,14 @@ AnyEvent = (
     | AutocastChanged | AutocastCast | AutocastCacheCleared
     | StreamChanged | StreamEventRecorded | StreamWaited | MemoryUsedOnStream
     | DynamicLayerPushed | DynamicLayerPopped
-    | MetaComputed | OutputAllocated | ImplRan | ProxyCopied
+    | MetaEntered | OutputAllocated | ImplEntered | ProxyCopied
     | TensorCreated | ViewMade | VersionBumped | GeometryChanged | RequiresGradSet | KeySetChanged
     | BatchedTensorMade | TensorWrapperMade
     | NodeCreated | EdgesCollected | AttributeSaved | VariableSaved | VariableNotSaved | SavedTensorHookRan
     | AccumulatorMade | HistorySet | HistoryRebased | FunctionEntered | FunctionOutput | NoNodeMade
     | DualLevelEntered | DualLevelLeft | ForwardFormulaEntered | TangentSet
-    | BackwardStarted | DependenciesCounted | DependencyMet | NodeQueued | NodeStarted | NodeFinished | HookRan
+    | BackwardStarted | DependenciesCounted | ExecInfoPopulated | DependencyMet | NodeQueued | NodeSkipped
+    | NodeStarted | FormulaSkipped | NodeFinished | HookRan
     | AnomalyFound | GradientReduced | GradientBuffered | GradientAccumulated | GradientCaptured
     | VariablesReleased | BackwardFinished
     | OperatorDefined | KernelRegistered | CellsRecomputed
@@ -895,7 +970,7 @@ AnyEvent = (
 )  # fmt: skip
 
 CONTAINERS = (
-    SourceLine, BindingEntered, Dispatched, KernelEntered, TorchDispatchEntered, GuardEntered, FunctionEntered,
-    ForwardFormulaEntered, BackwardStarted, NodeStarted,
+    SourceLine, TensorFormatted, BindingEntered, Dispatched, KernelEntered, MetaEntered, ImplEntered,
+    TorchDispatchEntered, GuardEntered, FunctionEntered, ForwardFormulaEntered, BackwardStarted, NodeStarted,
 )  # fmt: skip
 """Kinds that can be the parent of others."""

@@ -109,6 +109,15 @@ class AutoDispatchSkipFunctionalize(ExcludeDispatchKeyGuard):
         super().__init__(KEY_BITS[K.Functionalize])
 
 
+class DisableFuncTorch(ExcludeDispatchKeyGuard):
+    """Around code that no transform of functorch must see (``torch/csrc/utils/init.cpp``)."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(KEY_BITS[K.FuncTorchDynamicLayerFrontMode] | KEY_BITS[K.FuncTorchDynamicLayerBackMode])
+
+
 def _with_key(keys: int, key: DispatchKey, present: bool) -> int:
     return keys | KEY_BITS[key] if present else remove(keys, key)
 

@@ -20,7 +20,7 @@ from dispatchviz.core import formats
 from dispatchviz.core.casts import DTYPE_NUMBERS as DTYPE_NUMBERS
 from dispatchviz.core.casts import PLAIN, cannot_cast
 from dispatchviz.core.casts import CastError as CastError
-from dispatchviz.core.python_arg_parser import number_as_tensor
+from dispatchviz.core.parameter_values import number_as_tensor
 from dispatchviz.core.schema_types import LIST, OPTIONAL, SchemaType, schema_type
 from dispatchviz.core.tensor import Tensor
 

@@ -145,6 +145,8 @@ after_autograd_keyset = full_after(K.AutogradOther)
 """AutogradOther is the lowest of the autograd keys, so this leaves none of them."""
 after_ADInplaceOrView_keyset = full_after(K.ADInplaceOrView)
 after_func_keyset = remove(full_after(K.Functionalize), K.ADInplaceOrView)
+from_Python_up_keyset = FULL & ((1 << NUM_BACKENDS) - 1 | ~full_after(K.Python))
+"""Python and all that comes before it (``FULL - DispatchKeySet(FULL_AFTER, Python)``)."""
 after_Python_keyset = FULL ^ (full_after(K.Python) | raw(K.Python))
 """``PythonFallbackKernel.cpp``: despite its name, everything above Python except PythonDispatcher."""
 python_ks = raw(K.Python, K.PythonTLSSnapshot)

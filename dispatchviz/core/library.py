@@ -163,10 +163,10 @@ class Library:
         stored = K.CompositeImplicitAutograd if key is None else key
         overrides = stored in op.registrations
         op.table  # noqa: B018  from here on every change recomputes what PyTorch recomputes, and no more
-        op.register(stored, kernel, catch_all=key is None)
-        undo = self._remember(lambda: self._deregister(op, stored, kernel))
         if recorder.active is not None:
             recorder.active.kernel_registered(op, stored, kernel, False)
+        op.register(stored, kernel, catch_all=key is None)
+        undo = self._remember(lambda: self._deregister(op, stored, kernel))
         if overrides:
             warn_of_overriding(op, key, kernel)
         return undo
@@ -188,9 +188,9 @@ class Library:
         return self.key if given is None else given
 
     def _deregister(self, op: OperatorEntry, key: DispatchKey, kernel: Kernel) -> None:
-        op.deregister(key, kernel)
         if recorder.active is not None:
             recorder.active.kernel_registered(op, key, kernel, True)
+        op.deregister(key, kernel)
         self.registry.forget_if_empty(op)
 
     # -- fallbacks ----------------------------------------------------------------------------------------------------
@@ -211,15 +211,15 @@ class Library:
         previous = self.registry.fallbacks.get(key)
         if previous is not None and key != K.AutogradPrivateUse1:  # out-of-tree backends bring their own
             raise self._error(refusals.SECOND_FALLBACK, key=key, previous=previous.debug, new=kernel.debug)
-        self.registry.set_fallback(key, kernel)
         if recorder.active is not None:
             recorder.active.kernel_registered(None, key, kernel, False)
+        self.registry.set_fallback(key, kernel)
         self._remember(lambda: self._remove_fallback(key, kernel))
 
     def _remove_fallback(self, key: DispatchKey, kernel: Kernel) -> None:
-        self.registry.set_fallback(key, None)
         if recorder.active is not None:
             recorder.active.kernel_registered(None, key, kernel, True)
+        self.registry.set_fallback(key, None)
 
     # -- undoing ------------------------------------------------------------------------------------------------------
 

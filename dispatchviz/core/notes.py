@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from dispatchviz.core import events as ev
 from dispatchviz.core import recorder, thread_state
 from dispatchviz.core.dispatcher import generator_keys, tensor_arguments
+from dispatchviz.core.precedence import FALLBACK
 from dispatchviz.core.thread_state import thread
 from dispatchviz.core.transcript import Transcript, source_of
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from dispatchviz.core.autograd.graph_task import GraphTask
     from dispatchviz.core.autograd.node import Node
     from dispatchviz.core.autograd.python_function import FunctionBase
+    from dispatchviz.core.autograd.saved_variable import SavedVariable
     from dispatchviz.core.binding import Binding, Plan
     from dispatchviz.core.dtype import DType
     from dispatchviz.core.kernel import Kernel
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from dispatchviz.core.operator import Cell, OperatorEntry
     from dispatchviz.core.tensor import Tensor
 
-_tensor_numbers, _storage_numbers, _node_numbers = count(), count(), count()
+_tensor_numbers, _storage_numbers, _node_numbers, _counter_numbers = count(), count(), count(), count()
 """Serial numbers over all recordings: an object numbered before this recording began is new to it."""
 
 _introducing = threading.RLock()
@@ -108,7 +110,7 @@ class Recorder(metaclass=_EverySeamHarmless):
         """Takes one note: the name of a method of ``Transcript`` and its arguments."""
         self.transcript = transcript or Transcript()
         self.tensor_numbers, self.storage_numbers, self.node_numbers = _tensor_numbers, _storage_numbers, _node_numbers
-        self.first_tensor = self.first_storage = self.first_node = 0
+        self.first_tensor = self.first_storage = self.first_node = self.first_counter = 0
         self.state: thread_state.State | None = None
         """That of the recording thread, as long as there is no other, be it the one of a device's thread."""
         self.finds_callers = False
@@ -125,6 +127,7 @@ class Recorder(metaclass=_EverySeamHarmless):
         self.first_tensor = self.transcript.first_tensor = next(_tensor_numbers) + 1
         self.first_storage = self.transcript.first_storage = next(_storage_numbers) + 1
         self.first_node = self.transcript.first_node = next(_node_numbers) + 1
+        self.first_counter = self.transcript.first_counter = next(_counter_numbers) + 1
         self.state = None if thread_state.several() else thread.state
         if not thread_state.alone:
             self.tell_threads_apart()
@@ -233,6 +236,15 @@ class Recorder(metaclass=_EverySeamHarmless):
         tensor._number = number  # only now: from here on another thread may speak of it
         return number
 
+    def _counter(self, tensor: Tensor) -> int:
+        """Serial number of its version counter."""
+        counter = tensor._version_counter
+        if counter.number < self.first_counter:
+            with _introducing:
+                if counter.number < self.first_counter:
+                    counter.number = next(_counter_numbers)
+        return counter.number
+
     def _node(self, node: Node) -> int:
         """Number of a Node; one made before the recording began is told as if it were made now."""
         number = node._number
@@ -252,7 +264,7 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     def _note_node(self, node: Node) -> int:
         number = next(_node_numbers)
-        self.note(("node_created", number, node.__class__, node.sequence_nr, node._topological_nr, node.thread_id))
+        self.note(("node_known", number, node.__class__, node.sequence_nr, node._topological_nr, node.thread_id))
         node._number = number
         return number
 
@@ -275,9 +287,13 @@ class Recorder(metaclass=_EverySeamHarmless):
         """The program writes to its standard output; told in pieces that end where a line ends or another begins."""
         self.note(("wrote", text))
 
+    def tensor_formatted(self, tensor: Tensor, function: str) -> None:
+        """Opens the event of a tensor that is put into words."""
+        self._enter(ev.TensorFormatted, self._tensor(tensor), function)
+
     def program_raised(self, error: BaseException, file: str, line: int) -> None:
         """The last event of a program that failed."""
-        self.note(("raised", type(error).__name__, str(error), file, line))
+        self.note(("raised", type(error).__name__, in_words(error), file, line))
 
     # -- binding ------------------------------------------------------------------------------------------------------
 
@@ -304,7 +320,7 @@ class Recorder(metaclass=_EverySeamHarmless):
             return str(value._array.item()) if value._wrapped_number else f"t{self._tensor(value)}"
         if isinstance(value, (list, tuple)) and type(value).__repr__ in (list.__repr__, tuple.__repr__):
             return "[" + ", ".join(self._word(part) for part in value) + "]"
-        return str(value) if not isinstance(value, str) else repr(value)
+        return in_words(value) if not isinstance(value, str) else repr(value)
 
     # -- dispatch -----------------------------------------------------------------------------------------------------
 
@@ -435,18 +451,21 @@ class Recorder(metaclass=_EverySeamHarmless):
     # -- structured kernels -------------------------------------------------------------------------------------------
 
     @catches_itself
-    def meta_computed(self, family: str, shape: tuple[int, ...], dtype: DType) -> None:
-        """The meta function of a structured family came to its result."""
-        self.note(("meta_computed", family, shape, dtype))
-
-    @catches_itself
     def output_allocated(
-        self, variant: str, tensor: Tensor, resized: bool, method: str, proxy: Tensor | None = None
+        self,
+        variant: str,
+        tensor: Tensor,
+        resized: bool,
+        shape: tuple[int, ...],
+        dtype: DType,
+        method: str,
+        proxy: Tensor | None = None,
     ) -> None:
         """``set_output`` is done; a proxy stands in for an output whose strides the kernel cannot use."""
         try:
             stands_in = None if proxy is None else self.serial(proxy)
-            self.note(("output_allocated", variant, self.serial(tensor), resized, method, stands_in))
+            number = self.serial(tensor)
+            self.note(("output_allocated", variant, number, resized, shape, dtype, method, stands_in))
         except Exception as error:
             self.give_up(error)
 
@@ -483,13 +502,13 @@ class Recorder(metaclass=_EverySeamHarmless):
         try:
             number = tensor._number
             number = number if number >= self.first_tensor else self.serial(tensor)
-            self.note(("version_bumped", number, before, tensor._version_counter.value))
+            self.note(("version_bumped", number, before, tensor._version_counter.value, self._counter(tensor)))
         except Exception as error:
             self.give_up(error)
 
-    def requires_grad_set(self, tensor: Tensor) -> None:
+    def requires_grad_set(self, tensor: Tensor, detached: bool = False) -> None:
         """The flag already has the new value."""
-        self._add(ev.RequiresGradSet, self._tensor(tensor), tensor._requires_grad)
+        self._add(ev.RequiresGradSet, self._tensor(tensor), tensor._requires_grad, detached)
 
     def key_set_changed(self, tensor: Tensor, before: int) -> None:
         """The set already has the new value."""
@@ -525,18 +544,29 @@ class Recorder(metaclass=_EverySeamHarmless):
         except Exception as error:
             self.give_up(error)
 
-    def variable_saved(self, node: Node, name: str, tensor: Tensor | None, is_output: bool) -> None:
+    def variable_saved(
+        self, node: Node, name: str, saved: SavedVariable, tensor: Tensor | None, is_output: bool
+    ) -> None:
         """A tensor was kept."""
-        version = -1 if tensor is None else tensor._version_counter.value
-        self._add(ev.VariableSaved, self._node(node), name, self._tensor_or_none(tensor), version, is_output)
+        if tensor is None:
+            self._add(ev.VariableSaved, self._node(node), name, None, -1, is_output)
+            return
+        saved._told = self._node_serial(node), name
+        counter = self._counter(tensor) - self.first_counter
+        version, packed = tensor._version_counter.value, hasattr(saved, "_packed")
+        self._add(ev.VariableSaved, self._node(node), name, self._tensor(tensor), version, is_output, counter, packed)
 
     def variable_not_saved(self, node: Node, name: str, edge: int) -> None:
         """A tensor was not kept, since only an empty edge's formula needs it."""
         self._add(ev.VariableNotSaved, self._node(node), name, edge)
 
-    def saved_tensor_hook_ran(self, kind: str, function: str, tensor: Tensor, packed: str) -> None:
+    def saved_tensor_hook_ran(
+        self, kind: str, function: str, saved: SavedVariable, tensor: Tensor, packed: str
+    ) -> None:
         """A tensor was packed or unpacked."""
-        self._add(ev.SavedTensorHookRan, kind, function, self._tensor(tensor), packed)
+        node, name = getattr(saved, "_told", (-1, ""))
+        whose = (node - self.first_node, name) if node >= self.first_node else ()
+        self._add(ev.SavedTensorHookRan, kind, function, self._tensor(tensor), packed, *whose)
 
     def accumulator_made(self, node: Node, tensor: Tensor) -> None:
         """A leaf got its AccumulateGrad."""
@@ -588,19 +618,30 @@ class Recorder(metaclass=_EverySeamHarmless):
     # -- engine -------------------------------------------------------------------------------------------------------
 
     def backward_started(
-        self, task: GraphTask, roots: Sequence[Edge], gradients: Sequence[Tensor | None], accumulate: bool
+        self,
+        task: GraphTask,
+        roots: Sequence[Edge],
+        gradients: Sequence[Tensor | None],
+        accumulate: bool,
+        inputs: Sequence[Edge] = (),
+        input_tensors: Sequence[object] = (),
     ) -> None:
         """Opens a backward."""
         self._enter(
             ev.BackwardStarted,
             self._graph_task(task),
-            tuple((self._node(edge.function), edge.input_nr) for edge in roots if edge.function is not None),
+            self._ends_of(roots),
             self._tensors_of(gradients),
             task.keep_graph,
             task.grad_mode,
             accumulate,
             task.reentrant_depth,
+            self._ends_of(inputs),
+            tuple(next((self._tensor(tensor) for tensor in _tensors_in(given)), None) for given in input_tensors),
         )
+
+    def _ends_of(self, edges: Sequence[Edge]) -> tuple[tuple[int, int], ...]:
+        return tuple((self._node(edge.function), edge.input_nr) for edge in edges if edge.function is not None)
 
     def thread_goes_on(self, ident: int) -> None:
         """What this thread does now belongs to the innermost open event of another, which waits for it."""
@@ -616,15 +657,39 @@ class Recorder(metaclass=_EverySeamHarmless):
         with _introducing:
             return self._graph_tasks.setdefault(task.id, len(self._graph_tasks))
 
-    def dependencies_counted(self, counts: Mapping[Node, int]) -> None:
+    def dependencies_counted(self, counts: Mapping[Node, int], min_topo_nr: int) -> None:
         """In order of discovery."""
-        self._add(ev.DependenciesCounted, tuple((self._node(node), count) for node, count in counts.items()))
+        told = tuple((self._node(node), count) for node, count in counts.items())
+        self._add(ev.DependenciesCounted, told, min_topo_nr)
+
+    def exec_info_populated(self, task: GraphTask) -> None:
+        """``exec_info`` is complete; what has been come to is in ``dependencies``."""
+        infos = [(self._node(node), info) for node, info in task.exec_info.items()]
+        captures = tuple((node, input_nr, place) for node, info in infos for input_nr, place in info.captures)
+        found = dict.fromkeys([task.root, *task.dependencies])
+        pruned = tuple((self._node(node), _pruned_by(task, node)) for node in found if not task.should_execute(node))
+        self._add(ev.ExecInfoPopulated, tuple(node for node, info in infos if info.needed), captures, pruned)
 
     @catches_itself
-    def dependency_met(self, node: Node, left: int) -> None:
+    def dependency_met(self, node: Node, left: int, defined: bool, skipped: bool) -> None:
         """One gradient less to wait for."""
-        number = node._number
-        self.note(("dependency_met", number if number >= self.first_node else self._node_serial(node), left))
+        try:
+            number = node._number
+            number = number if number >= self.first_node else self._node_serial(node)
+            if defined and not skipped:
+                self.note(("dependency_met", number, left))
+            else:
+                self.note(("dependency_met_by_nothing", number, left, defined, skipped))
+        except Exception as error:
+            self.give_up(error)
+
+    def node_skipped(self, node: Node) -> None:
+        """Popped, and not needed."""
+        self._add(ev.NodeSkipped, self._node(node))
+
+    def formula_skipped(self, node: Node, edge: int) -> None:
+        """A gradient that nobody needs is not computed."""
+        self.note(("formula_skipped", self._node_serial(node), edge))
 
     @catches_itself
     def node_queued(self, node: Node, queue: Sequence[Node]) -> None:
@@ -663,9 +728,9 @@ class Recorder(metaclass=_EverySeamHarmless):
         except Exception as error:
             self.give_up(error)
 
-    def hook_ran(self, kind: str, node: Node, function: str, replaced: bool) -> None:
+    def hook_ran(self, kind: str, node: Node, function: str, replaced: bool, kept: bool = False) -> None:
         """A hook was called."""
-        self._add(ev.HookRan, kind, self._node(node), function, replaced)
+        self._add(ev.HookRan, kind, self._node(node), function, replaced, kept)
 
     def anomaly_found(self, node: Node, lines: str) -> None:
         """An error came up in a Node, in anomaly mode."""
@@ -718,7 +783,9 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     def operator_defined(self, op: OperatorEntry) -> None:
         """``def``."""
-        self._add(ev.OperatorDefined, op.name, str(op.schema))
+        fallbacks = sum(cell.reason == FALLBACK for cell in op.table)
+        filled = sum(cell.kernel is not None for cell in op.table)
+        self._add(ev.OperatorDefined, op.name, str(op.schema), fallbacks, filled - fallbacks)
 
     def kernel_registered(self, op: OperatorEntry | None, key: DispatchKey, kernel: Kernel, removed: bool) -> None:
         """``impl`` or, without an operator, ``fallback``; or its removal."""
@@ -734,7 +801,21 @@ class Recorder(metaclass=_EverySeamHarmless):
         """Told once, where it is first seen."""
         if error is not self._last_error:
             self._last_error = error
-            self._add(ev.ErrorRaised, type(error).__name__, str(error))
+            self._add(ev.ErrorRaised, type(error).__name__, in_words(error))
+
+
+def _pruned_by(task: GraphTask, node: Node) -> str:
+    """What keeps a Node from being executed."""
+    return "topological_nr" if node._topological_nr < task.min_topological_nr else "should_execute"
+
+
+def in_words(value: object) -> str:
+    """``str`` of a value that may hold tensors."""
+    recorder.wording = True
+    try:
+        return str(value)
+    finally:
+        recorder.wording = False
 
 
 def _tensors_in(value: Any) -> Iterator[Any]:

@@ -124,7 +124,7 @@ Tensor_copy_ = Binding(
         ("copy_(Tensor other, bool async)|deprecated", _copy_, "aten::copy_"),
     ),
 )
-_GEOMETRY = "int storage_offset, tuple of ints size, tuple of ints stride = None"
+_GEOMETRY = "SymInt storage_offset, tuple of SymInts size, tuple of SymInts stride = None"
 Tensor_set_ = Binding(
     "Tensor.set_",
     (

@@ -11,7 +11,8 @@ with it is in ``notes.py``, what becomes of it in ``transcript.py``; neither is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ LEAVE_UNLESS_OVER = ("leave_unless_over",)
 PLAIN = frozenset({int, float, bool, complex, str, type(None)})
 """Types whose values cannot change, and read the same later on: they may be noted as they are."""
 
+
+wording = False
+"""A recorder is putting a value into words: what printing a tensor takes is then no part of the program."""
 
 when_listening_changes: list[Callable[[], None]] = []
 """Called when a recorder begins or ceases to listen: who keeps something that depends on it forgets that."""
@@ -63,6 +67,19 @@ def stop(recorder: Recorder) -> None:
     global active
     if active is recorder:
         active = None
+        listening_changes()
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Inside, nobody listens."""
+    global active
+    before, active = active, None
+    listening_changes()
+    try:
+        yield
+    finally:
+        active = before
         listening_changes()
 
 

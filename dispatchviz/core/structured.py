@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from msgspec import Struct, field
 
@@ -44,7 +44,12 @@ class Structured(Struct, eq=False, gc=False):
     """PyTorch's name of it (``add_Tensor``)."""
     output: Tensor = field(default=None)  # type: ignore[assignment]  # set_output provides it
     target: Tensor = field(default=None)  # type: ignore[assignment]
-    """What the impl writes: the output, or a proxy where a kernel needs strides that the output does not have."""
+    """What the impl writes: the output, or a proxy where a kernel needs strides that the output does not have, or the
+    temporary of an iterator."""
+    operands: tuple[tuple[object, Tensor], ...] = ()
+    """What an iterator reads in place of arguments: those that it had to cast, numbers that it wrapped."""
+    temporary: Tensor | None = None
+    """An iterator's output of the common dtype, where the output given has another one."""
 
     variant: ClassVar[str] = ""
     told_as: ClassVar[str] = ""
@@ -63,34 +68,70 @@ class Structured(Struct, eq=False, gc=False):
         self._provide(size, contiguous_strides(size), dtype, device, CONTIGUOUS)
 
     def _provide(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> None:
-        if recorder.active is not None:
-            recorder.active.meta_computed(self.family, size, dtype)
         resized = self._take_output(size, stride, dtype, device, method)
         output = self.target = self.output
         if method != RAW_STRIDED and output._stride != stride:
             self.target = empty_strided(size, stride, dtype, device)
         if recorder.active is not None:
             proxy = None if self.target is output else self.target
-            recorder.active.output_allocated(self.told_as or self.variant, output, resized, method, proxy)
+            told_as = self.told_as or self.variant
+            recorder.active.output_allocated(told_as, output, resized, size, dtype, method, proxy)
 
     def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> bool:
         """Sets ``output``; says whether it was resized."""
         raise NotImplementedError
 
-    def finish(self, kernel: str, impl: Callable[..., None]) -> Tensor:
-        """After the impl has written: the output. ``kernel`` is PyTorch's name (``ufunc_add_CUDA``)."""
+    def use_temporary(self, size: Size, stride: Size) -> None:
+        """The impl writes the iterator's temporary, which has been made when the size was not known yet."""
+        temporary = self.target = self.temporary  # type: ignore[assignment]
+        if temporary is not None and temporary._size != size:
+            resize_output(temporary, size, stride)
+            if temporary._stride != stride:
+                ops.as_strided_.call(temporary, size, stride, None)
+
+    def read(self, *arguments: Any) -> list[Any]:
+        """The arguments, with an iterator's operands in the place of those that it does not read itself."""
+        operands = {id(argument): operand for argument, operand in self.operands}
+        return [operands.get(id(argument), argument) for argument in arguments]
+
+    def enter_meta(self) -> None:
+        """The meta function begins; for recorders."""
+        if recorder.active is not None:
+            recorder.active.note(("meta_entered", self.family))
+
+    def enter_impl(self, kernel: str, impl: Callable[..., None], *others: Structured) -> None:
+        """The impl function begins; for recorders. ``kernel`` is PyTorch's name (``ufunc_add_CUDA``), ``others`` are
+        the further outputs."""
         rec = recorder.active
         if rec is not None:
-            number = self.target._number
-            rec.note(("impl_ran", kernel, impl, number if number >= rec.first_tensor else rec.serial(self.target)))
-        if self.target is not self.output:
-            self._copy_proxy()
-        return self.output
+            written = tuple([rec.serial(op.target) for op in (self, *others)])
+            rec.note(("impl_entered", kernel, impl, written))
 
-    def _copy_proxy(self) -> None:
+    def leave_meta(self) -> None:
+        """The meta function is over and no impl follows; for recorders."""
         if recorder.active is not None:
-            recorder.active.proxy_copied(self.target, self.output)
+            recorder.active.note(recorder.LEAVE)
+
+    def finish(self) -> Tensor:
+        """After the impl has written, or meta where there is none: the output."""
+        if self.target is self.temporary:
+            self._cast_output()
+        if recorder.active is not None:
+            recorder.active.note(recorder.LEAVE)
+        return self.bring_back()
+
+    def _cast_output(self) -> None:
+        """``TensorIteratorBase::cast_outputs``, the last thing that the impl does."""
         ops.copy_.call(self.output, self.target, False)
+        self.target = self.output
+
+    def bring_back(self) -> Tensor:
+        """The output, with what was written to a proxy."""
+        if self.target is not self.output:
+            if recorder.active is not None:
+                recorder.active.proxy_copied(self.target, self.output)
+            ops.copy_.call(self.output, self.target, False)
+        return self.output
 
 
 class Functional(Structured, gc=False):
@@ -114,7 +155,7 @@ def _told_output(self: Functional, size: Size, stride: Size, dtype: DType, devic
         return
     number, storage = next(rec.tensor_numbers), -1 if device.type == "meta" else next(rec.storage_numbers)
     output = self.output = self.target = allocated(size, stride, dtype, device, number, storage)
-    rec.note(("output_created", self.family, number, size, stride, dtype, device, output._ks, storage))
+    rec.note(("output_created", number, size, stride, dtype, device, output._ks, storage))
 
 
 recorder.while_listening(Functional, set_output_raw_strided=_told_output)
@@ -175,7 +216,7 @@ def _told_in_place(self: InPlace, size: Size, stride: Size, dtype: DType, device
         and 0 not in output._stride
     ):
         self.target = output
-        rec.note(("output_given", self.family, rec.serial(output), size, dtype, self.variant))
+        rec.note(("output_given", rec.serial(output), size, dtype, self.variant))
     else:
         self._provide(size, stride, dtype, device, RAW_STRIDED)
 

@@ -50,6 +50,8 @@ class VersionCounter(Struct, eq=False, gc=False):
     """Counts in-place writes; shared by a tensor, its views and its detached aliases."""
 
     value: int = 0
+    number: int = -1
+    """Serial number over all recordings; -1 before the first that speaks of it."""
 
 
 class DetachedVersionCounter(VersionCounter, eq=False, gc=False):

@@ -22,9 +22,14 @@ _NOT_IN_A_STRUCT = ("__init__", "__new__", "__annotations__", "__annotate__", "_
 """Names of a class body that msgspec refuses or would read as fields."""
 
 
-def disabled_torch_dispatch_impl(*args: Any) -> Any:
-    """What a class has for ``__torch_dispatch__`` that does not take part in dispatch."""
-    raise RuntimeError("_disabled_torch_dispatch_impl is not to be called")
+def disabled_torch_dispatch_impl(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """What a class has for ``__torch_dispatch__`` that does not take part in dispatch: called, it goes on below
+    Python's key (``disable_torch_dispatch``)."""
+    from dispatchviz.core.guards import ExcludeDispatchKeyGuard
+    from dispatchviz.core.keyset import from_Python_up_keyset
+
+    with ExcludeDispatchKeyGuard(from_Python_up_keyset):
+        return func(*args, **(kwargs or {}))
 
 
 def disabled_torch_function_impl(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

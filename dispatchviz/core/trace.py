@@ -14,11 +14,12 @@ import zlib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import overload
+from typing import Self, overload
 
 import msgspec
 
 from dispatchviz.core.events import AnyEvent, Unknown
+from dispatchviz.core.replacing import write_whole
 
 FORMAT = 1
 """Version of the file format; a reader refuses a header with a higher major number."""
@@ -40,6 +41,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """``CuPy`` or ``emulated on NumPy (reason)``."""
     program: str
     """File name of the program, as the user gave it."""
+    arguments: tuple[str, ...] = ()
+    """What the program was given on its command line."""
     sources: dict[str, str] = {}
     """File name to text."""
 
@@ -98,18 +101,34 @@ class Trace:
             parent = self.events[parent].parent
 
     def save(self, path: str | Path) -> None:
-        """Writes the trace file; compressed if the name ends in ``.gz``."""
+        """Writes the trace file; compressed if the name ends in ``.gz``. OSError leaves what was there as it was."""
+        write_whole(path, self.encoded(compressed=str(path).lower().endswith(".gz")))
+
+    def encoded(self, compressed: bool = False) -> bytes:
+        """The trace file's bytes."""
         encode = msgspec.json.encode
         text = b"".join(encode(part) + b"\n" for part in (self.header, *self.events))
-        Path(path).write_bytes(gzip.compress(text, mtime=0) if str(path).endswith(".gz") else text)
+        return gzip.compress(text, mtime=0) if compressed else text
 
     @classmethod
-    def load(cls, path: str | Path) -> Trace:
-        """Reads a trace file.
+    def load(cls, path: str | Path) -> Self:
+        """Reads a trace file, up to the cut if it was cut off (``notice`` then says so).
 
         Raises TraceError if the file is missing or its first line is not the header of a trace.
         """
-        header, *lines = _lines(Path(path))
+        try:
+            raw = Path(path).read_bytes()
+        except OSError as error:
+            raise TraceError(f"cannot read {path}: {error.strerror}") from None
+        return cls.decoded(raw, path)
+
+    @classmethod
+    def decoded(cls, raw: bytes, path: str | Path) -> Self:
+        """Reads what ``encoded`` gave, up to where it was cut off; ``path`` is what errors call it.
+
+        Raises TraceError if the first line is not the header of a trace.
+        """
+        header, *lines = _lines(raw)
         events: list[AnyEvent] = []
         for number, line in enumerate(lines):
             try:
@@ -142,18 +161,33 @@ def _array(line: bytes, seq: int) -> list[object]:
     raise msgspec.DecodeError("not an event")
 
 
-def _lines(path: Path) -> list[bytes]:
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise TraceError(f"cannot read {path}: {error.strerror}") from None
-    lines = (_unpacked(raw) if raw[:2] == b"\x1f\x8b" else raw).split(b"\n")
+def looks_like_trace(raw: bytes) -> bool:
+    """Whether some bytes begin as a trace file does, as far as they go. What is compressed is looked into."""
+    return (_unpacked(raw) if raw[:2] == _GZIP else raw).startswith(_BEGIN)
+
+
+_BEGIN = b'{"format":'
+_GZIP = b"\x1f\x8b"
+
+
+def _lines(raw: bytes) -> list[bytes]:
+    lines = (_unpacked(raw) if raw[:2] == _GZIP else raw).split(b"\n")
     return lines[:-1] if lines[-1] == b"" and len(lines) > 1 else lines
 
 
 def _unpacked(raw: bytes) -> bytes:
-    """Decompresses as far as the data goes."""
-    return zlib.decompressobj(wbits=31).decompress(raw)
+    """Decompresses as far as the data goes, and as far as it is sound."""
+    unpack, parts = zlib.decompressobj(wbits=31).decompress, []
+    for start in range(0, len(raw), _PIECE):
+        try:
+            parts.append(unpack(raw[start : start + _PIECE]))
+        except zlib.error:
+            break
+    return b"".join(parts)
+
+
+_PIECE = 256
+"""Bytes at a time: of a damaged file so much may be lost before the damage."""
 
 
 def _header(line: bytes, path: str | Path) -> Header:

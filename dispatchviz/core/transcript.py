@@ -52,7 +52,7 @@ class Transcript:
         """The program is on another line than the one told last; it is told before the next event."""
         self._open: dict[int, int | None] = {}
         """The innermost open event of each thread."""
-        self.first_tensor = self.first_storage = self.first_node = 0
+        self.first_tensor = self.first_storage = self.first_node = self.first_counter = 0
         """The serial numbers from which this recording counts."""
         self._readers: dict[str, tuple[Reader, int]] = {}
         self._kinds: dict[int, type[Node]] = {}
@@ -63,6 +63,8 @@ class Transcript:
         self._written = ""
         self._cells: dict[int, tuple[Cell, _CellWords]] = {}
         self._skipped: dict[tuple[str, int], tuple[tuple[str, str, str], ...]] = {}
+        self._formulas_skipped: set[tuple[int | None, int, int]] = set()
+        """Of each: the NodeStarted, the Node, the edge."""
 
     def read(self, notes: Notes) -> None:
         """Turns notes into events and forgets them."""
@@ -246,7 +248,9 @@ class Transcript:
         self._call_over()
 
     def failed(self) -> None:
-        """The kernel raised: it is over, and so is the call."""
+        """The kernel raised: it is over, and so are its meta or impl function and the call."""
+        while self.open is not None and isinstance(self.events[self.open], ev.MetaEntered | ev.ImplEntered):
+            self.leave()
         self._call_over()
 
     def returned_one(self, tensor: int) -> None:
@@ -288,16 +292,30 @@ class Transcript:
         self.event(ev.GuardLeft, (guard, included, excluded))
         self.leave()
 
-    def meta_computed(self, family: str, shape: tuple[int, ...], dtype: DType) -> None:
-        """A structured meta function."""
-        self.event(ev.MetaComputed, (f"structured_{family}::meta", shape, repr(dtype)))
+    def meta_entered(self, family: str) -> None:
+        """A structured meta function begins."""
+        self.enter(ev.MetaEntered, (f"structured_{family}::meta",))
+
+    def impl_entered(self, kernel: str, body: Callable[..., Any], tensors: tuple[int, ...]) -> None:
+        """The meta function is over, the impl function begins."""
+        self.leave()
+        numbers = tuple([tensor - self.first_tensor for tensor in tensors])
+        self.enter(ev.ImplEntered, (f"structured_{kernel}::impl", numbers, *source_of(body)))
 
     def output_allocated(
-        self, variant: str, tensor: int, resized: bool, method: str = "set_output_raw_strided", proxy: int | None = None
+        self,
+        variant: str,
+        tensor: int,
+        resized: bool,
+        shape: tuple[int, ...],
+        dtype: DType,
+        method: str,
+        proxy: int | None,
     ) -> None:
         """An output."""
         stands_in = None if proxy is None else proxy - self.first_tensor
-        self.event(ev.OutputAllocated, (variant, tensor - self.first_tensor, resized, method, stands_in))
+        number = tensor - self.first_tensor
+        self.event(ev.OutputAllocated, (variant, number, resized, shape, repr(dtype), method, stands_in))
 
     def proxy_copied(self, proxy: int, output: int) -> None:
         """A proxy's numbers on their way to the output."""
@@ -305,7 +323,6 @@ class Transcript:
 
     def output_created(
         self,
-        family: str,
         number: int,
         shape: tuple[int, ...],
         stride: tuple[int, ...],
@@ -314,19 +331,13 @@ class Transcript:
         ks: int,
         storage: int,
     ) -> None:
-        """A structured meta function, and the new tensor that is its output."""
-        self.meta_computed(family, shape, dtype)
+        """A new tensor that is a structured kernel's output."""
         self.tensor_created(number, "new", shape, stride, dtype, device, ks, storage, False, False)
-        self.output_allocated("functional", number, False)
+        self.output_allocated("functional", number, False, shape, dtype, "set_output_raw_strided", None)
 
-    def output_given(self, family: str, number: int, shape: tuple[int, ...], dtype: DType, variant: str) -> None:
-        """A structured meta function, and the tensor that its output shall be written to."""
-        self.meta_computed(family, shape, dtype)
-        self.output_allocated(variant, number, False)
-
-    def impl_ran(self, kernel: str, body: Callable[..., Any], tensor: int) -> None:
-        """A structured impl function."""
-        self.event(ev.ImplRan, (f"structured_{kernel}::impl", tensor - self.first_tensor, *source_of(body)))
+    def output_given(self, number: int, shape: tuple[int, ...], dtype: DType, variant: str) -> None:
+        """The tensor that a structured kernel's output shall be written to."""
+        self.output_allocated(variant, number, False, shape, dtype, "set_output_raw_strided", None)
 
     def tensor_created(
         self,
@@ -348,10 +359,19 @@ class Transcript:
         self.event(ev.TensorCreated, fields)
 
     def node_created(self, number: int, kind: type[Node], sequence_nr: int, topological_nr: int, thread: int) -> None:
-        """A Node came into sight."""
+        """A Node was made."""
+        self._node_seen(number, kind, sequence_nr, topological_nr, thread, known=False)
+
+    def node_known(self, number: int, kind: type[Node], sequence_nr: int, topological_nr: int, thread: int) -> None:
+        """A Node came into sight that was made before."""
+        self._node_seen(number, kind, sequence_nr, topological_nr, thread, known=True)
+
+    def _node_seen(
+        self, number: int, kind: type[Node], sequence_nr: int, topological_nr: int, thread: int, known: bool
+    ) -> None:
         self._kinds[number] = kind
         name = kind.cpp_name or kind.__name__
-        self.event(ev.NodeCreated, (number - self.first_node, name, sequence_nr, topological_nr, thread))
+        self.event(ev.NodeCreated, (number - self.first_node, name, sequence_nr, topological_nr, thread, known))
 
     def edges_collected(
         self, node: int, topological_nr: int, edges: tuple[tuple[int, int] | None, ...], tensors: tuple[int | None, ...]
@@ -379,9 +399,9 @@ class Transcript:
         """A result got its grad_fn."""
         self.event(ev.HistorySet, (tensor - self.first_tensor, node - self.first_node, output_nr))
 
-    def version_bumped(self, tensor: int, before: int, after: int) -> None:
+    def version_bumped(self, tensor: int, before: int, after: int, counter: int) -> None:
         """A version."""
-        self.event(ev.VersionBumped, (tensor - self.first_tensor, before, after))
+        self.event(ev.VersionBumped, (tensor - self.first_tensor, before, after, counter - self.first_counter))
 
     # -- engine -------------------------------------------------------------------------------------------------------
 
@@ -389,9 +409,20 @@ class Transcript:
         """One gradient less to wait for."""
         self.event(ev.DependencyMet, (node - self.first_node, left))
 
+    def dependency_met_by_nothing(self, node: int, left: int, defined: bool, skipped: bool) -> None:
+        """Without a gradient, or to no use."""
+        self.event(ev.DependencyMet, (node - self.first_node, left, defined, skipped))
+
     def gradient_buffered(self, node: int, input_nr: int, tensor: int, how: str, why: str) -> None:
         """A gradient arrived."""
         self.event(ev.GradientBuffered, (node - self.first_node, input_nr, tensor - self.first_tensor, how, why))
+
+    def formula_skipped(self, node: int, edge: int) -> None:
+        """A gradient that nobody needs; told once, however often the Node asks."""
+        asked = self.open, node, edge
+        if asked not in self._formulas_skipped:
+            self._formulas_skipped.add(asked)
+            self.event(ev.FormulaSkipped, (node - self.first_node, edge))
 
     def node_queued(self, node: int, sequence_nr: int, inputs: Inputs, queue: Numbered) -> None:
         """A Node is ready."""

@@ -147,7 +147,8 @@ def delay_within(function: Callable[..., object]) -> None:
 
 _COMPILED_IN_PYTORCH = (
     *("dispatchviz.core", "dispatchviz.torch._C", "dispatchviz.torch.indexing", "dispatchviz.torch.tensor_kinds"),
-    *("dispatchviz.torch.creation", "dispatchviz.torch.as_tensor", "dispatchviz.torch.sequence_data", "contextlib"),
+    *("dispatchviz.torch.creation", "dispatchviz.torch.as_tensor", "dispatchviz.torch.sequence_data"),
+    *("dispatchviz.torch.legacy_constructors", "contextlib"),
 )
 _HANDLING = (
     *("dispatchviz.core.binding", "dispatchviz.torch.indexing"),

@@ -15,8 +15,9 @@ from weakref import WeakKeyDictionary
 
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Header, Trace
-from dispatchviz.explain.graph_history import Backward, GraphHistory, history
-from dispatchviz.explain.graph_node import NO_NUMBER, GraphNode, graph_node
+from dispatchviz.explain.asked_for import asked_for
+from dispatchviz.explain.graph_history import Backward, GraphHistory, history, reached
+from dispatchviz.explain.graph_node import NO_NUMBER, GraphEdge, GraphNode, State, graph_node
 from dispatchviz.explain.surroundings import at_or_around
 
 EVERYTHING = "all"
@@ -51,6 +52,10 @@ class BackwardGraph:
     highlight: int | None
     """The Node that the step is about, or else the last one that a step was about."""
     wiring: Wiring
+    accumulate: bool = True
+    """The backward writes ``.grad``; False for ``grad``."""
+    inputs: tuple[str, ...] = ()
+    """The tensors whose gradients the backward was asked for; empty if it was asked for all."""
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -60,6 +65,11 @@ class BackwardGraph:
 
     def __getitem__(self, number: int) -> GraphNode:
         return self.nodes[number]
+
+    def prunes(self, edge: GraphEdge) -> bool:
+        """An edge leads to a Node that does not run in this backward."""
+        target = None if edge.target is None else self.nodes.get(edge.target)
+        return target is not None and target.state is State.PRUNED
 
 
 def backward_graph(trace: Trace, at: int | None = None, of: int | str | None = None) -> BackwardGraph:
@@ -87,6 +97,8 @@ def backward_graph(trace: Trace, at: int | None = None, of: int | str | None = N
         graph_task=begun.graph_task if begun else None,
         highlight=highlight if highlight in nodes else None,
         wiring=wiring,
+        accumulate=begun.accumulate if begun else True,
+        inputs=tuple(asked_for(trace, begun, step)) if begun else (),
     )
 
 
@@ -144,8 +156,8 @@ class _Memory:
         if key not in self._wirings:
             if len(self._wirings) == KEPT:
                 self._wirings.clear()
-            reached = _reached(_starts(backward) if backward else known.seen_between(after, at), known)
-            nodes = [self.node(trace, known, number, at) for number in known.seen_between(-1, at) if number in reached]
+            found = reached(_starts(backward) if backward else known.seen_between(after, at), known.targets)
+            nodes = [self.node(trace, known, number, at) for number in known.seen_between(-1, at) if number in found]
             self._wirings[key] = _wired(nodes)
         return self._wirings[key]
 
@@ -156,17 +168,6 @@ _memories: WeakKeyDictionary[Trace, _Memory] = WeakKeyDictionary()
 def _starts(backward: Backward) -> list[int]:
     """The roots; and what ran without an edge leading to it, as the common root of several roots does."""
     return [*(node for node, _ in backward.event.roots), *backward.ran]
-
-
-def _reached(start: Iterable[int], known: GraphHistory) -> set[int]:
-    """The Nodes that edges lead to, the first ones included."""
-    reached, pending = set[int](), list(start)
-    while pending:
-        number = pending.pop()
-        if number not in reached:
-            reached.add(number)
-            pending.extend(known.targets.get(number, ()))
-    return reached
 
 
 def _wired(nodes: Iterable[GraphNode]) -> Wiring:

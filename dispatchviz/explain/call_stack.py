@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
+from dispatchviz.explain.native_files import kernel_file, structured_file
 from dispatchviz.explain.places import ENGINE, apply_function, binding_file, entry_point
 from dispatchviz.explain.surroundings import source_text, user_stack
 
@@ -43,9 +44,9 @@ def _frames(event: ev.AnyEvent) -> Iterator[Frame]:
         case ev.Dispatched():
             yield Frame(*entry_point(event), event.seq)
         case ev.KernelEntered():
-            yield Frame(event.kernel, event.pytorch_file, event.seq)
-        case ev.MetaComputed() | ev.ImplRan():
-            yield Frame(event.function, "aten/src/ATen/native", event.seq)
+            yield Frame(event.kernel, kernel_file(event.kernel, event.pytorch_file), event.seq)
+        case ev.MetaEntered() | ev.ImplEntered():
+            yield Frame(event.function, structured_file(event.function), event.seq)
         case ev.FunctionEntered():
             yield Frame("THPFunction_apply", "torch/csrc/autograd/python_function.cpp", event.seq)
             yield Frame(f"{event.function}.forward", f"{event.file}:{event.line}", event.seq)

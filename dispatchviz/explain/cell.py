@@ -62,7 +62,7 @@ def cell_card(trace: Trace, seq: int) -> CellCard | None:
         reason=chosen.reason,
         source=chosen.source,
         registered=chosen.registered,
-        why=dispatch.why(trace, chosen),
+        why=dispatch.selected(chosen).text,
         candidates=tuple(_candidates(chosen)),
     )
 

@@ -23,7 +23,13 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 def ordinal(position: int) -> str:
     """``first`` for 1; ``11th`` above ten."""
-    return _ORDINALS[position - 1] if 0 < position <= len(_ORDINALS) else f"{position}th"
+    return _ORDINALS[position - 1] if 0 < position <= len(_ORDINALS) else nth(position)
+
+
+def nth(position: int) -> str:
+    """``1st``, ``2nd``, ``11th``, ``21st``."""
+    last = 0 if position % 100 in (11, 12, 13) else position % 10
+    return f"{position}{('th', 'st', 'nd', 'rd')[last] if last < 4 else 'th'}"
 
 
 def capital(sentence: str) -> str:

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.index import Index, index
+from dispatchviz.explain.surroundings import at_or_around
 
 
 class Mark(Enum):
@@ -23,6 +24,7 @@ class Mark(Enum):
 
     RENAMED = "a variable began or ceased to name a tensor that the Node shows"
     FAILED = "an exception has left it while it ran"
+    PRUNED = "the backward that goes through its graph does not need it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,26 @@ class Backward:
     """The last step that belongs to it."""
     ran: list[int] = field(default_factory=list)
     """The Nodes that it started, in order."""
+    counts: dict[int, int] = field(default_factory=dict)
+    """Edges into each Node, as the engine counted them."""
+    exec_info: list[ev.ExecInfoPopulated] = field(default_factory=list)
+    """Empty, or one: only some gradients were asked for."""
+    finished: list[ev.BackwardFinished] = field(default_factory=list)
+    """Empty if an error ended it."""
+
+    @property
+    def nodes(self) -> set[int]:
+        """All Nodes that the engine has come to."""
+        return {*(node for node, _ in self.event.roots), *self.counts}
+
+    def needs(self, node: int) -> bool:
+        """The engine evaluates the Node when its turn comes."""
+        return not self.exec_info or node in self.exec_info[0].needed
+
+    def captures(self, node: int) -> list[int]:
+        """The places in the result of ``grad`` of what is taken out of the Node's input buffer."""
+        found = self.exec_info[0].captures if self.exec_info else ()
+        return [position for captured, _, position in found if captured == node]
 
 
 class GraphHistory:
@@ -60,10 +82,14 @@ class GraphHistory:
         self.told: list[tuple[int, int]] = []
         """(step, Node) of every event that is about one Node."""
         self.backwards: list[Backward] = []
+        self.by_start: dict[int, Backward] = {}
+        """By the step at which it started."""
         self.order: dict[int, int] = {}
         """``seq`` of a NodeStarted to its place in its backward, from 1."""
         self.targets: dict[int, tuple[int, ...]] = {}
         """Node to the Nodes that its edges lead to."""
+        self.targets_by_edge: dict[tuple[int, int], int] = {}
+        """Node and number of an edge to the Node that it leads to."""
         self.accumulators: dict[int, int] = {}
         """Leaf to the latest Node that accumulates its gradient."""
         self._ends = trace.ends
@@ -114,6 +140,7 @@ class GraphHistory:
         self._note(event)
         self.built.append(event.seq)
         self.targets[event.node] = tuple(edge[0] for edge in event.edges if edge)
+        self.targets_by_edge.update(((event.node, i), edge[0]) for i, edge in enumerate(event.edges) if edge)
         for _, tensor in event.inputs:
             self._use(event.node, tensor)
 
@@ -131,12 +158,34 @@ class GraphHistory:
             self._users[tensor][node] = None
 
     def _backward(self, event: ev.BackwardStarted) -> None:
-        self.backwards.append(Backward(event, self._ends[event.seq]))
+        self.by_start[event.seq] = Backward(event, self._ends[event.seq])
+        self.backwards.append(self.by_start[event.seq])
 
     def _counted(self, event: ev.DependenciesCounted) -> None:
+        if event.parent in self.by_start:
+            self.by_start[event.parent].counts.update(event.counts)
         for node, count in event.counts:
             if node in self.entries:
                 self.entries[node].append((event.seq, Awaits(count)))
+
+    def _exec_info(self, event: ev.ExecInfoPopulated) -> None:
+        """What is pruned, and all that the engine has not come to behind it, is out of this backward."""
+        backward = self.by_start.get(-1 if event.parent is None else event.parent)
+        if backward is not None:
+            backward.exec_info.append(event)
+            for node in self.pruned(backward):
+                if node in self.entries:
+                    self.entries[node].append((event.seq, Mark.PRUNED))
+
+    def pruned(self, backward: Backward) -> set[int]:
+        """The Nodes below the roots of a backward that it does not execute."""
+        pruned = dict(backward.exec_info[0].pruned) if backward.exec_info else {}
+        ends = [node for node, why in pruned.items() if why == "topological_nr"]
+        return {*pruned, *(reached(ends, self.targets) - backward.nodes)}
+
+    def _complete(self, event: ev.BackwardFinished) -> None:
+        if event.parent in self.by_start:
+            self.by_start[event.parent].finished.append(event)
 
     def _started(self, event: ev.NodeStarted) -> None:
         self._note(event)
@@ -172,6 +221,17 @@ class GraphHistory:
             entries.insert(bisect_right(entries, step, key=_step), (step, mark))
 
 
+def reached(start: Iterable[int], targets: dict[int, tuple[int, ...]]) -> set[int]:
+    """The Nodes that edges lead to, the first ones included."""
+    found, pending = set[int](), list(start)
+    while pending:
+        number = pending.pop()
+        if number not in found:
+            found.add(number)
+            pending.extend(targets.get(number, ()))
+    return found
+
+
 def _renamings(known: Index, tensor: int) -> Iterable[int]:
     steps: set[int] = set()
     for step, name in known.names.get(tensor, ()):
@@ -196,8 +256,12 @@ _NOTES: dict[type[ev.Event], Callable[[GraphHistory, Any], None]] = {
     ev.HistoryRebased: GraphHistory._with_tensor,
     ev.BackwardStarted: GraphHistory._backward,
     ev.DependenciesCounted: GraphHistory._counted,
+    ev.ExecInfoPopulated: GraphHistory._exec_info,
     ev.DependencyMet: GraphHistory._note,
     ev.NodeQueued: GraphHistory._note,
+    ev.NodeSkipped: GraphHistory._note,
+    ev.FormulaSkipped: GraphHistory._mention,
+    ev.BackwardFinished: GraphHistory._complete,
     ev.NodeStarted: GraphHistory._started,
     ev.NodeFinished: GraphHistory._finished,
     ev.HookRan: GraphHistory._mention,
@@ -217,3 +281,9 @@ def history(trace: Trace) -> GraphHistory:
     if found is None:
         found = _histories[trace] = GraphHistory(trace)
     return found
+
+
+def backward_around(trace: Trace, seq: int) -> Backward | None:
+    """The backward that a step belongs to; its first step counts."""
+    start = at_or_around(trace, seq, ev.BackwardStarted)
+    return None if start is None else history(trace).by_start.get(start.seq)

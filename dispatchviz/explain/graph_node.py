@@ -29,7 +29,10 @@ class State(Enum):
 
     CREATED = "not run"
     WAITING = "waiting"
-    QUEUED = "ready"
+    QUEUED = "queued"
+    """It has all it waits for; a Node whose gradient is only captured is queued for that."""
+    PRUNED = "not needed"
+    """The backward asked for some gradients only, and this Node leads to none of them: it does not run."""
     RUNNING = "running"
     DONE = "done"
     RELEASED = "done, freed"
@@ -97,6 +100,8 @@ class GraphNode:
     device: str
     """Whose queue it waits in, ``cuda:0``; empty until its first input is known."""
     state: State
+    released: bool
+    """The tensors that it saved are gone."""
     left: int
     """Gradients still to come, while it waits."""
     order: int | None
@@ -150,6 +155,8 @@ class _Life:
             self._state, self._left, self._place = State.WAITING, event.gradients, None
         elif event is Mark.FAILED:
             self._state = State.FAILED
+        elif event is Mark.PRUNED:
+            self._state, self._place = State.PRUNED, None
         elif isinstance(event, groups.EngineEvent):
             self._follow_engine(event)
         elif isinstance(event, groups.ForwardEvent):
@@ -176,6 +183,8 @@ class _Life:
         match event:
             case ev.DependencyMet():
                 self._left = event.left
+            case ev.NodeSkipped() if self._state is not State.CAPTURED:
+                self._state = State.PRUNED
             case ev.NodeQueued():
                 self._state, self._device, self._place = State.QUEUED, event.device, None
             case ev.NodeStarted():
@@ -205,6 +214,7 @@ class _Life:
             leaf=None if self._leaf is None else graph_tensor(trace, *self._leaf, at),
             device=self._device or _device(inputs),
             state=self._state,
+            released=self._released,
             left=self._left if self._state is State.WAITING else 0,
             order=self._place,
             made=made.seq if made else 0,

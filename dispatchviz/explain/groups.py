@@ -9,7 +9,7 @@ from typing import assert_never
 
 from dispatchviz.core import events as ev
 
-ProgramEvent = ev.SourceLine | ev.NameBound | ev.Printed | ev.ProgramRaised
+ProgramEvent = ev.SourceLine | ev.NameBound | ev.Printed | ev.TensorFormatted | ev.ProgramRaised
 DispatchEvent = (
     ev.Dispatched
     | ev.KeySetComputed
@@ -34,7 +34,7 @@ ThreadEvent = (
     | LayerEvent
     | StreamEvent
 )
-StructuredEvent = ev.MetaComputed | ev.OutputAllocated | ev.ImplRan | ev.ProxyCopied
+StructuredEvent = ev.MetaEntered | ev.OutputAllocated | ev.ImplEntered | ev.ProxyCopied
 TensorEvent = (
     ev.TensorCreated
     | ev.ViewMade
@@ -64,9 +64,12 @@ ForwardEvent = (
 EngineEvent = (
     ev.BackwardStarted
     | ev.DependenciesCounted
+    | ev.ExecInfoPopulated
     | ev.DependencyMet
     | ev.NodeQueued
+    | ev.NodeSkipped
     | ev.NodeStarted
+    | ev.FormulaSkipped
     | ev.NodeFinished
     | ev.HookRan
     | ev.AnomalyFound

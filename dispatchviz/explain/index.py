@@ -27,10 +27,15 @@ class Index:
         self.holders: dict[str, list[tuple[int, int]]] = defaultdict(list)
         """Variable name to (step, tensor)."""
         self.tensors: dict[int, ev.TensorCreated] = {}
+        self.storages: dict[int, int] = {}
+        """Storage to the first tensor on it."""
         self.shapes: dict[int, list[tuple[int, tuple[int, ...]]]] = defaultdict(list)
         """Tensor to (step, its shape from then on)."""
         self.requires_grad: dict[int, list[tuple[int, bool]]] = defaultdict(list)
-        """Tensor to (step, whether it requires grad from then on)."""
+        """Tensor to (step, whether it requires grad from then on), views of what requires grad aside."""
+        self.views: dict[int, ev.ViewMade] = {}
+        self.histories: dict[int, list[tuple[int, int | None]]] = defaultdict(list)
+        """Tensor to (step, the Node that is its ``grad_fn`` from then on)."""
         self.gradients: dict[int, list[tuple[int, int]]] = defaultdict(list)
         """Leaf to (step, tensor that is its ``.grad`` from then on)."""
         self.leaves: dict[int, int] = {}
@@ -38,9 +43,15 @@ class Index:
         self.nodes: dict[int, ev.NodeCreated] = {}
         self.edges: dict[int, ev.EdgesCollected] = {}
         self.accumulators: dict[int, ev.AccumulatorMade] = {}
+        self.functions: set[int] = set()
+        """Nodes of ``torch.autograd.Function``."""
+        self.function_outputs: dict[int, int] = {}
+        """Tensor that a Function gives its caller to the step that says so."""
         self.node_names: Counter[str] = Counter()
         self.lines: list[int] = []
         """Steps that are source lines."""
+        self.transforms: dict[int, list[tuple[int, str]]] = defaultdict(list)
+        """Level to (step, transform that has it from then on)."""
         self.inference: list[tuple[int, bool]] = []
         self.grad_mode: list[tuple[int, ev.GradModeChanged]] = []
         for event in trace:
@@ -53,8 +64,15 @@ class Index:
         return latest(self.holders.get(name, []), at)
 
     def grad_needed(self, tensor: int, at: int) -> bool:
-        """Whether a tensor requires grad as of a step."""
-        return bool(latest(self.requires_grad.get(tensor, []), at))
+        """Whether a tensor requires grad as of a step: by itself, or because it is a view of what does."""
+        if latest(self.requires_grad.get(tensor, []), at):
+            return True
+        view = self.views.get(tensor)
+        return view is not None and view.seq <= at and self.grad_needed(view.base, at)
+
+    def history(self, tensor: int, at: int) -> int | None:
+        """The Node that is a tensor's ``grad_fn`` as of a step, as far as it was told."""
+        return latest(self.histories.get(tensor, []), at)
 
     def shape(self, tensor: int, at: int) -> tuple[int, ...] | None:
         """A tensor's shape as of a step; None if the trace does not say."""
@@ -68,15 +86,26 @@ class Index:
         self.tensors[event.tensor] = event
         self.shapes[event.tensor].append((event.seq, event.shape))
         self.requires_grad[event.tensor].append((event.seq, event.requires_grad))
+        self.storages.setdefault(event.storage, event.tensor)
+
+    def on_memory_known_before(self, event: ev.TensorCreated) -> bool:
+        """Whether an earlier tensor is on the same memory."""
+        return event.storage >= 0 and self.storages[event.storage] != event.tensor
 
     def _reshaped(self, event: ev.GeometryChanged) -> None:
         self.shapes[event.tensor].append((event.seq, event.shape))
 
     def _flagged(self, event: ev.RequiresGradSet) -> None:
         self.requires_grad[event.tensor].append((event.seq, event.requires_grad))
+        if event.detached:
+            self.histories[event.tensor].append((event.seq, None))
+
+    def _view(self, event: ev.ViewMade) -> None:
+        self.views[event.tensor] = event
 
     def _with_history(self, event: ev.HistorySet | ev.HistoryRebased) -> None:
         self.requires_grad[event.tensor].append((event.seq, True))
+        self.histories[event.tensor].append((event.seq, event.node))
 
     def _accumulated(self, event: ev.GradientAccumulated) -> None:
         self.gradients[event.tensor].append((event.seq, event.result))
@@ -92,8 +121,17 @@ class Index:
     def _accumulator(self, event: ev.AccumulatorMade) -> None:
         self.accumulators[event.node] = event
 
+    def _function(self, event: ev.FunctionEntered) -> None:
+        self.functions.add(event.node)
+
+    def _function_output(self, event: ev.FunctionOutput) -> None:
+        self.function_outputs[event.result] = event.seq
+
     def _line(self, event: ev.SourceLine) -> None:
         self.lines.append(event.seq)
+
+    def _transform(self, event: ev.DynamicLayerPushed) -> None:
+        self.transforms[event.level].append((event.seq, event.transform.lower()))
 
     def _inference(self, event: ev.InferenceModeChanged) -> None:
         self.inference.append((event.seq, event.enabled))
@@ -107,13 +145,17 @@ _NOTES: dict[type[ev.Event], Callable[[Index, Any], None]] = {
     ev.TensorCreated: Index._created,
     ev.GeometryChanged: Index._reshaped,
     ev.RequiresGradSet: Index._flagged,
+    ev.ViewMade: Index._view,
     ev.HistorySet: Index._with_history,
     ev.HistoryRebased: Index._with_history,
     ev.GradientAccumulated: Index._accumulated,
     ev.NodeCreated: Index._node,
+    ev.FunctionEntered: Index._function,
+    ev.FunctionOutput: Index._function_output,
     ev.EdgesCollected: Index._edges,
     ev.AccumulatorMade: Index._accumulator,
     ev.SourceLine: Index._line,
+    ev.DynamicLayerPushed: Index._transform,
     ev.InferenceModeChanged: Index._inference,
     ev.GradModeChanged: Index._grad_mode,
 }

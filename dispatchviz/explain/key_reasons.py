@@ -88,9 +88,9 @@ def exclusion(trace: Trace, seq: int, key: DispatchKey) -> str:
 def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
     """Why a guard stands where it stands."""
     if guard.guard == "InferenceMode":
-        return "inference mode is on"
+        return f"inference mode is {'off' if guard.included & raw(DispatchKey.ADInplaceOrView) else 'on'}"
     parent = trace[guard.parent] if guard.parent is not None else None
-    if isinstance(parent, ev.BindingEntered):
+    if isinstance(parent, ev.BindingEntered) and guard.guard.startswith("AutoDispatchBelow"):
         return f"a new tensor has no history, so autograd has no part in {parent.function}"
     if guard.guard == "StashTorchDispatchModeGuard":
         return "a mode does not see what its own handler calls"
@@ -110,7 +110,29 @@ def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
         return "autocast has had its turn"
     if key == "ADInplaceOrView":
         return "autograd and ADInplaceOrView have had their turn"
-    return "the code around it asked for that"
+    if key and raw(DispatchKey[key]) & guard.excluded & ~guard.excluded_before:
+        return f"{key} has had its turn"
+    if key == "Functionalize":
+        return "what is tried here, on meta tensors, is for their shapes alone"
+    if kernel is not None:
+        return f"{kernel.kernel} wants what it calls to pass by them"
+    return _of_new_numbers(trace, guard) or "the program itself asked for that"
+
+
+MODES = raw(DispatchKey.Python, DispatchKey.FuncTorchDynamicLayerFrontMode, DispatchKey.FuncTorchDynamicLayerBackMode)
+TRACER = raw(DispatchKey.Tracer)
+
+
+def _of_new_numbers(trace: Trace, guard: ev.GuardEntered) -> str:
+    """Of the guards that stand while a tensor is made from Python's numbers (``torch/csrc/utils/tensor_new.cpp``)."""
+    if around(trace, guard.seq, ev.BindingEntered) is None:
+        return ""
+    taken = guard.excluded & ~guard.excluded_before
+    if taken == TRACER:
+        return "torch.jit.trace is not to record how a tensor is made of Python's numbers"
+    if taken & MODES == MODES:
+        return "no mode and no transform may see, or wrap, a new tensor before it is finished"
+    return ""
 
 
 def reasons(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed) -> tuple[tuple[str, str], ...]:

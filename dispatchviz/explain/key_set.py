@@ -65,6 +65,8 @@ class KeySetCard:
     """``call``, ``redispatch`` and so on."""
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
+    arguments: int
+    """How many of the rows, the first ones, are arguments."""
     winner: str
     """The key that picks the cell."""
     reasons: tuple[tuple[str, str], ...]
@@ -97,7 +99,8 @@ def _computed(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed) ->
         Row("effective", computed.effective, _lit(columns, computed.effective, lost)),
         _winner(columns, computed.effective, call.key),
     ]
-    return KeySetCard(call.operator, call.how, columns, tuple(rows), call.key, reasons(trace, call, computed))
+    given = len(computed.arguments)
+    return KeySetCard(call.operator, call.how, columns, tuple(rows), given, call.key, reasons(trace, call, computed))
 
 
 def _given(trace: Trace, call: ev.Dispatched) -> KeySetCard:
@@ -112,7 +115,7 @@ def _given(trace: Trace, call: ev.Dispatched) -> KeySetCard:
     rows.append(Row("passed on", call.key_set, _lit(columns, call.key_set, received & ~call.key_set)))
     rows.append(_winner(columns, call.key_set, call.key))
     said = tuple((column.name, _given_reason(trace, call, kernel, column)) for column in columns if not column.backend)
-    return KeySetCard(call.operator, call.how, columns, tuple(rows), call.key, said)
+    return KeySetCard(call.operator, call.how, columns, tuple(rows), 0, call.key, said)
 
 
 def _given_reason(trace: Trace, call: ev.Dispatched, kernel: ev.KernelEntered | None, column: Column) -> str:

@@ -20,7 +20,7 @@ TOP = 61
 """The highest bit that a key has."""
 
 _PURPOSES = {
-    "BackendSelect": "picks the backend of a call that has no tensor to read it from",
+    "BackendSelect": "adds the backend of the device that a call asks for, mostly where no tensor brings one",
     "Python": "hands the call to Python code: __torch_dispatch__ or a mode",
     "Functionalize": "rewrites in-place operators into ordinary ones",
     "Conjugate": "carries out a conjugation that was only noted so far",

@@ -7,13 +7,18 @@ from typing import assert_never
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain import groups
+from dispatchviz.explain.asked_for import asked_for
 from dispatchviz.explain.calls import call_text
-from dispatchviz.explain.english import hexed, plain_dtype, shaped, shortened
+from dispatchviz.explain.english import counted, hexed, plain_dtype, shaped, shortened
+from dispatchviz.explain.graph_history import Backward, backward_around
 from dispatchviz.explain.groups import sign
+from dispatchviz.explain.index import index
 from dispatchviz.explain.key_words import key_names
 from dispatchviz.explain.names import node_name, node_title, plain_node, tensor_name
 from dispatchviz.explain.surroundings import source_text
-from dispatchviz.explain.why.forward import NO_NUMBER
+from dispatchviz.explain.why.engine_claims import edge_words
+from dispatchviz.explain.why.formatting import calls_within
+from dispatchviz.explain.why.nodes import NO_NUMBER
 from dispatchviz.explain.why.streams import stream_name
 
 __all__ = ["label", "sign"]
@@ -42,7 +47,7 @@ def label(trace: Trace, seq: int) -> str:
     if isinstance(event, groups.RegistrationEvent):
         return _registration(event)
     if isinstance(event, ev.ErrorRaised):
-        return shortened(f"{event.exception}: {event.message}", WIDTH)
+        return shortened(f"{event.exception}: {event.message}" if event.message else event.exception, WIDTH)
     if isinstance(event, ev.Unknown):
         return f"{event.kind} (from a newer version)"
     assert_never(event)
@@ -57,11 +62,16 @@ def _program(trace: Trace, event: groups.ProgramEvent) -> str:
             function = f" in {event.function}" if event.function else ""
             return shortened(f"{place}{function}{text and '  '}{text}", WIDTH)
         case ev.NameBound():
-            return f"{event.name} names t{event.tensor}"
+            return f"{event.name} = t{event.tensor}"
         case ev.Printed():
             return shortened(f"printed {event.text}", WIDTH)
+        case ev.TensorFormatted():
+            calls = counted(calls_within(trace, event.seq), "call")
+            return f"{event.function} of {tensor_name(trace, event.tensor, event.seq)} ({calls})"
         case ev.ProgramRaised():
-            return shortened(f"{event.exception}: {event.message}", WIDTH)
+            if event.exception == "KeyboardInterrupt":
+                return "interrupted"
+            return shortened(f"{event.exception}: {event.message}" if event.message else event.exception, WIDTH)
         case _:
             assert_never(event)
 
@@ -127,23 +137,25 @@ def _thread(trace: Trace, event: groups.ThreadEvent) -> str:
 
 
 def _output(trace: Trace, event: ev.OutputAllocated) -> str:
-    """``output t2 (functional)``, ``output o (out, resized)``, ``output o (out, proxy t7)``"""
+    """``t2 [2, 2] float32 (functional)``, ``o [3] int64 (out, resized)``, ``o [3] int64 (out, proxy t7)``"""
     proxy = "" if event.proxy is None else f", proxy {tensor_name(trace, event.proxy, event.seq)}"
     words = f"{event.variant}{', resized' if event.resized else ''}{proxy}"
-    return f"output {tensor_name(trace, event.tensor, event.seq)} ({words})"
+    asked = f"{shaped(event.shape)} {plain_dtype(event.dtype)}"
+    return f"{tensor_name(trace, event.tensor, event.seq)} {asked} ({words})"
 
 
 def _tensor(trace: Trace, event: groups.StructuredEvent | groups.TensorEvent) -> str:
     match event:
-        case ev.MetaComputed():
-            return f"{event.function} → {shaped(event.shape)} {plain_dtype(event.dtype)}"
+        case ev.MetaEntered():
+            return event.function
         case ev.OutputAllocated():
             return f"{event.method}: {_output(trace, event)}"
         case ev.ProxyCopied():
             names = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.output))
             return f"proxy {' → '.join(names)}"
-        case ev.ImplRan():
-            return f"{event.function} → {tensor_name(trace, event.tensor, event.seq)}"
+        case ev.ImplEntered():
+            written = ", ".join(tensor_name(trace, tensor, event.seq) for tensor in event.tensors)
+            return shortened(f"{event.function} → {written}", WIDTH)
         case ev.TensorCreated():
             shape = f"{shaped(event.shape)} {plain_dtype(event.dtype)} {event.device}"
             return f"tensor t{event.tensor}  {shape}{'' if event.how == 'new' else f' ({event.how})'}"
@@ -155,6 +167,8 @@ def _tensor(trace: Trace, event: groups.StructuredEvent | groups.TensorEvent) ->
         case ev.GeometryChanged():
             name = tensor_name(trace, event.tensor, event.seq)
             return f"{name} is {shaped(event.shape)} now, strides {shaped(event.stride)}"
+        case ev.RequiresGradSet(detached=True):
+            return f"{tensor_name(trace, event.tensor, event.seq)} is detached in place"
         case ev.RequiresGradSet():
             return f"{tensor_name(trace, event.tensor, event.seq)}.requires_grad = {event.requires_grad}"
         case ev.TensorWrapperMade():
@@ -177,16 +191,17 @@ def _change(event: ev.KeySetChanged) -> str:
 def _forward(trace: Trace, event: groups.ForwardEvent) -> str:
     match event:
         case ev.NodeCreated():
+            known = " (known before)" if event.known else ""
             if event.sequence_nr == NO_NUMBER:
-                return f"Node {node_name(trace, event.node, event.seq)}"
-            return f"Node {plain_node(event.name)} #{event.sequence_nr}"
+                return f"Node {node_name(trace, event.node, event.seq)}{known}"
+            return f"Node {plain_node(event.name)}, seq {event.sequence_nr}{known}"
         case ev.EdgesCollected():
             return _edges(trace, event)
         case ev.AttributeSaved():
             return shortened(f"keeps {event.name} = {event.value}", WIDTH)
         case ev.VariableSaved():
             tensor = "undefined" if event.tensor is None else tensor_name(trace, event.tensor, event.seq)
-            return f"keeps {event.name} = {tensor}"
+            return f"keeps {event.name} = {tensor}{' (packed)' if event.packed else ''}"
         case ev.VariableNotSaved():
             return f"does not keep {event.name}"
         case ev.SavedTensorHookRan():
@@ -195,7 +210,7 @@ def _forward(trace: Trace, event: groups.ForwardEvent) -> str:
             return f"{node_name(trace, event.node, event.seq)} belongs to {tensor_name(trace, event.tensor, event.seq)}"
         case ev.HistorySet() | ev.HistoryRebased():
             name, node = tensor_name(trace, event.tensor, event.seq), node_title(trace, event.node, event.seq)
-            return f"{name}.grad_fn = {node}{' (rebased)' if isinstance(event, ev.HistoryRebased) else ''}"
+            return f"{name}.grad_fn = {node}{_rebased(trace, event)}"
         case ev.FunctionEntered():
             return f"{event.function}.apply{'' if event.recorded else ', not recorded'}"
         case ev.FunctionOutput():
@@ -206,7 +221,7 @@ def _forward(trace: Trace, event: groups.ForwardEvent) -> str:
         case ev.DualLevelEntered():
             return f"dual level {event.level} opened"
         case ev.DualLevelLeft():
-            return f"dual level {event.level} closed, {event.tangents} tangents gone"
+            return f"dual level {event.level} closed, {counted(event.tangents, 'tangent')} gone"
         case ev.ForwardFormulaEntered():
             return shortened(f"tangent = {event.formula}", WIDTH)
         case ev.TangentSet():
@@ -214,6 +229,12 @@ def _forward(trace: Trace, event: groups.ForwardEvent) -> str:
             return f"tangent of {name} = {tangent} ({event.how})"
         case _:
             assert_never(event)
+
+
+def _rebased(trace: Trace, event: ev.HistorySet | ev.HistoryRebased) -> str:
+    if isinstance(event, ev.HistorySet):
+        return ""
+    return " (made anew)" if event.tensor in index(trace).views else " (rebased)"
 
 
 def _edges(trace: Trace, event: ev.EdgesCollected) -> str:
@@ -227,9 +248,15 @@ def _engine(trace: Trace, event: groups.EngineEvent) -> str:
     match event:
         case ev.BackwardStarted():
             roots = ", ".join(node_title(trace, node, event.seq) for node, _ in event.roots)
-            return f"{'backward' if event.accumulate else 'grad'} from {roots}"
+            asked = ", ".join(asked_for(trace, event))
+            aim = f" for {asked}" if asked else ""
+            return shortened(f"{'backward' if event.accumulate else 'grad'} from {roots}{aim}", WIDTH)
         case ev.DependenciesCounted():
-            return f"{sum(number for _, number in event.counts)} edges to wait for"
+            edges = sum(number for _, number in event.counts)
+            return f"{edges} edge{'' if edges == 1 else 's'} to wait for"
+        case ev.ExecInfoPopulated():
+            needed, pruned = len(event.needed), len(event.pruned)
+            return f"exec_info: {needed} Node{'' if needed == 1 else 's'} needed, {pruned} pruned"
         case ev.BackwardFinished():
             return "backward done"
         case ev.GradientReduced():
@@ -244,7 +271,9 @@ def _engine_node(
     trace: Trace,
     event: ev.DependencyMet
     | ev.NodeQueued
+    | ev.NodeSkipped
     | ev.NodeStarted
+    | ev.FormulaSkipped
     | ev.NodeFinished
     | ev.HookRan
     | ev.AnomalyFound
@@ -254,12 +283,18 @@ def _engine_node(
     node: str,
 ) -> str:
     match event:
+        case ev.DependencyMet(skipped=True):
+            return f"{node} is not needed"
         case ev.DependencyMet():
             return f"{node} waits for {event.left} more" if event.left else f"{node} has all it waits for"
         case ev.NodeQueued():
-            return f"{node} is ready"
+            return f"{node} is {_queued(backward_around(trace, event.seq), event.node)}"
+        case ev.NodeSkipped():
+            return f"{node} does not run"
         case ev.NodeStarted():
-            return f"run {node}{'' if event.sequence_nr == NO_NUMBER else f' #{event.sequence_nr}'}"
+            return f"run {node}{'' if event.sequence_nr == NO_NUMBER else f', seq {event.sequence_nr}'}"
+        case ev.FormulaSkipped():
+            return f"no gradient for {edge_words(trace, event.node, event.edge, event.seq)}: not needed"
         case ev.NodeFinished():
             return shortened(f"{node} done", WIDTH)
         case ev.HookRan():
@@ -276,6 +311,12 @@ def _engine_node(
             assert_never(event)
 
 
+def _queued(backward: Backward | None, node: int) -> str:
+    if backward is None or backward.needs(node):
+        return "ready"
+    return "queued to be captured" if backward.captures(node) else "queued, but not needed"
+
+
 def _t(trace: Trace, tensor: int, event: ev.Event) -> str:
     return tensor_name(trace, tensor, event.seq)
 
@@ -288,6 +329,7 @@ def _registration(event: groups.RegistrationEvent) -> str:
             verb = "removed" if event.removed else "impl" if event.operator else "fallback"
             return f"{verb} {event.operator or 'all operators'} {event.key}: {event.kernel}"
         case ev.CellsRecomputed():
-            return f"{len(event.cells)} cells of {event.operator} recomputed"
+            cells = "1 cell" if len(event.cells) == 1 else f"{len(event.cells)} cells"
+            return f"{cells} of {event.operator} changed"
         case _:
             assert_never(event)

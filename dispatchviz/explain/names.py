@@ -13,6 +13,9 @@ from dispatchviz.core.trace import Trace
 from dispatchviz.explain.english import listed, plain_dtype, shaped
 from dispatchviz.explain.index import Index, index
 
+MANY = 6
+"""Of so many tensors a sentence names only the first two."""
+
 _NUMBERED = re.compile(r"\bt(\d+)\b")
 
 
@@ -42,8 +45,9 @@ def _gradient_name(trace: Trace, known: Index, tensor: int, at: int) -> str:
 
 
 def tensor_names(trace: Trace, tensors: Iterable[int], at: int) -> str:
-    """``x``, ``x and y``, each tensor once."""
-    return listed([tensor_name(trace, tensor, at) for tensor in dict.fromkeys(tensors)])
+    """``x``, ``x and y``, each tensor once; of many the first two: ``x, y and 11 more``."""
+    names = [tensor_name(trace, tensor, at) for tensor in dict.fromkeys(tensors)]
+    return listed(names if len(names) < MANY else [*names[:2], f"{len(names) - 2} more"])
 
 
 def described(trace: Trace, tensor: int, at: int) -> str:

@@ -11,7 +11,9 @@ from typing import NamedTuple, assert_never
 from dispatchviz.core import events as ev
 from dispatchviz.explain import groups
 from dispatchviz.explain.broken_rules import broken_rule
-from dispatchviz.explain.places import DISPATCHER, ENGINE, GENERATED, apply_function, binding_file, entry_point
+from dispatchviz.explain.engine_rules import engine_rule
+from dispatchviz.explain.native_files import kernel_file, structured_file
+from dispatchviz.explain.places import DISPATCHER, GENERATED, binding_file, entry_point
 
 
 class Rule(NamedTuple):
@@ -35,11 +37,19 @@ HISTORY = "torch/csrc/autograd/functions/utils.h"
 GUARD_FILES = {
     "AutoDispatchBelowAutograd": "aten/src/ATen/core/LegacyTypeDispatch.h",
     "AutoDispatchBelowADInplaceOrView": "aten/src/ATen/core/LegacyTypeDispatch.h",
+    "AutoDispatchSkipFunctionalize": "aten/src/ATen/core/LegacyTypeDispatch.h",
+    "IncludeDispatchKeyGuard": LOCAL,
+    "ExcludeDispatchKeyGuard": LOCAL,
+    "ForceDispatchKeyGuard": LOCAL,
     "InferenceMode": "c10/core/InferenceMode.h",
     "SaveLocalDispatchKeySet": LAYERS,
     "StashTorchDispatchModeGuard": "torch/csrc/utils/torch_dispatch_mode.h",
     "StashTorchDispatchStackGuard": "torch/csrc/utils/torch_dispatch_mode.h",
 }
+
+
+MODE = "torch/utils/_python_dispatch.py"
+"""Of the modes of programs, which are guards too."""
 
 
 def rule(event: ev.AnyEvent) -> Rule:
@@ -79,6 +89,11 @@ def _program(event: groups.ProgramEvent) -> Rule:
             return Rule("A variable is a name for a tensor; the tensor knows nothing of it.", "", "")
         case ev.Printed():
             return Rule("What the program prints is kept in the trace.", "", "")
+        case ev.TensorFormatted():
+            text = "Printing is computing: width and notation of the numbers are found with operators."
+            if event.function == "Tensor.__format__":
+                return Rule(text, event.function, "torch/_tensor.py")
+            return Rule(text, "torch._tensor_str._str", "torch/_tensor_str.py")
         case ev.ProgramRaised():
             return Rule("An exception that nobody catches ends the program, and with it the trace.", "", "")
         case _:
@@ -109,7 +124,7 @@ def _dispatch(event: groups.DispatchEvent) -> Rule:
             return Rule(text, "c10::impl::OperatorEntry::computeDispatchTableEntryWithDebug", ENTRY)
         case ev.KernelEntered():
             text = "A kernel may assume that its own key is the highest in the set it receives."
-            return Rule(text, event.kernel, event.pytorch_file)
+            return Rule(text, event.kernel, kernel_file(event.kernel, event.pytorch_file))
         case ev.KernelReturned():
             return Rule("Results go back up through the kernels that passed the call on.", "", "")
         case ev.Boxed():
@@ -132,10 +147,10 @@ def _thread(event: groups.ThreadEvent) -> Rule:
     match event:
         case ev.GuardEntered():
             text = "A guard saves the thread's whole included and excluded sets and changes them. Exclusion wins."
-            return Rule(text, event.guard, GUARD_FILES.get(event.guard, LOCAL))
+            return Rule(text, event.guard, GUARD_FILES.get(event.guard, MODE))
         case ev.GuardLeft():
             text = "A guard that ends writes back the sets that it saved, whatever happened in between."
-            return Rule(text, event.guard, GUARD_FILES.get(event.guard, LOCAL))
+            return Rule(text, event.guard, GUARD_FILES.get(event.guard, MODE))
         case ev.GradModeChanged():
             text = "Grad mode is a flag of the thread that autograd kernels look at; it is no dispatch key."
             return Rule(text, "c10::GradMode::set_enabled", "c10/core/GradMode.h")
@@ -164,7 +179,7 @@ def _thread(event: groups.ThreadEvent) -> Rule:
         case ev.AutocastCast():
             text = (
                 "Autocast casts the floating tensors of its device, float64 aside; the cast of a float32 leaf that "
-                "requires grad is kept."
+                "requires grad to the lower precision is kept."
             )
             return Rule(text, "at::autocast::cached_cast", AUTOCAST)
         case ev.AutocastCacheCleared():
@@ -176,9 +191,9 @@ def _thread(event: groups.ThreadEvent) -> Rule:
 
 def _structured(event: groups.StructuredEvent) -> Rule:
     match event:
-        case ev.MetaComputed():
+        case ev.MetaEntered():
             text = "A structured operator has one meta function for all devices: it sets the output's shape and dtype."
-            return Rule(text, event.function, "aten/src/ATen/native")
+            return Rule(text, event.function, structured_file(event.function))
         case ev.OutputAllocated():
             text = (
                 "A meta function asks for its output, and the variant answers: create_out makes one (functional), "
@@ -188,9 +203,9 @@ def _structured(event: groups.StructuredEvent) -> Rule:
         case ev.ProxyCopied():
             text = "An output whose strides a kernel cannot use has a proxy, which is copied into it after the kernel."
             return Rule(text, "maybe_create_proxy", "torchgen/dest/register_dispatch_key.py")
-        case ev.ImplRan():
+        case ev.ImplEntered():
             text = "A structured operator has one impl function per device: it writes the output and allocates nothing."
-            return Rule(text, event.function, "aten/src/ATen/native")
+            return Rule(text, event.function, structured_file(event.function))
         case _:
             assert_never(event)
 
@@ -198,22 +213,30 @@ def _structured(event: groups.StructuredEvent) -> Rule:
 def _tensor(event: groups.TensorEvent) -> Rule:
     match event:
         case ev.TensorCreated():
-            text = "A tensor gets the keys of its backend when it is made, those of autograd and autocast among them."
+            text = (
+                "A tensor gets the keys of its backend when it is made, those of autocast among them, and those of "
+                "autograd outside of inference mode; a view has the keys of its base."
+            )
             return Rule(text, "c10::TensorImpl::TensorImpl", "c10/core/TensorImpl.cpp")
         case ev.ViewMade():
             text = "A view remembers its base, never another view."
             return Rule(text, "torch::autograd::as_view", VARIABLE_TYPE)
         case ev.VersionBumped():
-            text = "All views of a storage share one version counter; in-place operators count it up."
+            text = "A view shares the version counter of its base, x.data has its own; in-place operators count it up."
             return Rule(text, "torch::autograd::increment_version", VARIABLE_TYPE)
         case ev.GeometryChanged():
             text = "Sizes and strides belong to the tensor, not to its memory: it can get others and stay the same."
             return Rule(text, "c10::TensorImpl::set_sizes_and_strides", "c10/core/TensorImpl.h")
+        case ev.RequiresGradSet(detached=True):
+            text = "detach_ takes a tensor out of its graph: it is a leaf that does not require grad from then on."
+            return Rule(text, "VariableType::detach_", "torch/csrc/autograd/VariableTypeManual.cpp")
         case ev.RequiresGradSet():
             text = "requires_grad is a flag in the tensor's autograd metadata and changes no key."
             return Rule(text, "torch::autograd::AutogradMeta::set_requires_grad", "torch/csrc/autograd/variable.h")
         case ev.KeySetChanged():
-            text = "Only a few bits of a tensor's key set ever change: conjugate, negative, zero and the Python keys."
+            text = (
+                "Few bits of a tensor's key set change once it is made: conjugate, negative, zero and the Python keys."
+            )
             return Rule(text, "c10::TensorImpl", "c10/core/TensorImpl.h")
         case ev.TensorWrapperMade():
             text = (
@@ -233,7 +256,7 @@ def _forward(event: groups.ForwardEvent) -> Rule:
             text = "A leaf's AccumulateGrad takes no number from the counter: it has the largest there is."
             return Rule(text, "torch::autograd::AccumulateGrad", "torch/csrc/autograd/functions/accumulate_grad.h")
         case ev.NodeCreated():
-            text = "One Node per recorded operator call; the thread's counter numbers them in the order of making."
+            text = "A kernel that records makes a Node; the thread's counter numbers Nodes in the order of making."
             return Rule(text, "torch::autograd::Node::Node", NODE)
         case ev.EdgesCollected():
             text = (
@@ -244,7 +267,10 @@ def _forward(event: groups.ForwardEvent) -> Rule:
         case ev.AttributeSaved():
             return Rule("Formulas keep plain values as they are.", "", f"{GENERATED}/Functions.h")
         case ev.VariableSaved():
-            text = "A saved tensor is kept with its version; using it after an in-place change is an error."
+            text = (
+                "A saved tensor is kept with its version, unless a hook packs it; once that has moved, using it is an "
+                "error."
+            )
             return Rule(text, "torch::autograd::SavedVariable", "torch/csrc/autograd/saved_variable.cpp")
         case ev.VariableNotSaved():
             text = "A tensor that only one formula needs is kept only if that formula's edge leads somewhere."
@@ -253,12 +279,15 @@ def _forward(event: groups.ForwardEvent) -> Rule:
             text = "The innermost pair of hooks packs what is saved; what it gives is kept, and no version is compared."
             return Rule(text, "torch::autograd::SavedVariable", "torch/csrc/autograd/saved_variable.cpp")
         case ev.AccumulatorMade():
-            text = "A leaf has at most one AccumulateGrad at a time; the leaf holds it weakly, graphs hold it."
+            text = "A leaf remembers one AccumulateGrad, weakly; the graphs that lead to it hold it."
             return Rule(text, "torch::autograd::impl::grad_accumulator", VARIABLE)
         case ev.HistorySet():
             return Rule("A result's grad_fn is the Node of its operator.", "torch::autograd::set_history", HISTORY)
         case ev.HistoryRebased():
-            text = "An in-place operator puts its Node on top of the tensor's old history."
+            text = (
+                "An in-place operator puts its Node on top of the old history: the tensor's, or its base's if it is a "
+                "view. A view's own history is then made anew from its base's."
+            )
             return Rule(text, "torch::autograd::rebase_history", VARIABLE_TYPE)
         case ev.DualLevelEntered() | ev.DualLevelLeft():
             text = "Tangents belong to a level: leaving it takes them away. One level may be open, for all threads."
@@ -285,75 +314,8 @@ def _forward(event: groups.ForwardEvent) -> Rule:
             assert_never(event)
 
 
-_ENGINE_RULES: dict[type[ev.Event], tuple[str, str, str]] = {
-    ev.BackwardStarted: ("One backward pass is one graph task.", "torch::autograd::Engine::execute", ENGINE),
-    ev.DependenciesCounted: (
-        "Edges count, not producers: two edges from one Node count two.",
-        "torch::autograd::Engine::compute_dependencies",
-        ENGINE,
-    ),
-    ev.DependencyMet: (
-        "A Node is ready when a gradient, defined or not, has come along every edge into it.",
-        "torch::autograd::Engine::evaluate_function",
-        ENGINE,
-    ),
-    ev.NodeQueued: (
-        "Each device has a queue; the largest sequence number comes out first.",
-        "torch::autograd::ReadyQueue::push",
-        ENGINE,
-    ),
-    ev.NodeFinished: (
-        "The outgoing gradients are checked against the shapes of the forward inputs.",
-        "torch::autograd::validate_outputs",
-        ENGINE,
-    ),
-    ev.HookRan: (
-        "Tensor pre hooks run first, then retains-grad hooks, then the Node's pre hooks; post hooks run after it.",
-        "torch::autograd::Engine::evaluate_function",
-        ENGINE,
-    ),
-    ev.AnomalyFound: (
-        "In anomaly mode a Node remembers the lines that made it, and says so when an error comes up in it.",
-        "torch::autograd::AnomalyMetadata::print_stack",
-        "torch/csrc/autograd/python_anomaly_mode.cpp",
-    ),
-    ev.GradientReduced: (
-        "A gradient of a broadcast input is summed back to the input's shape.",
-        "torch::autograd::validate_outputs",
-        ENGINE,
-    ),
-    ev.GradientBuffered: (
-        "Gradients that meet at one input of a Node are summed before it runs.",
-        "torch::autograd::InputBuffer::add",
-        "torch/csrc/autograd/input_buffer.cpp",
-    ),
-    ev.GradientAccumulated: (
-        "The first gradient is taken over if nobody else holds it, else copied; later ones are added.",
-        "torch::autograd::AccumulateGrad::accumulateGrad",
-        "torch/csrc/autograd/functions/accumulate_grad.h",
-    ),
-    ev.GradientCaptured: (
-        "grad() takes a gradient from the input buffer of the Node that it would go into.",
-        "torch::autograd::Engine::evaluate_function",
-        ENGINE,
-    ),
-    ev.VariablesReleased: (
-        "Without retain_graph a Node drops its saved tensors right after it ran.",
-        "torch::autograd::Node::release_variables",
-        NODE,
-    ),
-    ev.BackwardFinished: (
-        "A graph task is complete when no Node is queued or running.",
-        "torch::autograd::GraphTask::mark_as_completed_and_run_post_processing",
-        ENGINE,
-    ),
-}
-
-
 def _engine(event: groups.EngineEvent) -> Rule:
-    if isinstance(event, ev.NodeStarted):
-        return Rule("A Node turns the gradients of its outputs into those of its inputs.", *apply_function(event.name))
-    return Rule(*_ENGINE_RULES[type(event)])
+    return Rule(*engine_rule(event))
 
 
 def _registration(event: groups.RegistrationEvent) -> Rule:

@@ -13,7 +13,7 @@ from dispatchviz.core.trace import Trace
 from dispatchviz.explain import groups
 from dispatchviz.explain.rules import Rule, rule
 from dispatchviz.explain.statement import Said, Statement, text_of
-from dispatchviz.explain.why import dispatch, engine, forward, program, tensors, thread
+from dispatchviz.explain.why import dispatch, engine, forward, program, structured, tensors, thread
 
 __all__ = ["Rule", "rule", "statements", "why_here"]
 
@@ -42,7 +42,7 @@ def _said(trace: Trace, event: ev.AnyEvent) -> Said | str:
     if isinstance(event, groups.ThreadEvent):
         return thread.why(trace, event)
     if isinstance(event, groups.StructuredEvent):
-        return tensors.why_structured(trace, event)
+        return structured.why(trace, event)
     if isinstance(event, groups.TensorEvent):
         return tensors.why_tensor(trace, event)
     if isinstance(event, groups.ForwardEvent):

@@ -60,7 +60,7 @@ def source_at(trace: Trace, seq: int) -> SourceView:
     )
 
 
-Code = ev.KernelEntered | ev.ImplRan | ev.NodeStarted | ev.FunctionEntered
+Code = ev.KernelEntered | ev.ImplEntered | ev.NodeStarted | ev.FunctionEntered
 
 
 def _code(trace: Trace, seq: int) -> Code | None:
@@ -128,14 +128,14 @@ def _clues(event: ev.AnyEvent) -> tuple[str, ...]:
             return ("set_fw_grad",)
         case ev.GuardEntered() | ev.GuardLeft():
             return (event.guard,)
-        case ev.MetaComputed():
-            return ("meta",)
+        case ev.MetaEntered():
+            return (f"{event.function.removeprefix('structured_').removesuffix('::meta')}_meta(",)
         case ev.OutputAllocated():
             return (event.method, "set_output", "output", "empty")
         case ev.ProxyCopied():
             return ("finish",)
-        case ev.ImplRan():
-            return ("impl", "out")
+        case ev.ImplEntered():
+            return ("op.target", "op.output", "op0.target")
         case ev.VersionBumped():
             return ("increment_version",)
         case ev.GeometryChanged():

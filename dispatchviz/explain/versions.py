@@ -1,70 +1,100 @@
-"""Who keeps which version of a tensor, and which line made it useless: the facts of "modified by an inplace operation".
+"""Who keeps which version of a tensor, and which step made it useless: the facts of "modified by an inplace operation".
 
-A saved tensor is good as long as the version of its memory is the one at which it was saved. Every answer here is known
-at the step that writes in place, long before a backward runs into it.
+A saved tensor is good as long as the counter that it is under stands at the version at which it was saved. Every answer
+here is known at the step that writes in place, long before a backward runs into it.
+
+No version is compared of what a hook has packed, nor of what a Node has let go: neither is listed here. Nor can writes
+be noticed that move another counter, ``x.data.add_(1)``. Traces of versions that did not tell counters say nothing.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from weakref import WeakKeyDictionary
 
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
-from dispatchviz.explain.english import listed
-from dispatchviz.explain.names import node_title, tensor_name
-from dispatchviz.explain.surroundings import around, source_line, source_text
+
+Change = ev.VersionBumped | ev.RequiresGradSet
 
 
 class _Versions:
     """What was saved, by the version counter that it is under."""
 
     def __init__(self, trace: Trace) -> None:
-        self._counters: dict[int, int] = {}
-        """Tensor to the first tensor known of those that share its counter."""
-        self._of_storage: dict[int, int] = {}
         self._kept: dict[int, list[ev.VariableSaved]] = defaultdict(list)
         """Counter to what Nodes saved under it."""
-        self._released: set[int] = set()
+        self._histories: set[int] = set()
+        """Tensors that have a grad_fn."""
+        self._inputs: dict[int, list[ev.VariableSaved]] = defaultdict(list)
+        """Tensor with a history to what Nodes saved of it as it is: they ask it for that history."""
+        self._packed: dict[int, list[ev.VariableSaved]] = defaultdict(list)
+        """As ``_kept``, of what a hook has packed."""
+        self.gone: dict[int, int] = {}
+        """Step of what was saved to the step at which it was let go, or packed."""
+        self._of_node: dict[int, list[ev.VariableSaved]] = defaultdict(list)
         self.spoiled: dict[int, list[ev.VariableSaved]] = {}
         """Step that wrote in place to what it made useless."""
-        self.by_node: dict[int, list[tuple[ev.VariableSaved, ev.VersionBumped]]] = defaultdict(list)
+        self.unnoticed: dict[int, list[ev.VariableSaved]] = {}
+        """Step that wrote in place to what was packed at the version before."""
+        self.by_node: dict[int, list[tuple[ev.VariableSaved, Change]]] = defaultdict(list)
         """Node to what it keeps in vain, and the first change."""
         for event in trace:
-            self._note(trace, event)
+            self._note(event)
 
-    def _note(self, trace: Trace, event: ev.AnyEvent) -> None:
+    def _note(self, event: ev.AnyEvent) -> None:
         match event:
-            case ev.TensorCreated():
-                self._created(trace, event)
-            case ev.VariableSaved(tensor=int()):
-                self._kept[self._counter(event.tensor)].append(event)
-            case ev.VersionBumped():
-                self._bumped(event)
+            case ev.VariableSaved(tensor=int()) if event.counter >= 0:
+                self._saved(event)
+            case ev.VersionBumped() if event.counter >= 0:
+                kept = self._kept.pop(event.counter, [])  # from now on useless, or noted here
+                self._change(event, [saved for saved in kept if saved.version == event.before])
+                self._write_unnoticed(event)
+            case ev.RequiresGradSet(detached=True):
+                self._histories.discard(event.tensor)
+                self._change(event, self._inputs.pop(event.tensor, []))
             case ev.VariablesReleased():
-                self._released.add(event.node)
+                self._let_go(self._of_node.pop(event.node, ()), event)
+            case ev.SavedTensorHookRan(kind="pack hook", node=int(node)):
+                packed = [saved for saved in self._of_node[node] if saved.name == event.name]
+                self._let_go(packed, event)
+                for saved in packed:
+                    self._packed[saved.counter].append(saved)
+            case ev.HistorySet() | ev.HistoryRebased():
+                self._histories.add(event.tensor)
             case _:
                 pass
 
-    def _created(self, trace: Trace, event: ev.TensorCreated) -> None:
-        """Memory that was there before is under its old counter, unless no operator gave it out: ``x.data``."""
-        if event.storage < 0:
+    def _saved(self, event: ev.VariableSaved) -> None:
+        self._of_node[event.node].append(event)
+        if event.packed:
+            self._packed[event.counter].append(event)
             return
-        shares = event.storage in self._of_storage and around(trace, event.seq, ev.Dispatched) is not None
-        first = self._of_storage.setdefault(event.storage, event.tensor)
-        self._counters[event.tensor] = first if shares else event.tensor
+        self._kept[event.counter].append(event)
+        if not event.is_output and event.tensor in self._histories:
+            self._inputs[event.tensor].append(event)
 
-    def _counter(self, tensor: int | None) -> int:
-        return -1 if tensor is None else self._counters.get(tensor, tensor)
+    def _let_go(self, kept: Iterable[ev.VariableSaved], event: ev.AnyEvent) -> None:
+        for saved in kept:
+            self.gone.setdefault(saved.seq, event.seq)
 
-    def _bumped(self, event: ev.VersionBumped) -> None:
-        kept = self._kept.pop(self._counter(event.tensor), [])  # from now on useless, or noted here
-        spoiled = [saved for saved in kept if saved.version == event.before and saved.node not in self._released]
+    def _change(self, event: Change, kept: Iterable[ev.VariableSaved]) -> None:
+        spoiled = [saved for saved in kept if saved.seq not in self.gone]
         if spoiled:
             self.spoiled[event.seq] = spoiled
         for saved in spoiled:
             self.by_node[saved.node].append((saved, event))
+
+    def _write_unnoticed(self, event: ev.VersionBumped) -> None:
+        packed = self._packed.get(event.counter, ())
+        current = [saved for saved in packed if saved.version == event.before and self._has(saved)]
+        if current:
+            self.unnoticed[event.seq] = current
+
+    def _has(self, saved: ev.VariableSaved) -> bool:
+        """Whether the Node has not let go of what it keeps."""
+        return saved in self._of_node.get(saved.node, ())
 
 
 _known: WeakKeyDictionary[Trace, _Versions] = WeakKeyDictionary()
@@ -77,68 +107,24 @@ def _versions(trace: Trace) -> _Versions:
     return found
 
 
-def spoiled_by(trace: Trace, event: ev.VersionBumped) -> Sequence[ev.VariableSaved]:
-    """What Nodes keep that this change makes useless: their backward will refuse."""
+def spoiled_by(trace: Trace, event: Change) -> Sequence[ev.VariableSaved]:
+    """What Nodes keep that this change makes useless: to use it is an error."""
     return _versions(trace).spoiled.get(event.seq, ())
 
 
-def spoiled_of(trace: Trace, node: int, at: int) -> Sequence[tuple[ev.VariableSaved, ev.VersionBumped]]:
+def spoiled_of(trace: Trace, node: int, at: int) -> Sequence[tuple[ev.VariableSaved, Change]]:
     """What a Node keeps in vain as of a step, each with the change that made it so."""
-    return [(saved, bump) for saved, bump in _versions(trace).by_node.get(node, ()) if bump.seq <= at]
+    known = _versions(trace)
+    changed = [(saved, change) for saved, change in known.by_node.get(node, ()) if change.seq <= at]
+    return [(saved, change) for saved, change in changed if known.gone.get(saved.seq, at + 1) > at]
 
 
-def warning(trace: Trace, event: ev.VersionBumped) -> str:
-    """What will come of a change in place: who keeps the old version, since which line; empty if nobody does."""
-    spoiled = spoiled_by(trace, event)
-    keepers = [
-        f"{node_title(trace, node, event.seq)}{_made_on(trace, kept[0].seq)}saved version {event.before} as {_as(kept)}"
-        for node, kept in _by_node(spoiled).items()
-    ]
-    if not keepers:
-        return ""
-    return f"{listed(keepers)}: {'its' if len(keepers) == 1 else 'their'} backward will refuse."
+def unnoticed_by(trace: Trace, event: Change) -> Sequence[ev.VariableSaved]:
+    """What hooks have packed at the version before this change: nobody compares that."""
+    return _versions(trace).unnoticed.get(event.seq, ())
 
 
-def refusal(trace: Trace, node: int, at: int) -> str:
-    """Why a Node refuses to use what it saved: which line saved it, which changed it; empty if nothing was changed."""
-    changes: dict[int, list[ev.VariableSaved]] = defaultdict(list)
-    for saved, bump in spoiled_of(trace, node, at):
-        changes[bump.seq].append(saved)
-    return " ".join(_one_refusal(trace, node, kept, bump, at) for bump, kept in changes.items())
-
-
-def _one_refusal(trace: Trace, node: int, kept: Sequence[ev.VariableSaved], change: int, at: int) -> str:
-    bump, first = trace[change], kept[0]
-    assert isinstance(bump, ev.VersionBumped)
-    assert first.tensor is not None
-    name = tensor_name(trace, first.tensor, first.seq)
-    if name == f"t{first.tensor}":
-        name = tensor_name(trace, first.tensor, change)  # a result has its name only after it was saved
-    return (
-        f"{node_title(trace, node, at)}{_made_on(trace, first.seq)}saved {name} at version {first.version} as "
-        f"{_as(kept)}; {_line(trace, change)} changed it in place, from version {bump.before} to {bump.after}."
-    )
-
-
-def _by_node(kept: Sequence[ev.VariableSaved]) -> dict[int, list[ev.VariableSaved]]:
-    found: dict[int, list[ev.VariableSaved]] = defaultdict(list)
-    for saved in kept:
-        found[saved.node].append(saved)
-    return found
-
-
-def _as(kept: Sequence[ev.VariableSaved]) -> str:
-    return listed([saved.name for saved in kept])
-
-
-def _made_on(trace: Trace, seq: int) -> str:
-    line = source_line(trace, seq)
-    return " " if line is None else f", made on line {line.line}, "
-
-
-def _line(trace: Trace, seq: int) -> str:
-    line = source_line(trace, seq)
-    if line is None:
-        return "an operator"
-    text = source_text(trace, line).partition("  #")[0]
-    return f"line {line.line}{f' ({text})' if text else ''}"
+def by_checkpoint(trace: Trace, saved: ev.VariableSaved) -> bool:
+    """Whether the hook that packed a tensor is one of ``torch.utils.checkpoint``."""
+    before = trace[saved.seq - 1] if saved.packed and saved.seq else None
+    return isinstance(before, ev.SavedTensorHookRan) and before.packed == "_Holder"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from dispatchviz.core.replacing import write_whole
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain import backward_graph as explain
 from dispatchviz.render.dot import Drawing, drawing
@@ -57,13 +58,17 @@ def render(graph: explain.BackwardGraph, path: str | Path) -> None:
     or written.
     """
     target = Path(path)
-    writer = _WRITERS.get(target.suffix.lower())
-    if writer is None:
+    if target.suffix.lower() not in _WRITERS:
         raise RenderError(f"cannot write {target.name}: the suffix must be one of {', '.join(SUFFIXES)}")
-    if not len(graph):
-        raise RenderError(f"nothing to draw: {graph.header.program} has no backward Nodes")
-    picture = writer(drawing(graph))
+    drawn = picture(graph, target.suffix.lower())
     try:
-        target.write_bytes(picture)
+        write_whole(target, drawn)
     except OSError as error:
         raise RenderError(f"cannot write {target}: {error.strerror}") from None
+
+
+def picture(graph: explain.BackwardGraph, suffix: str) -> bytes:
+    """What a file with one of ``SUFFIXES`` holds. Raises RenderError for an empty graph, or if it cannot be made."""
+    if not len(graph):
+        raise RenderError(f"nothing to draw: {graph.header.program} has no backward Nodes")
+    return _WRITERS[suffix](drawing(graph))

@@ -25,6 +25,14 @@ CODE_STYLES = {
 HAND_MADE = "generated at PyTorch, written by hand here"
 
 
+SHORTENED = (
+    "In the grammar of PyTorch's own files, and shortened: dispatch: names the kernels that dispatchviz has, formulas "
+    "are Python, and tags:, autogen: and what else only PyTorch's generators read is left out. --real shows PyTorch's "
+    "own entries (with torch installed)."
+)
+"""Said above our entries, which look like PyTorch's."""
+
+
 def codegen_lines(card: CodegenCard, paper: Paper, real: Real | None = None) -> Iterator[str]:
     """Header and parts; with what torchgen generates, that beside ours."""
     yield paper.heading(card.operator) + f"  (build {card.build})"
@@ -54,7 +62,11 @@ def unknown(card: CodegenCard) -> str:
 
 def _entries(card: CodegenCard, real: Real | None, paper: Paper) -> Iterator[str]:
     yield ""
-    yield paper.heading("Entries of the yaml files")
+    if card.entries:
+        yield paper.heading("Entries of dispatchviz's yaml files")
+        yield from paper.wrapped(SHORTENED)
+    else:
+        yield paper.heading("Entries of the yaml files")
     for entry in card.entries:
         yield f"  {paper.styled(entry.here.place, 'cyan')}  {entry.role}"
         yield from code(entry.here.text, "yaml", paper)

@@ -13,7 +13,7 @@ from graphviz import nohtml
 from graphviz.quoting import attr_list
 
 from dispatchviz.explain.backward_graph import BackwardGraph
-from dispatchviz.explain.english import plain_dtype, shaped, shortened
+from dispatchviz.explain.english import listed, nth, plain_dtype, shaped, shortened
 from dispatchviz.explain.graph_node import GraphEdge, GraphNode, GraphTensor, SavedTensor, State
 
 MOST_USES = 6
@@ -22,6 +22,9 @@ in which a leaf is used some hundred times takes minutes."""
 
 MOST_PORTS = 8
 """A Node with more edges writes their numbers on the edges, not into the box."""
+
+MOST_INPUTS = 4
+"""Of more tensors that were asked for, the title only says how many."""
 
 LONGEST = 48
 """Values are cut at this length."""
@@ -39,6 +42,7 @@ LOOKS: dict[State, Look] = {
     State.CREATED: ("#FFFFFF", "#555555", "solid", "1"),
     State.WAITING: ("#FDF6C9", "#6E6200", "dashed", "1"),
     State.QUEUED: ("#FBE0A8", "#8A5A00", "solid", "2"),
+    State.PRUNED: ("#F4F4F4", "#777777", "dotted", "1"),
     State.RUNNING: ("#F9C4A0", "#B34700", "solid", "4"),
     State.DONE: ("#D3E7F5", "#005B8F", "solid", "1"),
     State.RELEASED: ("#E9F1F7", "#005B8F", "solid", "1"),
@@ -139,7 +143,11 @@ def _title(graph: BackwardGraph) -> Iterator[str]:
     yield f"Backward graph of {graph.header.program}"
     yield "Arrows: the way of the gradients, down to the leaves"
     if any(node.order for node in graph):
-        yield "#1, #2, ...: the order in which the engine ran the Nodes"
+        yield "1st, 2nd, ...: the order in which the engine ran the Nodes"
+    if graph.inputs:
+        asked = listed(graph.inputs) if len(graph.inputs) <= MOST_INPUTS else f"{len(graph.inputs)} tensors"
+        by = "backward(inputs=)" if graph.accumulate else "grad()"
+        yield f"{by} asked for {asked}: what does not lead there is not needed"
     if graph.header.cuda.startswith("emulated"):
         yield f"cuda: {graph.header.cuda}"
 
@@ -159,10 +167,10 @@ def _look(node: GraphNode) -> dict[str, str]:
 
 
 def state_text(graph: BackwardGraph, node: GraphNode) -> str:
-    """``#2 done``, ``waits for 2``; empty while no backward has started on the graph."""
-    place = f"#{node.order} " if node.order else ""
+    """``2nd: done``, ``waits for 2``; empty while no backward has started on the graph."""
+    place = f"{nth(node.order)}: " if node.order else ""
     if node.state is State.WAITING:
-        return f"waits for {node.left}"
+        return f"waits for {node.left}" if node.left else "has all it waits for"
     if node.state is State.CREATED and graph.graph_task is None:
         return ""
     return f"{place}{node.state.value}"
@@ -175,7 +183,7 @@ def _facts(graph: BackwardGraph, node: GraphNode) -> Iterator[str]:
     else:
         yield from gradients(node)
     yield from (shortened(f"{name}={value}", LONGEST) for name, value in node.attributes)
-    kept = "freed" if node.state is State.RELEASED else "saved"
+    kept = "freed" if node.released else "saved"
     yield from (shortened(f"{kept} {saved_text(saved)}", LONGEST) for saved in node.variables)
     if graph.wiring.uses[node.number] > MOST_USES:
         yield f"used {graph.wiring.uses[node.number]} times"
@@ -239,8 +247,12 @@ def _draw_edge(pen: _Pen, graph: BackwardGraph, node: GraphNode, place: int, edg
         else:
             head += ":t:n" if _has_ports(node) else ":n"
         full.add(target.number)
-        straight = {} if target.leaf else {"weight": "8"}
-        pen.edge(tail, head, id=name, **straight, **_edge_label(pen, node, place, edge, target))
+        look = _UNUSED if graph.prunes(edge) else {} if target.leaf else {"weight": "8"}
+        pen.edge(tail, head, id=name, **look, **_edge_label(pen, node, place, edge, target))
+
+
+_UNUSED = {"style": "dashed", "color": "#888888", "class": "unused"}
+"""Of an edge along which nothing goes in this backward."""
 
 
 def _draw_empty(pen: _Pen, tail: str, name: str) -> None:

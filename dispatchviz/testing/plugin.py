@@ -18,17 +18,25 @@ if TYPE_CHECKING:
 pytest.register_assert_rewrite("dispatchviz.testing.expectations")
 
 TRACE = pytest.StashKey["Trace"]()
-LONGEST = 400
-"""Lines of the log that a report shows."""
+LINES = 30
+"""Lines of the log that a report shows, unless more are asked for."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--dispatchviz-keep``."""
+    """``--dispatchviz-keep`` and ``--dispatchviz-lines``."""
     group = parser.getgroup("dispatchviz", "dispatch traces (fixture dispatch_trace)")
     group.addoption(
         "--dispatchviz-keep",
         action="store_true",
         help="save the trace of every failed test with the fixture dispatch_trace and print the command that opens it",
+    )
+    group.addoption(
+        "--dispatchviz-lines",
+        type=int,
+        default=LINES,
+        metavar="N",
+        help=f"lines of the log that the report of a failed test shows, around the step that differs (default {LINES}; "
+        "0: all)",
     )
 
 
@@ -43,29 +51,42 @@ def dispatch_trace(request: pytest.FixtureRequest) -> Iterator[Trace]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Puts the log into the report of a failed test."""
     report = yield
     trace = item.stash.get(TRACE, None)
-    if trace is not None and report.when == "call" and report.failed:
-        report.sections.append(("dispatchviz log", _log(trace)))
+    if trace is not None and call.excinfo is not None and report.when == "call" and report.failed:
+        step = getattr(call.excinfo.value, "dispatchviz_step", None)
+        report.sections.append(("dispatchviz log", _log(trace, step, item.config.getoption("dispatchviz_lines"))))
         if item.config.getoption("dispatchviz_keep"):
-            report.sections.append(("dispatchviz trace", f"dispatchviz open {_keep(trace, item)}"))
+            at = "" if step is None else f"--step {step} "
+            report.sections.append(("dispatchviz trace", f"dispatchviz open {at}{_keep(trace, item)}"))
     return report
 
 
-def _log(trace: Trace) -> str:
-    """The text log, or why there is none: a report must come out in any case."""
+def _log(trace: Trace, step: int | None, most: int) -> str:
+    """The text log around a step, or why there is none: a report must come out in any case."""
     from dispatchviz.core.trace import Trace as Still
     from dispatchviz.render.text import text_log
 
     try:
-        lines = list(text_log(Still(trace.header, list(trace.events))))
+        head, *lines = text_log(Still(trace.header, list(trace.events)))
     except Exception as error:
         return f"the log of {len(trace)} steps cannot be shown: {error!r}"
-    if len(lines) > LONGEST:
-        lines[1 : 1 - LONGEST] = [f"... {len(lines) - LONGEST} lines left out; --dispatchviz-keep keeps all ..."]
-    return "\n".join(lines)
+    at = next((k for k, line in enumerate(lines) if line.split()[:1] == [str(step)]), len(lines))
+    return "\n".join([head, *_around(lines, at, most or len(lines))])
+
+
+def _around(lines: list[str], at: int, most: int) -> list[str]:
+    """So many lines, with one in the middle as far as possible, and how many were left out."""
+    begin = max(0, min(at - most // 2, len(lines) - most))
+    shown = lines[begin : begin + most]
+    more = "--dispatchviz-lines=0 shows all"
+    before = [f"... {begin} lines before; {more} ..."] * bool(begin)
+    left = len(lines) - begin - len(shown)
+    return [*before, *shown, *[f"... {left} lines after; {more} ..."] * bool(left)]
 
 
 def _keep(trace: Trace, item: pytest.Item) -> Path:

@@ -141,6 +141,7 @@ globals().update(
     }
 )
 globals().update({name: getattr(_formats, name) for name in _formats.__all__})
+del globals()["unique_dim"]
 _segment_reduce = globals().pop("segment_reduce")
 """Which PyTorch shows by this name only."""
 globals().update(_functionalization.NAMES)

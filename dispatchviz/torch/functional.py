@@ -62,10 +62,7 @@ def einsum(*args: Any) -> Any:
     ValueError for fewer than two arguments and numbers outside 0..51; RuntimeError for a wrong equation.
     """
     if len(args) < 2:
-        raise ValueError(
-            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
-            "subscripts list"
-        )
+        raise _too_few()
     equation, operands = (
         (_equation(args), args[: len(args) // 2 * 2 : 2]) if isinstance(args[0], Tensor) else _split(args)
     )
@@ -74,11 +71,20 @@ def einsum(*args: Any) -> Any:
     return python_bindings.einsum(equation, operands)
 
 
+def _too_few() -> ValueError:
+    return ValueError(
+        "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+        "subscripts list"
+    )
+
+
 def _split(args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
     """The equation and the operands, which may come as one list."""
     equation, *operands = args
     while len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = list(operands[0])
+    if not operands:
+        raise _too_few()
     return equation, tuple(operands)
 
 

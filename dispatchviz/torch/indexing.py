@@ -18,6 +18,7 @@ from dispatchviz.core.binding import Binding
 from dispatchviz.core.dtype import bool_, uint8
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView
+from dispatchviz.core.invalid_arguments import type_name
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.tensor_indexing import (
     INDEX_MAX,
@@ -76,7 +77,7 @@ def _unpack_long(value: Any) -> int:
 
 def _is_sequence(value: Any) -> bool:
     """``PySequence_Check``"""
-    return hasattr(type(value), "__getitem__") and not isinstance(value, (dict, numpy.generic))
+    return hasattr(type(value), "__getitem__") and not isinstance(value, (dict, numpy.generic, numpy.dtype))
 
 
 def _unpack_slice(index: slice) -> Slice:
@@ -95,13 +96,6 @@ def _slice_index(value: Any) -> int:
     return min(max(operator.index(value), -INDEX_MAX - 1), INDEX_MAX)
 
 
-def _type_name(value: Any) -> str:
-    """``tp_name``: types that are written in C say their module."""
-    kind = type(value)
-    written_in_python = kind.__flags__ & 1 << 9  # Py_TPFLAGS_HEAPTYPE
-    return kind.__name__ if written_in_python or kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
-
-
 def _converted(self: Tensor, index: Any) -> Index:
     """One index of a tuple, all but the ellipsis. IndexError for what is none."""
     if _is_long(index):
@@ -117,7 +111,7 @@ def _converted(self: Tensor, index: Any) -> Index:
     except TypeError:
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
-            f"{_type_name(index)})"
+            f"{type_name(index)})"
         ) from None
 
 
@@ -209,7 +203,7 @@ def _value_to_tensor(self: Tensor, value: Any) -> Tensor:
         return value
     if not (_is_long(value) or isinstance(value, (bool, float, complex))):
         place = "torch.cuda." if self._device.type == "cuda" else "torch."
-        raise TypeError(f"can't assign a {_type_name(value)} to a {place}{self._dtype.legacy}Tensor")
+        raise TypeError(f"can't assign a {type_name(value)} to a {place}{self._dtype.legacy}Tensor")
     number = _unpack_long(value) if _is_long(value) else int(value) if isinstance(value, bool) else value
     with AutoDispatchBelowADInplaceOrView():
         tensor = scalar_to_tensor(number, self._dtype, self._device)
@@ -249,7 +243,7 @@ def _delitem(self: Tensor, index: Any) -> None:
 
 
 def _iter(self: Any) -> Iterator[Any]:
-    if not self._size:
+    if self.dim() == 0:
         raise TypeError("iteration over a 0-d tensor")
     return iter(self.unbind(0))
 

@@ -1,6 +1,6 @@
 """``torch.Tensor(...)``, ``torch.FloatTensor(...)`` and the like (``legacy_tensor_generic_ctor_new``).
 
-Numbers are a size; a sequence is data; a tensor is aliased.
+Numbers are a size; a sequence is data; a tensor is aliased, and an array of NumPy's shares its memory.
 """
 
 from __future__ import annotations
@@ -14,11 +14,15 @@ from dispatchviz.core.default_device import set_default_device
 from dispatchviz.core.device import CPU, CUDA, Device
 from dispatchviz.core.dtype import DType, type_meta_name
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.invalid_arguments import type_name
+from dispatchviz.core.parameter_types import Parameter, is_index
+from dispatchviz.core.parameter_values import converted
 from dispatchviz.core.registrations import chosen_build
 from dispatchviz.core.tensor import NOT_GIVEN, Tensor, legacy_constructor
 from dispatchviz.core.warning import warn_python_once
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.creation import new_from_data
+from dispatchviz.torch.numpy_memory import from_numpy
 from dispatchviz.torch.size import Size
 
 _FIELDS = ("_ks", "_array", "_storage", "_size", "_stride", "_offset", "_dtype", "_device")
@@ -28,7 +32,10 @@ def new(args: tuple[Any, ...], dtype: DType | None, device: Device) -> Tensor:
     """``dtype`` None: the default one, and a tensor may have any. TypeError for what is neither data nor a size."""
     if len(args) == 1 and isinstance(args[0], Tensor):
         return _alias(args[0], dtype, device)
-    if len(args) == 1 and (isinstance(args[0], bool) or not isinstance(args[0], (int, Size))):
+    if len(args) == 1 and isinstance(args[0], numpy.ndarray):  # which shares its memory, if it is of the dtype
+        wanted = dtype or dtypes.default_dtype()
+        return ops.to_device.call(from_numpy(args[0]), device, wanted, False, False, None)
+    if len(args) == 1 and not isinstance(args[0], Size) and not is_index(args[0]):
         return new_from_data(_sequence(args[0]), dtype or dtypes.default_dtype(), device)
     return ops.empty_memory_format.call(_size(args), dtype or dtypes.default_dtype(), None, device, None, None)
 
@@ -47,25 +54,21 @@ def _options(dtype: DType, device: Device) -> str:
 
 
 def _sequence(data: Any) -> Any:
-    if isinstance(data, str):
-        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
-    if not isinstance(data, (list, tuple, numpy.ndarray)):
-        raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
-    return data
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type_name(data)}'")
+    if isinstance(data, (dict, numpy.dtype)) or not (hasattr(type(data), "__getitem__") and hasattr(data, "__len__")):
+        raise TypeError(f"new(): data must be a sequence (got {type_name(data)})")
+    return data if isinstance(data, tuple) else list(data)
 
 
 def _size(args: tuple[Any, ...]) -> tuple[int, ...]:
-    if len(args) == 1 and isinstance(args[0], Size):
-        return tuple(args[0])
     if not args:
         return (0,)
-    for place, value in enumerate(args, 1):
-        if not isinstance(value, int):
-            raise TypeError(
-                f"new(): argument 'size' failed to unpack the object at pos {place} with error \"type must be tuple of "
-                f'ints,but got {type(value).__name__}"'
-            )
-    return args
+    given = args[0] if len(args) == 1 and isinstance(args[0], Size) else args
+    return converted("new", _SIZE, given, 0)  # type: ignore[no-any-return]
+
+
+_SIZE = Parameter("size", "tuple of SymInts", None, True, False, 0, False)
 
 
 def _construct(tensor: Tensor) -> None:
@@ -118,6 +121,10 @@ def type_named(name: object) -> tensortype:
     """``torch.DoubleTensor``, the class or its name. ValueError for no name of a type, TypeError for anything else."""
     if isinstance(name, tensortype):
         return name
+    if isinstance(name, type):
+        name = name.__name__ if name.__module__ == "builtins" else f"{name.__module__}.{name.__name__}"
+    if isinstance(name, bytes):
+        name = name.decode()
     if not isinstance(name, str):
         raise TypeError("dtype must be a type, str, or dtype object")
     for types in (TYPES, CUDA_TYPES):

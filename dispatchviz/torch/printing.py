@@ -1,96 +1,91 @@
 """How tensors print (``torch/_tensor_str.py``): ``tensor([1., 2.], grad_fn=<AddBackward0>)``.
 
-All numbers of a tensor get one width and one notation, which the whole tensor decides, or the elements that a summary
-shows. Both parts of complex numbers have a width and a notation of their own.
-NB: in PyTorch, printing calls operators (``reshape``, ``masked_select``, ...); here it calls none.
+Printing calls operators (``reshape``, ``masked_select``, ``item``, ...) in PyTorch's order, without grad mode and past
+all modes and transforms. The numbers are in ``printed_numbers.py``.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-import numpy
-
 from dispatchviz.core import dtype as dtypes
+from dispatchviz.core import recorder
 from dispatchviz.core.autograd import variable
-from dispatchviz.core.autograd.forward_ad import fw_grad, levels
-from dispatchviz.core.dtype import REDUCED, bool_, complex64, complex128, float64, int64
+from dispatchviz.core.dtype import bool_, complex64, complex128, float64, int64
 from dispatchviz.core.functionalization.wrapper import functional_wrapper, is_functional_tensor
 from dispatchviz.core.functorch.batched_tensor import BatchedTensorImpl
 from dispatchviz.core.functorch.tensor_wrapper import TensorWrapperImpl
-from dispatchviz.core.keyset import python_ks
-from dispatchviz.core.math_bits import resolved
+from dispatchviz.core.guards import DisableFuncTorch
 from dispatchviz.core.tensor import Tensor, numel
+from dispatchviz.core.torch_function import SUBCLASSES_DISABLED, disabled, overrides
+from dispatchviz.torch._face import torch
 from dispatchviz.torch._tensor_str import PRINT_OPTS
+from dispatchviz.torch.printed_numbers import numbers
+from dispatchviz.torch.utils._python_dispatch import _disable_current_modes
 
 _FUNCTIONAL = "_to_functional_tensor("
-_TOO_LARGE, _TOO_SMALL, _TOO_WIDE = 1e8, 1e-4, 1000.0
-"""A number or a ratio beyond these asks for scientific notation."""
-
-
-class Words:
-    """How the numbers of one tensor are written; of floating ones only finite numbers other than 0 decide."""
-
-    def __init__(self, array: Any) -> None:
-        self._plain: Callable[[Any], str] = str
-        if array.dtype.kind == "f":
-            counted = array[numpy.isfinite(array) & (array != 0)]
-            self._plain = _float_words(counted)
-        else:
-            counted = array.reshape(-1)
-        self.width = 1
-        self.width = max((len(self._plain(value)) for value in counted.tolist()), default=1)
-
-    def __call__(self, value: Any) -> str:
-        return self._plain(value).rjust(self.width)
-
-
-class ComplexWords:
-    """The same for complex numbers."""
-
-    def __init__(self, array: Any) -> None:
-        self.real, self.imag = Words(array.real), Words(array.imag)
-        self.width = self.real.width + self.imag.width + 1
-
-    def __call__(self, value: Any) -> str:
-        imag = f"{self.imag(value.imag)}j".lstrip()
-        return self.real(value.real) + ("" if imag[0] in "+-" else "+") + imag
-
-
-def _float_words(counted: Any) -> Callable[[float], str]:
-    """Notation for all numbers, from those that count."""
-    digits, sizes = PRINT_OPTS.precision, numpy.abs(counted.astype(numpy.float64))
-    scientific = counted.size > 0 and PRINT_OPTS.sci_mode
-    if counted.size and PRINT_OPTS.sci_mode is None:
-        largest, smallest = float(sizes.max()), float(sizes.min())
-        scientific = largest / smallest > _TOO_WIDE or largest > _TOO_LARGE or smallest < _TOO_SMALL
-    if scientific:
-        return lambda value: f"{value:.{digits}e}"
-    if bool(numpy.all(counted == numpy.ceil(counted))):
-        return lambda value: f"{value:.0f}." if numpy.isfinite(value) else f"{value:.0f}"
-    return lambda value: f"{value:.{digits}f}"
-
-
 # -- the whole ---------------------------------------------------------------------------------------------------------
 
 
 def text(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
     """The tensor in words, its numbers in others' words if they are given. Reading the grad_fn of a stale view builds a
     Node, as in PyTorch."""
-    if is_functional_tensor(tensor):
-        return _joined(_FUNCTIONAL, text(functional_wrapper(tensor).value), [*_device(tensor), *_history(tensor)])
+    if recorder.wording:
+        with recorder.paused():
+            return _printed(tensor, tensor_contents)
+    return _printed(tensor, tensor_contents)
+
+
+def _printed(tensor: Tensor, contents: str | None) -> str:
+    if recorder.active is not None:
+        recorder.active.tensor_formatted(tensor, "Tensor.__repr__")
+    try:
+        with _as_by_torch_function(tensor), torch.no_grad(), _disable_current_modes(), DisableFuncTorch():
+            return _text(tensor, contents)
+    finally:
+        if recorder.active is not None:
+            recorder.active.leave()
+
+
+def _as_by_torch_function(tensor: Tensor) -> AbstractContextManager[None]:
+    """What a subclass is printed with is plain, as below ``Tensor.__torch_function__``."""
+    return disabled(SUBCLASSES_DISABLED) if overrides(type(tensor)) else nullcontext()
+
+
+def formatted(self: Tensor, spec: str) -> str:
+    """``Tensor.__format__``: a number alone takes a format's rules; any other tensor is written as it prints."""
+    if self._size or self._device.type == "meta" or type(self) is not Tensor:
+        return object.__format__(self, spec)
+    if recorder.active is not None:
+        recorder.active.tensor_formatted(self, "Tensor.__format__")
+    try:
+        tensor: Any = self
+        return format(tensor.detach().item(), spec)
+    finally:
+        if recorder.active is not None:
+            recorder.active.leave()
+
+
+def _text(tensor: Tensor, contents: str | None) -> str:
     if isinstance(tensor._impl, (BatchedTensorImpl, TensorWrapperImpl)):
         return _wrapper(tensor)
-    suffixes = list(_suffixes(tensor))
-    plain = type(tensor) is Tensor or type(tensor).__name__ == "Parameter"
-    prefix = "tensor(" if plain else f"{type(tensor).__name__}("
-    # NB: in PyTorch, a wrapper subclass that does not say how it prints is read through its operators
-    empty = tensor._device.type == "meta" or (tensor._array is None and tensor._ks & python_ks)
-    if tensor_contents is None:
-        tensor_contents = "..." if empty else _numbers(tensor, len(prefix))
-    return _joined(prefix, tensor_contents, suffixes)
+    primal, tangent = torch.autograd.forward_ad.unpack_dual(tensor)
+    suffixes = [*_device(tensor)]
+    if is_functional_tensor(tensor):
+        prefix, contents = _FUNCTIONAL, text(functional_wrapper(tensor).value)
+    else:
+        plain = type(tensor) is Tensor or type(tensor).__name__ == "Parameter"
+        prefix = "tensor(" if plain else f"{type(tensor).__name__}("
+        suffixes += _kind(tensor)
+        if contents is None:
+            contents = "..." if tensor._device.type == "meta" else numbers(primal, len(prefix))
+    suffixes += _history(tensor)
+    if tangent is not None:
+        suffixes.append(f"tangent={tangent}")
+    return _joined(prefix, contents, suffixes)
 
 
 def _joined(prefix: str, body: str, suffixes: list[str]) -> str:
@@ -112,7 +107,7 @@ def _joined(prefix: str, body: str, suffixes: list[str]) -> str:
 def _wrapper(tensor: Tensor) -> str:
     """A tensor of functorch's, with what it wraps (``_functorch_wrapper_str_intern``)."""
     impl = tensor._impl
-    value = textwrap.indent(text(impl.value), " " * 4)
+    value = textwrap.indent(repr(impl.value), " " * 4)
     if isinstance(impl, BatchedTensorImpl):
         return f"BatchedTensor(lvl={impl.level}, bdim={impl.bdim}, value=\n{value}\n)"
     return f"GradTrackingTensor(lvl={impl.level}, value=\n{value}\n)"
@@ -121,16 +116,13 @@ def _wrapper(tensor: Tensor) -> str:
 # -- suffixes ----------------------------------------------------------------------------------------------------------
 
 
-def _suffixes(tensor: Tensor) -> Iterator[str]:
-    yield from _device(tensor)
+def _kind(tensor: Tensor) -> Iterator[str]:
+    """Size and dtype, as far as the numbers do not say them."""
     meta, empty = tensor._device.type == "meta", numel(tensor._size) == 0
     if meta or (empty and len(tensor._size) != 1) or not (empty or PRINT_OPTS.edgeitems):
         yield f"size={tuple(tensor._size)}"
     if tensor._dtype not in _untold_dtypes(meta or empty):
         yield f"dtype={tensor._dtype}"
-    yield from _history(tensor)
-    if levels and (tangent := fw_grad(tensor)) is not None:
-        yield f"tangent={text(tangent) if tangent._size else tangent}"
 
 
 def _untold_dtypes(no_numbers: bool) -> tuple[dtypes.DType, ...]:
@@ -156,59 +148,3 @@ def _history(tensor: Tensor) -> Iterator[str]:
         yield f"grad_fn=<{function.name().rpartition('::')[2]}>"
     elif variable.requires_grad(tensor):
         yield "requires_grad=True"
-
-
-# -- numbers -----------------------------------------------------------------------------------------------------------
-
-
-def _numbers(tensor: Tensor, indent: int) -> str:
-    array = resolved(tensor)
-    if not isinstance(array, numpy.ndarray):
-        array = array.get()
-    if array.size == 0:
-        return "[]"
-    if tensor._dtype in REDUCED:
-        array = array.astype(numpy.float32)
-    summarised = array.size > PRINT_OPTS.threshold
-    shown = _edges(array) if summarised else array
-    words = ComplexWords(shown) if shown.dtype.kind == "c" else Words(shown)
-    return _block(array, indent, summarised, words)
-
-
-def _edges(array: Any) -> Any:
-    """The elements that a summary shows. With none to show, a row decides by all and a matrix by none."""
-    edge = PRINT_OPTS.edgeitems
-    if not edge:
-        return array if array.ndim == 1 else array[:0]
-    for axis, length in enumerate(array.shape):
-        if length > 2 * edge:
-            array = numpy.take(array, [*range(edge), *range(length - edge, length)], axis)
-    return array
-
-
-def _ends(array: Any, summarised: bool) -> list[Any]:
-    """The parts of an array; None for those that are left out."""
-    edge = PRINT_OPTS.edgeitems
-    if not summarised or len(array) <= 2 * edge:
-        return list(array)
-    return [*array[:edge], None, *array[len(array) - edge :]]
-
-
-def _block(array: Any, indent: int, summarised: bool, words: Words | ComplexWords) -> str:
-    if array.ndim == 0:
-        return words(array.item())
-    if array.ndim == 1:
-        return _row(array, indent, summarised, words)
-    blocks = [
-        "..." if part is None else _block(part, indent + 1, summarised, words) for part in _ends(array, summarised)
-    ]
-    between: str = "," + "\n" * (array.ndim - 1) + " " * (indent + 1)
-    return "[" + between.join(blocks) + "]"
-
-
-def _row(array: Any, indent: int, summarised: bool, words: Words | ComplexWords) -> str:
-    left_out = " ..." if PRINT_OPTS.edgeitems else "..."
-    items = [left_out if value is None else words(value.item()) for value in _ends(array, summarised)]
-    a_line = max(1, (PRINT_OPTS.linewidth - indent) // (words.width + 2))
-    lines = [", ".join(items[at : at + a_line]) for at in range(0, len(items), a_line)]
-    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 
 from dispatchviz.core.dtype import DType, bool_, default_dtype, default_of_number, of_scalar, promote_types
+from dispatchviz.core.invalid_arguments import type_name
 from dispatchviz.core.math_bits import resolved
 from dispatchviz.core.tensor import Tensor, numel
 from dispatchviz.core.warning import warn_python_once
@@ -51,7 +52,7 @@ _SLOW = (
 
 def is_sequence(value: Any) -> bool:
     """``PySequence_Check``, which tensors and NumPy's numbers do not pass."""
-    return hasattr(type(value), "__getitem__") and not isinstance(value, (dict, numpy.generic, Tensor))
+    return hasattr(type(value), "__getitem__") and not isinstance(value, (dict, numpy.generic, numpy.dtype, Tensor))
 
 
 def _size(data: Any) -> tuple[int, ...]:
@@ -78,7 +79,7 @@ def inferred_dtype(data: Any) -> DType:
     if isinstance(data, (str, bytes)):
         raise _of_text(data)
     if not is_sequence(data):
-        raise RuntimeError(f"Could not infer dtype of {_type_name(data)}")
+        raise RuntimeError(f"Could not infer dtype of {type_name(data)}")
     return _common(data) or default_dtype()
 
 
@@ -93,13 +94,6 @@ def _common(data: Sequence[Any]) -> DType | None:
         dtype = inferred_dtype(part)
         found = dtype if found is None else promote_types(found, dtype)
     return found
-
-
-def _type_name(value: Any) -> str:
-    """``tp_name``: types that are written in C say their module."""
-    kind = type(value)
-    written_in_python = kind.__flags__ & 1 << 9 or kind.__module__ == "builtins"
-    return kind.__name__ if written_in_python else f"{kind.__module__}.{kind.__name__}"
 
 
 def _collect(data: Any, size: tuple[int, ...], dim: int, leaves: list[Any]) -> None:
@@ -155,7 +149,7 @@ def _float(value: Any) -> float:
         return value
     if hasattr(type(value), "__float__") or hasattr(type(value), "__index__"):
         return float(value)
-    raise TypeError(f"must be real number, not {_type_name(value)}")
+    raise TypeError(f"must be real number, not {type_name(value)}")
 
 
 def _complex(value: Any) -> complex:
@@ -171,7 +165,7 @@ def _integer(value: Any, dtype: DType, limits: Any) -> int:
         try:
             number = operator.index(value)
         except TypeError:
-            raise TypeError(f"'{_type_name(value)}' object cannot be interpreted as an integer") from None
+            raise TypeError(f"'{type_name(value)}' object cannot be interpreted as an integer") from None
         if number not in _LONG:
             raise ValueError("Overflow when unpacking long long")
         fits = (limits.min or -limits.max) <= number <= limits.max

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dispatchviz.core.declared_in_c import DeclaredInC
+from dispatchviz.core.invalid_arguments import type_name
 
 
 class Size(tuple[int, ...], metaclass=DeclaredInC, name="torch.Size"):
@@ -49,5 +50,5 @@ def _whole(place: int, value: Any) -> int:
     try:
         return int(operator.index(value))
     except TypeError:
-        told = f"torch.Size() takes an iterable of 'int' (item {place} is '{type(value).__name__}')"
+        told = f"torch.Size() takes an iterable of 'int' (item {place} is '{type_name(value)}')"
         raise TypeError(told) from None

@@ -5,43 +5,41 @@ NB: operators are computed one by one, on one thread, deterministically and in f
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.core.context import context
 
-_THREADS = {"intra": os.cpu_count() or 1, "inter": os.cpu_count() or 1}
-
 
 def get_num_threads() -> int:
-    """How many threads kernels would run on."""
-    return _THREADS["intra"]
+    """How many threads kernels would run on. PyTorch prefers other convolutions if there are several."""
+    return context.num_threads
 
 
 def set_num_threads(num: int) -> None:
     """RuntimeError unless it is positive."""
-    _set_threads("intra", "set_num_threads", num)
+    _check_threads("intra", "set_num_threads", num)
+    context.num_threads = num
 
 
 def get_num_interop_threads() -> int:
     """How many threads would run operators beside each other."""
-    return _THREADS["inter"]
+    return context.num_interop_threads
 
 
 def set_num_interop_threads(num: int) -> None:
     """RuntimeError unless it is positive."""
-    _set_threads("inter", "set_num_interop_threads", num)
+    _check_threads("inter", "set_num_interop_threads", num)
+    context.num_interop_threads = num
 
 
-def _set_threads(kind: str, name: str, num: int) -> None:
+def _check_threads(kind: str, name: str, num: int) -> None:
     if not isinstance(num, int):
         raise TypeError(f"{name} expects an int, but got {type(num).__name__}")
     if num <= 0:
         words = "number of threads" if kind == "intra" else "interop threads"
         raise RuntimeError(f"{name} expects a positive integer" if kind == "intra" else f"{name}: {words}")
-    _THREADS[kind] = num
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:

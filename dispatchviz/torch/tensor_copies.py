@@ -29,6 +29,7 @@ def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         )
     if id(self) in memo:
         return memo[id(self)]  # type: ignore[no-any-return]
+    _check_makes_its_own(self)
     key = id(self._storage)
     if key not in memo:
         buffer = self._storage.buffer
@@ -40,6 +41,17 @@ def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     return made
 
 
+def _check_makes_its_own(self: Any) -> None:
+    """RuntimeError for a subclass whose ``new_empty`` makes plain tensors, as inside of ``__torch_function__``."""
+    if type(self) is not Tensor and self._impl is None and type(self.new_empty([])) is not type(self):
+        raise RuntimeError(
+            "The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types "
+            "that implement new_empty() and for which that function returns another instance of the same subclass. "
+            "You should either properly implement new_empty() for your subclass or override __deepcopy__() if it is "
+            "intended behavior for new_empty() to return an instance of a different type."
+        )
+
+
 def reduce_ex(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     """A shallow copy shares the storage, a pickled tensor has its numbers; both are leaves."""
     geometry = (self._size, self._stride, self._offset, self._dtype.name, self._device.type)
@@ -47,9 +59,9 @@ def reduce_ex(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     return _rebuild_tensor, (_Kept(self._storage), *geometry, variable.requires_grad(self), cls), vars(self)
 
 
-def shallow(self: Tensor) -> Tensor:
+def shallow(self: Any) -> Tensor:
     """``copy.copy``: a leaf on the same storage."""
-    function, arguments, attributes = reduce_ex(self, 4)
+    function, arguments, attributes = self.__reduce_ex__(4)
     made: Tensor = function(*arguments)
     vars(made).update(attributes)
     return made

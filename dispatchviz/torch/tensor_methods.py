@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import re
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from dispatchviz.core import dtype as dtypes
@@ -14,14 +17,13 @@ from dispatchviz.core import math_bits
 from dispatchviz.core import python_bindings_manual as manual
 from dispatchviz.core.autograd import grad_attribute, interface, requires_grad_flag, tensor_hooks, variable
 from dispatchviz.core.autograd.legacy_type import type_string
-from dispatchviz.core.backend import array_module
 from dispatchviz.core.binding import Alias, bind
 from dispatchviz.core.device import CPU, Device
 from dispatchviz.core.functionalization.wrapper import is_functional_tensor
-from dispatchviz.core.functorch.tensor_wrapper import maybe_get_tensor_wrapper
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.generated import python_bindings as bindings
 from dispatchviz.core.keyset import python_ks
+from dispatchviz.core.python_arg_parser import PythonArgParser
 from dispatchviz.core.tensor import Tensor, empty_strided, numel
 from dispatchviz.core.tensor_meta import root_of
 from dispatchviz.core.thread_state import thread
@@ -36,6 +38,7 @@ from dispatchviz.torch import (
     storage,
     tensor_copies,
     tensor_kinds,
+    to_numpy,
     unique_elements,
 )
 from dispatchviz.torch.as_tensor import new_tensor_like
@@ -43,7 +46,7 @@ from dispatchviz.torch.creation import lifted
 from dispatchviz.torch.formats import strided
 from dispatchviz.torch.functional import norm, stft
 from dispatchviz.torch.list_functions import split_method
-from dispatchviz.torch.printing import text
+from dispatchviz.torch.printing import formatted, text
 from dispatchviz.torch.size import Size
 
 _SHORTHANDS = {
@@ -98,12 +101,37 @@ def install(cls: type[Tensor]) -> None:
         setattr(cls, name, Alias(f"Tensor.{name}", getattr(cls, method)))
     for name, value in {**_METHODS, **indexing.METHODS, **_PROPERTIES}.items():
         setattr(cls, name, value)
-    _array.__name__, _array.__qualname__ = "__array__", "Tensor.__array__"  # NumPy reads the TypeError
     for function in (_backward, _register_hook, _register_post_accumulate_grad_hook):  # TypeErrors name them
         name = function.__name__.removeprefix("_")
         function.__name__, function.__qualname__ = name, f"Tensor.{name}"
+    _give_names(cls)
     _let_subclasses_see(cls)
     cls.__hash__ = _identity  # type: ignore[assignment,method-assign]  # by identity, although == compares elements
+
+
+def _give_names(cls: type[Tensor]) -> None:
+    """The functions behind methods are called as PyTorch's: ``__torch_function__`` may look."""
+    for name, value in (_METHODS | indexing.METHODS).items():
+        given = getattr(value, "__name__", name)
+        if (
+            isinstance(value, FunctionType)
+            and given != name
+            and (given in _NAMED_OTHERWISE or re.match("_[^_]|<", given))
+        ):
+            value.__name__, value.__qualname__ = name, f"Tensor.{name}"
+
+
+_NAMED_OTHERWISE = (
+    "method",
+    "operator",
+    "new_tensor_like",
+    "split_method",
+    "text",
+    "numpy",
+    "array",
+    "deepcopy",
+    "reduce_ex",
+)
 
 
 def _let_subclasses_see(cls: type[Tensor]) -> None:
@@ -114,9 +142,31 @@ def _let_subclasses_see(cls: type[Tensor]) -> None:
     root = root_of(cls)
     for name, value in _PROPERTIES.items():
         setattr(root, name, _seen_property(name, value))
-    for name, value in _METHODS.items():
-        if not name.startswith("__"):
+    for name, value in (_METHODS | indexing.METHODS).items():
+        if not name.startswith("__") or name in _SEEN_BY_SUBCLASSES:
             setattr(root, name, _seen_method(name, value))
+
+
+_SEEN_BY_SUBCLASSES = {
+    *("__repr__", "__format__", "__len__", "__contains__", "__reversed__", "__dir__", "__array__", "__array_wrap__"),
+    *("__bool__", "__float__", "__int__", "__complex__", "__index__", "__invert__", "__deepcopy__", "__reduce_ex__"),
+    *("__rsub__", "__rdiv__", "__rtruediv__", "__rpow__", "__rmod__", "__floordiv__", "__rfloordiv__"),
+    *("__rlshift__", "__rrshift__", "__rmatmul__"),
+}
+"""Methods of Python's that hand over to ``__torch_function__`` themselves; what the others call does."""
+
+_POSITIONAL = {"split": 1} | dict.fromkeys(("norm", "unique", "backward", "__repr__", "__array__", "__array_wrap__"), 0)
+"""Written in Python there: how many arguments are handed over by position; all others are, by name, given or not."""
+
+
+def _as_handed_over(name: str, plain: Any, args: tuple[Any, ...], kwargs: Any) -> tuple[tuple[Any, ...], Any]:
+    if name not in _POSITIONAL:
+        return args, kwargs
+    bound = inspect.signature(plain).bind(None, *args, **kwargs)
+    bound.apply_defaults()
+    _, *told = bound.arguments.items()
+    count = _POSITIONAL[name]
+    return tuple(value for _, value in told[:count]), dict(told[count:])
 
 
 def _seen_property(name: str, plain: property) -> property:
@@ -145,7 +195,7 @@ def _seen_method(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(plain)
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         if overrides(type(self)) and thread.state.torch_function == ENABLED:
-            return _handed_over(name, plain, self, args, kwargs)
+            return _handed_over(name, plain, self, *_as_handed_over(name, plain, args, kwargs))
         return plain(self, *args, **kwargs)
 
     method.__name__ = name
@@ -223,12 +273,16 @@ def _no_arguments(name: str, function: Callable[[Tensor], Any]) -> Callable[...,
     return method
 
 
-def _size(self: Tensor, dim: int | None = None) -> Any:
-    return Size(self._size) if dim is None else _dimension(self, self._size, dim)
+def _numel(self: Tensor) -> int:
+    return numel(self._size)
 
 
-def _stride(self: Tensor, dim: int | None = None) -> Any:
-    return self._stride if dim is None else _dimension(self, self._stride, dim)
+def _size(self: Tensor, dim: Any = None) -> Any:
+    return Size(self._size) if dim is None else _dimension("size", self._size, dim)
+
+
+def _stride(self: Tensor, dim: Any = None) -> Any:
+    return self._stride if dim is None else _dimension("stride", self._stride, dim)
 
 
 def _backward(
@@ -248,58 +302,12 @@ def _register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], N
     return tensor_hooks.register_post_accumulate_grad_hook(self, hook)
 
 
-def _numpy(self: Tensor) -> Any:
-    if self._ks & python_ks:
-        raise RuntimeError(".numpy() is not supported for tensor subclasses.")
-    if variable.requires_grad(self):
-        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    if self._device.type != "cpu":
-        raise TypeError(
-            f"can't convert {self._device} device type tensor to numpy. "
-            "Use Tensor.cpu() to copy the tensor to host memory first."
-        )
-    _check_storage(self)
-    for is_set, name, remedy in _UNRESOLVED:
-        if is_set(self):
-            raise RuntimeError(
-                f"Can't call numpy() on Tensor that has {name} bit set. Use tensor.{remedy}().numpy() instead."
-            )
-    if math_bits.is_zerotensor(self):
-        raise RuntimeError(" Cannot convert a ZeroTensor to numpy. Set force=True if you need the zero array.")
-    on_cpu = ops.to_dtype_layout.call(ops.detach.call(self), None, None, Device("cpu"), None, False, False, None)
-    plain = ops.resolve_neg.call(ops.resolve_conj.call(on_cpu))
-    if self._dtype is dtypes.bfloat16:
-        raise TypeError("Got unsupported ScalarType BFloat16")
-    return plain._array
-
-
-_UNRESOLVED = (
-    (math_bits.is_conj, "conjugate", "resolve_conj"),
-    (math_bits.is_neg, "negative", "resolve_neg"),
-)
-"""Bits that NumPy does not know."""
-
-
-def _check_storage(self: Tensor) -> None:
-    """RuntimeError for a tensor that only wraps another one."""
-    if self._impl is not None:
-        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
-
-
-def values_on_host(self: Tensor) -> Any:
-    """The numbers as a NumPy array, wherever they are; those of a wrapper of ``grad`` are the wrapped tensor's."""
-    while (wrapper := maybe_get_tensor_wrapper(self)) is not None:
-        self = wrapper.value
-    _check_storage(self)
-    return self._array if type(self._array).__module__ == "numpy" else array_module("cuda").asnumpy(self._array)
-
-
 def _tolist(self: Tensor) -> Any:
     if self._ks & python_ks:
         raise RuntimeError(f".tolist() is not supported for tensor subclasses, got {type(self).__name__}")
     if math_bits.is_zerotensor(self) or is_functional_tensor(self):
         raise RuntimeError("tolist() shouldn't be called on a tensor with unallocated storage")
-    return values_on_host(ops.resolve_neg.call(ops.resolve_conj.call(self))).tolist()
+    return to_numpy.values_on_host(ops.resolve_neg.call(ops.resolve_conj.call(self))).tolist()
 
 
 def _cpu(self: Tensor) -> Any:
@@ -319,12 +327,6 @@ def _norm(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     return norm(self, p, dim, keepdim, dtype=dtype)
 
 
-def _array(self: Tensor, dtype: Any = None) -> Any:
-    """For ``numpy.asarray``."""
-    array = _numpy(self)
-    return array if dtype is None else array.astype(dtype, copy=False)
-
-
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The old name of a tensor's kind; with a dtype, a type or a type's name, the tensor brought to it."""
     if dtype is None:
@@ -337,9 +339,7 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 def _format(self: Tensor, spec: str) -> str:
     """A number alone takes a format's rules; any other tensor is written as it prints."""
-    if not self._size and self._device.type != "meta" and type(self) is Tensor:
-        return format(_item(ops.detach.call(self)), spec)
-    return object.__format__(self, spec)
+    return formatted(self, spec)
 
 
 def _item(self: Any) -> Any:
@@ -378,16 +378,21 @@ def _index(self: Tensor) -> int:
     return int(_item(self))
 
 
-def _dimension(self: Tensor, values: tuple[int, ...], dim: int) -> int:
+def _dimension(name: str, values: tuple[int, ...], given: Any) -> int:
+    """One of them. PyTorch unpacks the argument twice, so a tensor is asked twice for its number."""
+    _, (dim,) = _DIM[name].parse((given,), {})
+    if isinstance(given, Tensor):
+        _DIM[name].parse((given,), {})
     count = len(values)
-    if not isinstance(dim, int):
-        raise TypeError(f"size(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
     if not -max(count, 1) <= dim < max(count, 1):
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-max(count, 1)}, {max(count, 1) - 1}], "
             f"but got {dim})"
         )
-    return values[dim]
+    return int(values[dim])
+
+
+_DIM = {name: PythonArgParser((f"{name}(int dim = None)",)) for name in ("size", "stride")}
 
 
 def _invert(self: Any) -> Any:
@@ -418,12 +423,18 @@ def _without_type_error(function: Callable[..., Any]) -> Callable[..., Any]:
     return operator
 
 
+def _dir(self: Tensor) -> list[str]:
+    return list(object.__dir__(self))
+
+
+_rtruediv = _without_type_error(_rdiv)
+
 _METHODS: dict[str, Any] = {
     "size": _size,
     "stride": _stride,
     "dim": _no_arguments("dim", lambda self: len(self._size)),
-    "numel": lambda self: numel(self._size),
-    "nelement": lambda self: numel(self._size),
+    "numel": _numel,
+    "nelement": _numel,
     "split": split_method,
     **unique_elements.METHODS,
     "storage_offset": lambda self: self._offset,
@@ -450,7 +461,7 @@ _METHODS: dict[str, Any] = {
     "map2_": python_functions.map2_,
     "dim_order": python_functions.dim_order,
     **removed_functions.METHODS,
-    "__array__": _array,
+    "__array__": to_numpy.array,
     "__copy__": tensor_copies.shallow,
     "__deepcopy__": tensor_copies.deepcopy,
     "__reduce_ex__": tensor_copies.reduce_ex,
@@ -459,17 +470,18 @@ _METHODS: dict[str, Any] = {
     "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,
     "retain_grad": _no_arguments("retain_grad", tensor_hooks.retain_grad),
     "_is_view": lambda self: self._view is not None,
-    "numpy": _numpy,
+    "numpy": to_numpy.numpy,
     "tolist": _tolist,
     "cpu": _cpu,
     "cuda": _cuda,
-    "__bool__": ops.is_nonzero.call,
+    "__bool__": lambda self: ops.is_nonzero.call(self),
     "__float__": lambda self: float(_real_number(_warned_of(self), "double")),
     "__int__": lambda self: int(_real_number(self, "int64_t")),
     "__complex__": lambda self: complex(_python_number(_warned_of(self))),
     "__index__": _index,
     "__getattr__": missing_methods.getattr_,
     "__repr__": text,
+    "__dir__": _dir,
     "__format__": _format,
     "__abs__": lambda self: self.abs(),
     "__neg__": lambda self: self.neg(),
@@ -484,7 +496,7 @@ _METHODS: dict[str, Any] = {
     "__rmatmul__": _without_type_error(lambda self, other: bindings.matmul(other, self)),
     "__ipow__": _without_type_error(lambda self, other: self.pow_(other)),
     "__rsub__": _without_type_error(_rsub),
-    "__rdiv__": _rdiv,
-    "__rtruediv__": _without_type_error(_rdiv),
+    "__rdiv__": _rtruediv,
+    "__rtruediv__": _rtruediv,
     "__rpow__": _without_type_error(_rpow),
 }

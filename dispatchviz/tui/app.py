@@ -31,20 +31,27 @@ from dispatchviz.tui.titled import Goto, TitledView
 from dispatchviz.tui.view import StepperScreen
 
 
-def show(trace: Trace, step: int | None = None, file: str = "") -> None:
+def show(trace: Trace, step: int | None = None, file: str = "", again: Sequence[str] | None = None) -> None:
     """Opens the stepper on a trace and returns when the reader quits.
 
     ``step`` is where to begin; without it that is the first step, or the last one if the program raised. ``file`` is
-    where the trace is kept, if it is: marks go beside it. The caller has asked ``terminal.can_run`` before.
+    where the trace is kept, if it is: marks go beside it. ``again`` is what runs the program again, after ``dispatchviz
+    run``: empty if nothing does, None for no more than its file. The caller has asked ``terminal.can_run`` before.
     """
     if not len(trace):
         print(f"{trace.header.program}: nothing was recorded, so there are no steps to show")
         return
     gc.freeze()  # the trace stays: looking through all of it now and then would delay a step by two frames
     try:
-        StepperApp(trace, step, file).run()
+        StepperApp(trace, step, file, again).run()
     finally:
         gc.unfreeze()
+
+
+ACTIONS = {key: entry.action for entry in KEYMAP for key in entry.keys}
+
+TYPED_AHEAD = "ctrl+j"
+"""What Enter is when it was typed before the terminal was ours: until then a terminal makes a line feed of it."""
 
 
 class StepperApp(Questions):
@@ -53,15 +60,19 @@ class StepperApp(Questions):
     TITLE = "dispatchviz"
     BINDINGS = [Binding(",".join(key.keys), key.action, key.help, show=False) for key in KEYMAP]  # noqa: RUF012
 
-    def __init__(self, trace: Trace, step: int | None = None, file: str = "") -> None:
+    def __init__(
+        self, trace: Trace, step: int | None = None, file: str = "", again: Sequence[str] | None = None
+    ) -> None:
         super().__init__()
         begin = len(trace) - 1 if step is None and isinstance(trace[-1], ProgramRaised) else step or 0
         self.file, self.marks = file, Marks(trace, file)
+        self.again = [trace.header.program] if again is None else again
         at = max(0, min(begin, len(trace) - 1))
         self.cursor = Cursor(trace, at, marks=frozenset(self.marks.names))
         self.view = StepperScreen(self.cursor)
         self.search = Search(trace)
-        self._origin, self._query, self._filter = self.cursor, "", ""
+        self._origin, self._query = self.cursor, ""
+        self._early: list[events.Key | events.Paste] = []
 
     def get_default_screen(self) -> Screen[None]:
         return self.view
@@ -86,8 +97,11 @@ class StepperApp(Questions):
 
     def action_move(self, how: str) -> None:
         """A step; ``how`` is a method of the cursor."""
-        after = getattr(self.cursor, how)()
-        self.stand(after, None if after.at != self.cursor.at else self._end())
+        before, after = self.cursor, getattr(self.cursor, how)()
+        if how in RESUMES and before.stop(RESUMES[how]) is None:
+            self.stand(after, no_stop(after, RESUMES[how]))
+        else:
+            self.stand(after, None if after.at != before.at else self._end(how))
 
     def action_jump(self, how: str) -> None:
         """A jump, which leaves a note."""
@@ -102,21 +116,54 @@ class StepperApp(Questions):
         """Why a key did nothing."""
         if how in SAID:
             return line((SAID[how], "hint"))
-        edge = "first" if self.cursor.at == 0 else "last"
-        return line((f" This is the {edge} step", "hint"))
+        at, last = self.cursor.at, self.cursor.last_step
+        if at not in (0, last):
+            return line((f" The filter shows no {'earlier' if how.endswith('back') else 'later'} step", "hint"))
+        return line((f" This is the {'first' if at == 0 else 'last'} step", "hint"))
 
-    def on_key(self, event: events.Key) -> None:
-        """Keys typed ahead of an open question belong to it, not to the bindings."""
-        if self.view.take_key(event):
-            event.stop()
-            event.prevent_default()
+    # -- keys ---------------------------------------------------------------------------------------------------------
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys have their effect one after the other, in the order in which they were typed, from the first one on.
+
+        Textual hands a key to the widget with the focus and takes it back later; meanwhile the next key goes its way,
+        and where a key opens a question the ones behind it would be lost or out of order.
+        """
+        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded or self.screen is not self.view:
+            await super().on_event(event)
+        elif self.view.prompt is None:
+            self._early.append(event)
+        else:
+            await self.on_ready()
+            if not await self._take(event):
+                await super().on_event(event)
+
+    async def on_ready(self) -> None:
+        """What was typed before the first screen was there, before anything that was typed later."""
+        early, self._early = self._early, []
+        for event in early:
+            await self.on_event(event)
+
+    async def _take(self, event: events.Key | events.Paste) -> bool:
+        """Answers an open question or does what the key stands for; False for a key that means nothing to us."""
+        prompt = self.view.prompt if self.view.asking else None
+        if isinstance(event, events.Paste):
+            if prompt is not None:
+                prompt.paste(event.text)
+            return prompt is not None
+        if event.key == TYPED_AHEAD:
+            event = events.Key("enter", "\r")
+        if prompt is not None:
+            return await prompt.take(event)
+        action = ACTIONS.get(event.key)
+        return action is not None and await self.run_action(action)
 
     # -- questions ----------------------------------------------------------------------------------------------------
 
     def action_ask_step(self) -> None:
         """Asks for a number."""
         hint = f"a step from 0 to {self.cursor.last_step}, or +10, -10, 50%"
-        self.view.ask(":", hint, lambda text: None, self._go_to_step)
+        self.view.ask("Step", hint, lambda text: None, self._go_to_step)
 
     def _go_to_step(self, text: str | None) -> None:
         from dispatchviz.tui.prompt import step_named
@@ -133,7 +180,7 @@ class StepperApp(Questions):
         """Asks for words and goes along while they are typed; Esc comes back."""
         self._origin, self._query = self.cursor, self.search.query
         hint = "words of a step: redispatch, AutogradCUDA, NodeCreated ..."
-        self.view.ask("/", hint, self._look, self._found)
+        self.view.ask("Search", hint, self._look, self._found)
         self._prepare_search()
 
     def _prepare_search(self) -> None:
@@ -144,7 +191,7 @@ class StepperApp(Questions):
     def _look(self, text: str) -> None:
         self.search.ask(text)
         found = self._origin.search(self.search.matches) if text.strip() else self._origin
-        self.stand(found, self.search.note(found.at))
+        self.stand(found, self._hit(found))
 
     def _found(self, text: str | None) -> None:
         self.view.answered()
@@ -153,7 +200,7 @@ class StepperApp(Questions):
             self.stand(self._origin)
         else:
             keys = f"{key_of('search(True)').first} next  {key_of('search(False)').first} previous"
-            self.stand(self.cursor, self.search.note(self.cursor.at, keys))
+            self.stand(self.cursor, self._hit(self.cursor, keys))
 
     def action_search(self, forward: bool) -> None:
         """The next or the previous hit."""
@@ -163,7 +210,12 @@ class StepperApp(Questions):
             return
         after = self.cursor.search(self.search.matches, forward)
         wrapped = after.at != self.cursor.at and (after.at < self.cursor.at) == forward
-        self.stand(after, self.search.note(after.at, "went round the end" if wrapped else ""))
+        self.stand(after, self._hit(after, "went round the end" if wrapped else ""))
+
+    def _hit(self, cursor: Cursor, more: str = "") -> Line:
+        """Which hit the reader is at; a search finds those that the filter hides, too."""
+        hidden = "the filter hides this step" if cursor.hidden and self.search.matches(cursor.at) else ""
+        return self.search.note(cursor.at, "  ".join(filter(None, (hidden, more))))
 
     # -- panes --------------------------------------------------------------------------------------------------------
 
@@ -183,9 +235,15 @@ class StepperApp(Questions):
         if isinstance(pane, TitledView) and pane.number != layout.STEPS:
             pane.scroll_rows(pane.top + direction * max(pane.rows_in_sight - 1, 1))
         else:
-            self.stand(self.cursor.goto(self.cursor.at + direction * max(self.view.steps.rows_in_sight - 1, 1)))
+            self.stand(self.cursor.page(direction * max(self.view.steps.rows_in_sight - 1, 1)))
 
-    # -- generated code -----------------------------------------------------------------------------------------------
+    # -- texts over the stepper ---------------------------------------------------------------------------------------
+
+    def action_whole(self) -> None:
+        """All that there is to say of this step."""
+        from dispatchviz.tui.whole_screen import WholeScreen
+
+        self.push_screen(WholeScreen(self.cursor.trace, self.cursor.at, self.view.palette))
 
     def action_codegen(self) -> None:
         """What the code generators made of the operator that this step is about."""
@@ -201,8 +259,6 @@ class StepperApp(Questions):
             self.stand(self.cursor, line((said, "hint")))
         else:
             self.stand(self.cursor, line((" No operator runs at this step", "hint")))
-
-    # -- help ---------------------------------------------------------------------------------------------------------
 
     def action_help(self) -> None:
         """The keys, and what the pane with the focus shows."""
@@ -222,6 +278,9 @@ class StepperApp(Questions):
         yield SystemCommand("Colours: choose a theme", "", self.action_change_theme)
 
 
+RESUMES = {"resume": True, "resume_back": False}
+"""The moves that go to a stop, and whether they go forward."""
+
 SAID = {
     "caller": " No call is around this step",
     "callee": " No call is within this step",
@@ -230,7 +289,15 @@ SAID = {
 """Why a jump went nowhere, where it is not that the trace ends."""
 
 
+def no_stop(cursor: Cursor, forward: bool) -> Line:
+    """What is said where a move found no stop, so that only the end was left."""
+    stops = "breakpoint, mark or error" if cursor.breakpoints else "line, mark or error"
+    end = "last" if forward else "first"
+    return line((f" No {stops} {'after' if forward else 'before'} that: this is the {end} step", "hint"))
+
+
 def jumped(before: Cursor, after: Cursor) -> Line:
     """The note that a jump leaves."""
     back = key_of("jump('undo')").first
-    return line((f" From step {before.at} to step {after.at}", "hint"), (f"  {back} returns", "dim"))
+    hidden = ", which the filter hides" if after.hidden else ""
+    return line((f" From step {before.at} to step {after.at}{hidden}", "hint"), (f"  {back} returns", "dim"))

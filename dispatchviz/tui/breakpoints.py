@@ -1,7 +1,8 @@
-"""Where ``continue`` stops: at a step, at a kind of event, at an operator, at a key."""
+"""Where ``continue`` stops: at a step, at a kind of event, at an operator, at a key; only at what the trace has."""
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 
 from dispatchviz.core import events as ev
@@ -12,6 +13,9 @@ KINDS = {kind.__name__.casefold(): kind.__name__ for kind in ev.Event.__subclass
 """Names of the kinds of events, however they are written."""
 
 STEP, KIND, OPERATOR, KEY = "step", "event", "operator", "key"
+
+LIKE = 0.6
+"""How alike two names must be for one to be meant by the other."""
 
 
 @dataclass(frozen=True)
@@ -38,18 +42,67 @@ class Breakpoint:
 
 
 def breakpoint_named(text: str, trace: Trace) -> Breakpoint | None:
-    """What a text means: ``37``, ``NodeCreated``, ``AutogradCUDA``, ``aten::add.Tensor`` or ``add``; None if nothing
-    in the trace is called so."""
+    """What a text means: ``37``, ``NodeCreated``, ``AutogradCUDA``, ``aten::add.Tensor`` or ``add``; None if no step of
+    the trace is, or is about, that."""
     text = text.strip()
-    if text.isascii() and text.isdigit():
-        return Breakpoint(STEP, text) if int(text) < len(trace) else None
-    if kind := KINDS.get(text.casefold()):
-        return Breakpoint(KIND, kind)
-    if (key := known_key(text)) is not None:
-        return Breakpoint(KEY, str(key))
-    wanted = text if "::" in text else f"aten::{text}"
-    found = (Breakpoint(OPERATOR, wanted) for event in trace if Breakpoint(OPERATOR, wanted).hits(event))
-    return next(found, None)
+    if _is_number(text):
+        return Breakpoint(STEP, str(int(text))) if int(text) < len(trace) else None
+    key = known_key(text)
+    names = _names(trace)
+    return names.get(text.casefold()) or (None if key is None else names.get(str(key).casefold()))
+
+
+def refusal(text: str, trace: Trace) -> str:
+    """Why a text is no breakpoint of a trace, and what it may mean."""
+    text = text.strip()
+    if _is_number(text):
+        return f"There is no step {text}: the last one is {len(trace) - 1}"
+    if text.casefold() in KINDS:
+        why = f"No step of this trace is of the kind {KINDS[text.casefold()]}"
+    elif known_key(text) is not None:
+        why = f"No call in this trace is dispatched to {known_key(text)}"
+    else:
+        why = f"No step, event, operator or key of this trace is called {text}"
+    if meant := _near(text, trace):
+        return f"{why}. Near: {', '.join(meant)}"
+    return f"{why}. Its keys: {', '.join(_keys(trace)) or 'none'}" if known_key(text) is not None else why
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+def _near(text: str, trace: Trace) -> list[str]:
+    """Up to four names of the trace that are like a text or have it in them."""
+    names, text = _names(trace), text.casefold()
+    alike = difflib.get_close_matches(text, names, 3, LIKE)
+    found = [names[name].value for name in (*alike, *(name for name in names if text and text in name))]
+    return list(dict.fromkeys(found))[:4]
+
+
+def _names(trace: Trace) -> dict[str, Breakpoint]:
+    """Everything in a trace that has a name, by that name in lower case: kinds of events first, then keys."""
+    calls = _calls(trace)
+    kinds = dict.fromkeys(type(event).__name__ for event in trace)
+    operators = dict.fromkeys(name for call in calls for name in (_base(call.operator), call.operator))
+    found = [
+        *(Breakpoint(KIND, kind) for kind in kinds),
+        *(Breakpoint(KEY, key) for key in _keys(trace)),
+        *(Breakpoint(OPERATOR, name) for name in operators),
+    ]
+    named = {each.value.casefold(): each for each in reversed(found)}
+    by_operator = sorted((each for each in found if each.what == OPERATOR), key=lambda each: each.value[:6] == "aten::")
+    bare = {each.value.partition("::")[2].casefold(): each for each in by_operator}
+    return bare | named
+
+
+def _calls(trace: Trace) -> list[ev.Dispatched]:
+    return [event for event in trace if isinstance(event, ev.Dispatched)]
+
+
+def _keys(trace: Trace) -> list[str]:
+    """The keys that calls were dispatched to, in the order of the first such call."""
+    return list(dict.fromkeys(call.key for call in _calls(trace)))
 
 
 def _base(operator: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.call_stack import call_stack
-from dispatchviz.tui.text import Line, line
+from dispatchviz.tui.text import PATH, Line, line
 
 
 def rows(trace: Trace, at: int) -> list[Line]:
@@ -20,7 +20,8 @@ def rows(trace: Trace, at: int) -> list[Line]:
             line(
                 ("▶ " if here else "  ", "focus"),
                 (frame.title, "bold" if here else "program" if depth == 0 else ""),
-                (f"  {frame.file}" if frame.file else "", "dim"),
+                "  " if frame.file else "",
+                (frame.file, PATH),
                 key=f"{frame.seq} {frame.title}",
                 goto=frame.seq,
                 here=here,

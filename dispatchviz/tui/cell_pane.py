@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dispatchviz.core.events import KernelSelected
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.cell import Candidate, CellCard, cell_card
@@ -12,21 +14,21 @@ CELLS = 137
 """Cells of a table in PyTorch 2.13."""
 
 
-def rows(trace: Trace, at: int) -> list[Line]:
+def rows(trace: Trace, at: int, width: int) -> list[Line]:
     """The card, or at which step there will be one."""
     card = cell_card(trace, at)
-    return (
-        _card(card) if card else [not_yet(trace, at, KernelSelected, "No table cell here: this step is in no dispatch")]
-    )
+    if card is None:
+        return [not_yet(trace, at, KernelSelected, "No table cell here: this step is in no dispatch")]
+    return _card(card, width)
 
 
-def _card(card: CellCard) -> list[Line]:
+def _card(card: CellCard, width: int) -> list[Line]:
     registered = f", {card.registered}" if card.registered else ""
     return [
         _fact("cell", card.key, f"  {card.index} of {CELLS} in the table of {card.operator}", "winner"),
         _fact("holds", card.kernel or "nothing", "", "bold" if card.kernel else "error"),
         _fact("reason", card.reason, f"  registered to {card.source}{registered}" if card.source else "", "good"),
-        *_candidates(card.candidates),
+        *_candidates(card.candidates, width),
         line(""),
         line((card.why, "")),
     ]
@@ -36,18 +38,19 @@ def _fact(name: str, value: str, rest: str, role: str) -> Line:
     return line((f"{name:<8}", "dim"), (value, role), (rest, "dim"), key=name, value=value, indent=8)
 
 
-def _candidates(candidates: tuple[Candidate, ...]) -> list[Line]:
-    """In order of precedence; what took the cell has a sign."""
+def _candidates(candidates: tuple[Candidate, ...], width: int) -> list[Line]:
+    """In order of precedence, in columns where these have room; what took the cell has a sign."""
     if not candidates:
         return []
-    table = columns([(candidate.source, candidate.outcome, candidate.kernel) for candidate in candidates])
     head = line(("Where a kernel could come from, best first:", "dim"))
+    table = [(candidate.source, candidate.outcome, candidate.kernel) for candidate in candidates]
+    aligned = [_candidate(candidate, cells) for candidate, cells in zip(candidates, columns(table), strict=True)]
+    if max(row.width for row in aligned) <= width:
+        return [head, *aligned]
     return [head, *(_candidate(candidate, cells) for candidate, cells in zip(candidates, table, strict=True))]
 
 
-def _candidate(candidate: Candidate, cells: list[str]) -> Line:
-    source, outcome, kernel = cells
+def _candidate(candidate: Candidate, cells: Sequence[str]) -> Line:
     role = "winner" if candidate.taken else "dark" if candidate.outcome == "not asked" else ""
     mark = "▶ " if candidate.taken else "· "
-    words = f"{source}  {outcome}  {kernel}".rstrip()
-    return line((mark, "focus" if candidate.taken else "dim"), (words, role), cut=True)
+    return line((mark, "focus" if candidate.taken else "dim"), ("  ".join(cells).rstrip(), role), indent=4)

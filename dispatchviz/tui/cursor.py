@@ -8,7 +8,8 @@ A move returns a new cursor and never leaves the trace. Each step has a twin tha
 * ``resume``, ``resume_back``: the next, the last stop: a program line, a mark, an error; with breakpoints set, one of
   these instead of a line.
 
-A filter hides steps: moves then go on to the next one that it lets through.
+A filter hides steps: these moves, and those to an end, then go on to the next one that it lets through. Whoever asks
+for one step (by its number, as a mark, a hit, a breakpoint, the caller) gets that one, hidden or not.
 
 Every move that can go further than one event notes where it started, so that ``undo`` can go back there.
 
@@ -18,8 +19,9 @@ Not here: keys (``keymap.py``), the words an event is searched by (``search.py``
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 
 from dispatchviz.core.events import (
@@ -64,6 +66,8 @@ class Cursor:
     """While there are some, ``resume`` does not stop at every line of the program."""
     shown: tuple[int, ...] | None = None
     """The steps that a filter lets through; moves pass over all others. None: every step."""
+    words: str = ""
+    """What the filter asks for."""
 
     # -- steps --------------------------------------------------------------------------------------------------------
 
@@ -74,41 +78,48 @@ class Cursor:
         return self._step(self.at - 1)
 
     def over(self) -> Cursor:
-        return self.goto(self.trace.ends[self.at] + 1)
+        return self.toward(self.trace.ends[self.at] + 1)
 
     def over_back(self) -> Cursor:
         depths = self.trace.depths
         before = self.at - 1
         while before > 0 and depths[before] > depths[self.at]:
             before = self._parent(before)
-        return self.goto(before)
+        return self.toward(before)
 
     def out(self) -> Cursor:
         around = self._parent(self.at)
-        return self.goto(self.trace.ends[around] + 1 if around >= 0 else self.last_step)
+        return self.toward(self.trace.ends[around] + 1 if around >= 0 else self.last_step)
 
     def out_back(self) -> Cursor:
-        return self.goto(self._parent(self.at))
+        return self.toward(self._parent(self.at))
 
     def resume(self) -> Cursor:
-        return self.goto(next(filter(self._is_stop, range(self.at + 1, len(self.trace))), self.last_step))
+        return self._stopped(self.stop(), self.last_step)
 
     def resume_back(self) -> Cursor:
-        return self.goto(next(filter(self._is_stop, range(self.at - 1, -1, -1)), 0))
+        return self._stopped(self.stop(forward=False), 0)
 
     # -- jumps --------------------------------------------------------------------------------------------------------
 
     def goto(self, at: int) -> Cursor:
-        """To a step by its number; one that is outside goes to the nearer end."""
-        at = self._inside(at)
-        past = (*self.past, self.at)[-REMEMBERED:]
-        return self if at == self.at else replace(self._step(at), past=past)
+        """To a step by its number, hidden or not; one that is outside goes to the nearer end."""
+        return self._noted(self._at(self._inside(at)))
+
+    def toward(self, at: int) -> Cursor:
+        """To a step, or if a filter hides it to the next one in that direction that it lets through."""
+        return self._noted(self._step(at))
+
+    def page(self, rows: int) -> Cursor:
+        """Down or up by so many rows of the list."""
+        place = bisect_left(self.rows, self.at) + rows
+        return self.goto(self.rows[max(0, min(place, len(self.rows) - 1))])
 
     def first(self) -> Cursor:
-        return self.goto(0)
+        return self.toward(0)
 
     def last(self) -> Cursor:
-        return self.goto(self.last_step)
+        return self.toward(self.last_step)
 
     def caller(self) -> Cursor:
         """To the call around this event; ``callee`` comes back."""
@@ -130,19 +141,18 @@ class Cursor:
 
     def undo(self) -> Cursor:
         """To where the last move of more than one event started."""
-        return replace(self._step(self.past[-1]), past=self.past[:-1]) if self.past else self
+        return replace(self._at(self.past[-1]), past=self.past[:-1]) if self.past else self
 
     def toggle_mark(self) -> Cursor:
         """Sets a mark at this event, or takes it away."""
         return replace(self, marks=self.marks ^ {self.at})
 
-    def filtered(self, shown: tuple[int, ...] | None) -> Cursor:
+    def filtered(self, shown: tuple[int, ...] | None, words: str = "") -> Cursor:
         """With a filter, or without; stands on the next step that it lets through, else on the last one."""
-        here = replace(self, shown=None)
         if not shown:
-            return here
+            return replace(self, shown=None, words="")
         place = min(bisect_left(shown, self.at), len(shown) - 1)
-        return replace(here.goto(shown[place]), shown=shown)
+        return replace(self.goto(shown[place]), shown=shown, words=words)
 
     # -- facts --------------------------------------------------------------------------------------------------------
 
@@ -154,8 +164,38 @@ class Cursor:
     def depth(self) -> int:
         return self.trace.depths[self.at]
 
+    @property
+    def hidden(self) -> bool:
+        """Whether the filter would hide the step where the reader stands."""
+        return self.shown is not None and not _has(self.shown, self.at)
+
+    @cached_property
+    def rows(self) -> Sequence[int]:
+        """The steps to list: those that the filter lets through, and the one where the reader stands."""
+        if self.shown is None:
+            return range(len(self.trace))
+        place = bisect_left(self.shown, self.at)
+        return (*self.shown[:place], self.at, *self.shown[place:]) if self.hidden else self.shown
+
+    def stop(self, forward: bool = True) -> int | None:
+        """The next, or the last, step at which ``resume`` stops; None if there is none before the end."""
+        steps = range(self.at + 1, len(self.trace)) if forward else range(self.at - 1, -1, -1)
+        return next(filter(self._is_stop, steps), None)
+
+    def _stopped(self, stop: int | None, end: int) -> Cursor:
+        """At a stop or at the end. A line that the filter hides is no more than a place to go on from."""
+        if stop is None:
+            return self.toward(end)
+        is_line = isinstance(self.trace[stop], SourceLine) and not self.breakpoints and stop not in self.marks
+        return self.toward(stop) if is_line else self.goto(stop)
+
+    def _noted(self, after: Cursor) -> Cursor:
+        return self if after is self else replace(after, past=(*self.past, self.at)[-REMEMBERED:])
+
     def _step(self, to: int) -> Cursor:
-        to = self._let_through(self._inside(to))
+        return self._at(self._let_through(self._inside(to)))
+
+    def _at(self, to: int) -> Cursor:
         return self if to == self.at else replace(self, at=to, came_from=self.at, below=())
 
     def _let_through(self, to: int) -> int:
@@ -178,3 +218,9 @@ class Cursor:
         if self.breakpoints:
             return at in self.marks or isinstance(event, ERRORS) or any(each.hits(event) for each in self.breakpoints)
         return at in self.marks or isinstance(event, STOPS)
+
+
+def _has(steps: Sequence[int], step: int) -> bool:
+    """Whether a step is among sorted ones."""
+    place = bisect_left(steps, step)
+    return place < len(steps) and steps[place] == step

@@ -7,7 +7,6 @@ Rows are made when they come into sight, so the length of the trace costs nothin
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
 
 from rich.style import Style
 
@@ -37,8 +36,8 @@ class EventList(TitledView):
     def show(self, cursor: Cursor) -> None:
         """Highlights where the reader stands and brings it into view."""
         before, self._cursor = self._cursor, cursor
-        if before.shown is not cursor.shown:
-            self.count = len(self._steps)
+        if before.rows is not cursor.rows and before.rows != cursor.rows:
+            self.count = len(cursor.rows)
             self.refresh()
         self.reveal(self._place(cursor.at), AROUND)
         if _cells_cut(before, self.row_width) == _cells_cut(cursor, self.row_width):
@@ -47,26 +46,21 @@ class EventList(TitledView):
             self.refresh()
 
     def row(self, at: int, width: int) -> Line:
-        return event_row(self._cursor, self._steps[at], width)
+        return event_row(self._cursor, self._cursor.rows[at], width)
 
     def row_base(self, at: int) -> Style:
         here = at == self._place(self._cursor.at)
         return self.palette.base + self.palette.highlight if here else self.palette.base
 
     def pointed_at(self, at: int) -> None:
-        self.post_message(Goto(self._steps[at]))
+        self.post_message(Goto(self._cursor.rows[at]))
 
     def fitted(self) -> None:
         self.reveal(self._place(self._cursor.at), AROUND)
 
-    @property
-    def _steps(self) -> Sequence[int]:
-        """The steps that have a row."""
-        return range(len(self._cursor.trace)) if self._cursor.shown is None else self._cursor.shown
-
     def _place(self, step: int) -> int:
         """The row of a step."""
-        return bisect_left(self._steps, step)
+        return bisect_left(self._cursor.rows, step)
 
 
 def event_row(cursor: Cursor, at: int, width: int) -> Line:

@@ -98,6 +98,7 @@ KEYMAP = (
     Key("pane(4)", ("4",), "Panes", "the call stack in PyTorch's names"),
     Key("pane(5)", ("5",), "Panes", "the source: your line, and the Python that runs"),
     Key("pane(6)", ("6",), "Panes", "the backward graph"),
+    Key("whole", ("w",), "Panes", "the whole text of this step: what happens, an error's message, the rule"),
     Key("codegen", ("v",), "Panes", "the generated code of this step's operator"),
     Key("app.focus_next", ("tab",), "Panes", "next pane"),
     Key("app.focus_previous", ("shift+tab",), "Panes", "previous pane"),

@@ -17,6 +17,10 @@ SMALLEST = (60, 15)
 """Below this the stepper is of no use; plain output is."""
 
 
+NEEDED_BY_PANES = 12
+"""Rows for panes, header and footer."""
+
+
 class Box(NamedTuple):
     """A rectangle in cells."""
 
@@ -72,8 +76,11 @@ NEEDED: dict[type[ev.Event], tuple[int, ...]] = {
     ev.FunctionOutput: (GRAPH, SOURCE),
     ev.BackwardStarted: (GRAPH, SOURCE),
     ev.DependenciesCounted: (GRAPH, CALLS),
+    ev.ExecInfoPopulated: (GRAPH, CALLS),
     ev.DependencyMet: (GRAPH, CALLS),
     ev.NodeQueued: (GRAPH, CALLS),
+    ev.NodeSkipped: (GRAPH, CALLS),
+    ev.FormulaSkipped: (GRAPH, SOURCE),
     ev.NodeStarted: (GRAPH, SOURCE),
     ev.NodeFinished: (GRAPH, SOURCE),
     ev.GradientBuffered: (GRAPH, CALLS),
@@ -83,6 +90,12 @@ NEEDED: dict[type[ev.Event], tuple[int, ...]] = {
 """The panes that tell most about a kind of step, best first."""
 
 OTHERWISE = (SOURCE, KEYS, CALLS, GRAPH, CELL)
+
+
+def why_height(height: int, needed: int) -> int:
+    """Rows for what is said of a step: always the same few, more where its text needs them, at most half the screen
+    and never those that the panes need."""
+    return max(min(needed, height // 2, height - NEEDED_BY_PANES), 5 if height >= 28 else 4)
 
 
 def slots(width: int, height: int) -> int:

@@ -20,6 +20,7 @@ from dispatchviz.tui.text import Line, fit
 ROLES: dict[str, tuple[str, str]] = {
     "": ("", ""),
     "dim": ("", "dim"),
+    "path": ("", "dim"),
     "bold": ("", "bold"),
     "title": ("text-primary", "bold"),
     "rule": ("primary", ""),

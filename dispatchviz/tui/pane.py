@@ -14,11 +14,14 @@ from dispatchviz.tui.cursor import Cursor
 from dispatchviz.tui.text import Line, Span, wrap
 from dispatchviz.tui.titled import Goto, TitledView
 
-Rows = Callable[[Trace, int], list[Line]]
-"""What a pane shows as of a step."""
+Rows = Callable[[Trace, int, int], list[Line]]
+"""What a pane shows as of a step, in so many cells."""
 
 GUTTER = 2
 """Cells left of the text, for the sign of a change."""
+
+NOTHING = (-1, 0)
+"""No step at no width."""
 
 AROUND = 4
 """Rows kept in sight above and below the one to look at."""
@@ -31,23 +34,19 @@ class Pane(TitledView):
         super().__init__(number, title)
         self._make = make
         self._cursor: Cursor | None = None
-        self._made: tuple[int, list[Line]] = (-1, [])
-        self._rows: list[Line] = []
+        self._made: tuple[tuple[int, int], list[Line]] = (NOTHING, [])
         self._wrapped: list[Line] = []
 
     def show(self, cursor: Cursor) -> None:
         """Follows the cursor; rows that differ from where it came from get a sign."""
         if cursor is not self._cursor:
-            before = self._rows_at(cursor.trace, cursor.at if cursor.came_from is None else cursor.came_from)
-            self._rows = marked(self._rows_at(cursor.trace, cursor.at), before)
             self._cursor = cursor
             self.fitted()
 
     def show_again(self) -> None:
         """Makes the rows anew, because what they depend on besides the step has changed."""
-        self._made, cursor, self._cursor = (-1, []), self._cursor, None
-        if cursor:
-            self.show(cursor)
+        self._made = (NOTHING, [])
+        self.fitted()
 
     @property
     def plain(self) -> list[str]:
@@ -66,7 +65,8 @@ class Pane(TitledView):
             self.post_message(Goto(step))
 
     def fitted(self) -> None:
-        before, self._wrapped = self._wrapped, [part for row in self._rows for part in wrap(row, self.row_width)]
+        rows = self._rows(self._cursor) if self._cursor else []
+        before, self._wrapped = self._wrapped, [part for row in rows for part in wrap(row, self.row_width)]
         self.count = len(self._wrapped)
         here = next((at for at, row in enumerate(self._wrapped) if row.here), None)
         if here is None:
@@ -79,9 +79,14 @@ class Pane(TitledView):
             pairs = enumerate(zip_longest(before, self._wrapped))
             self.refresh_rows(at for at, (old, new) in pairs if old != new)
 
+    def _rows(self, cursor: Cursor) -> list[Line]:
+        before = self._rows_at(cursor.trace, cursor.at if cursor.came_from is None else cursor.came_from)
+        return marked(self._rows_at(cursor.trace, cursor.at), before)
+
     def _rows_at(self, trace: Trace, at: int) -> list[Line]:
-        if self._made[0] != at:
-            self._made = (at, self._make(trace, at))
+        width = self.row_width - GUTTER
+        if self._made[0] != (at, width):
+            self._made = (at, width), self._make(trace, at, width)
         return self._made[1]
 
 

@@ -21,11 +21,16 @@ PANES = {
 }
 
 
-def rows_of(module: str) -> Callable[[Trace, int], list[Line]]:
+TO_WIDTH = ("keys_pane", "cell_pane")
+"""Modules whose ``rows`` are laid out to the width of the pane; it is their third argument."""
+
+
+def rows_of(module: str) -> Callable[[Trace, int, int], list[Line]]:
     """The function that makes a pane's rows; loads its module when it is first called."""
 
-    def rows(trace: Trace, at: int) -> list[Line]:
-        found: list[Line] = import_module(f"dispatchviz.tui.{module}").rows(trace, at)
+    def rows(trace: Trace, at: int, width: int) -> list[Line]:
+        make = import_module(f"dispatchviz.tui.{module}").rows
+        found: list[Line] = make(trace, at, width) if module in TO_WIDTH else make(trace, at)
         return found
 
     return rows

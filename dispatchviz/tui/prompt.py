@@ -1,4 +1,4 @@
-"""The two questions that the stepper asks in the footer's place: which step, and what to search for."""
+"""The line in the footer's place in which the stepper's questions are answered."""
 
 from __future__ import annotations
 
@@ -10,49 +10,55 @@ from textual.widgets import Input
 
 from dispatchviz.tui.cursor import Cursor
 
+EDITS = {key: edit.action for edit in Input.BINDINGS if isinstance(edit, Binding) for key in edit.key.split(",")}
+"""What keys that are no text do to the line."""
+
 
 class Prompt(Input):
-    """A line to type in. ``look`` is told every change, ``done`` the end: the text, or None after Esc."""
+    """A line to type in. ``look`` is told every change, ``done`` the end: the text, or None after Esc.
 
-    BINDINGS = [Binding("escape", "leave", show=False)]  # noqa: RUF012 - as Textual declares it
+    Keys come from the application, one after the other (``app.py``), and each has had its effect when the next one
+    comes: what is typed fast arrives whole and in its order.
+    """
+
     DEFAULT_CSS = "Prompt, Prompt:focus { border: none; height: 1; padding: 0; background: $panel; }"
 
     def __init__(self) -> None:
         super().__init__(id="prompt", disabled=True)
         self._look: Callable[[str], None] = lambda text: None
         self._done: Callable[[str | None], None] = lambda text: None
+        self._told = ""
         self.display = False
 
     def ask(self, hint: str, look: Callable[[str], None], done: Callable[[str | None], None]) -> None:
-        """Appears and takes the focus at once, so that what is typed right after the question's key is not lost."""
+        """Appears, empty, and takes the focus."""
         self.placeholder, self._look, self._done = hint, look, done
         self.display, self.disabled = True, False
-        with self.prevent(Input.Changed):
-            self.value = ""
+        self.value = self._told = ""
         self.screen.set_focus(self)
 
-    def take(self, event: events.Key) -> bool:
-        """A key that was typed before the question had appeared, and so went elsewhere; says whether it was for us."""
-        if event.key == "enter":
-            self._leave(self.value)
-        elif event.key == "escape":
-            self._leave(None)
+    async def take(self, event: events.Key) -> bool:
+        """A key while the question is open; says whether it was for us."""
+        if event.key in ("enter", "escape"):
+            self._leave(self.value if event.key == "enter" else None)
+        elif event.key in EDITS:
+            await self.run_action(EDITS[event.key])
         elif event.is_printable and event.character is not None:
             self.insert_text_at_cursor(event.character)
         else:
             return False
+        self._tell()
         return True
 
-    def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self._look(event.value)
+    def paste(self, text: str) -> None:
+        """The first line of a pasted text."""
+        self.insert_text_at_cursor(next(iter(text.splitlines()), ""))
+        self._tell()
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self._leave(event.value)
-
-    def action_leave(self) -> None:
-        self._leave(None)
+    def _tell(self) -> None:
+        if self.display and self.value != self._told:
+            self._told = self.value
+            self._look(self.value)
 
     def _leave(self, text: str | None) -> None:
         self.display, self.disabled = False, True

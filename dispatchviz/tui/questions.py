@@ -6,14 +6,18 @@ Not here: moves, search, panes (``app.py``), which keys start them (``keymap.py`
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.app import App
 
-from dispatchviz.tui.breakpoints import breakpoint_named
+from dispatchviz.core.events import NodeCreated
+from dispatchviz.core.trace import Trace
+from dispatchviz.tui.breakpoints import breakpoint_named, refusal
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.text import Line, line
+from dispatchviz.tui.upcoming import steps_of
 
 if TYPE_CHECKING:
     from dispatchviz.tui.cursor import Cursor
@@ -30,7 +34,7 @@ class Questions(App[None]):
     search: Search
     marks: Marks
     file: str
-    _filter: str
+    again: Sequence[str]
 
     def stand(self, cursor: Cursor, note: Line | None = None) -> None:
         """Moves the reader, and says ``note`` about it."""
@@ -46,7 +50,7 @@ class Questions(App[None]):
             return
         self.stand(self.cursor.toggle_mark())
         self.marks.set(self.cursor.at, "")
-        self.view.ask("m", "a name for this mark, or just Enter", lambda text: None, self._named)
+        self.view.ask("Name", "of this mark, or just Enter", lambda text: None, self._named)
 
     def _named(self, name: str | None) -> None:
         self.view.answered()
@@ -74,8 +78,10 @@ class Questions(App[None]):
 
     def action_ask_breakpoint(self) -> None:
         """Sets a breakpoint, or takes away the one of that name; nothing takes all away."""
-        hint = "a step (37), event (NodeCreated), operator (add), key (AutogradCPU); again: off; empty: all off"
-        self.view.ask("b", hint, lambda text: None, self._break)
+        hint = "37, NodeCreated, add or AutogradCPU; again: off; nothing: all off"
+        now = self.cursor.breakpoints
+        note = line((_breakpoints(now), "hint")) if now else None
+        self.view.ask("Stop at", hint, lambda text: None, self._break, note)
 
     def _break(self, text: str | None) -> None:
         self.view.answered()
@@ -87,9 +93,7 @@ class Questions(App[None]):
             return
         found = breakpoint_named(text, self.cursor.trace)
         if found is None:
-            self.stand(
-                self.cursor, line((f" No step, event, operator or key of this trace is called {text}", "warning"))
-            )
+            self.stand(self.cursor, line((f" {refusal(text, self.cursor.trace)}", "warning")))
             return
         others = tuple(each for each in self.cursor.breakpoints if each != found)
         now = others if found in self.cursor.breakpoints else (*others, found)
@@ -99,7 +103,8 @@ class Questions(App[None]):
 
     def action_ask_filter(self) -> None:
         """Shows only some steps; nothing shows all again."""
-        self.view.ask("f", "words of the steps to show; empty: all steps", lambda text: None, self._show_only)
+        hint = "words of the steps to show; nothing: all steps"
+        self.view.ask("Show only", hint, lambda text: None, self._show_only)
 
     def _show_only(self, text: str | None) -> None:
         self.view.answered()
@@ -108,28 +113,37 @@ class Questions(App[None]):
             return
         hits = self.search.hits(text)
         if text.strip() and not hits:
-            self.stand(self.cursor, line((f" No step has {text}: all steps stay", "warning")))
+            stays = "all steps stay" if self.cursor.shown is None else f"the filter stays {self.cursor.words}"
+            self.stand(self.cursor, line((f" No step has {text}: {stays}", "warning")))
             return
         key = key_of("ask_filter").first
         note = f" {len(hits)} steps with {text}; {key} and Enter show all again" if hits else " All steps"
-        self.stand(self.cursor.filtered(hits or None), line((note, "hint")))
+        self.stand(self.cursor.filtered(hits or None, text.strip()), line((note, "hint")))
 
     # -- sharing ------------------------------------------------------------------------------------------------------
 
     def action_copy_link(self) -> None:
         """A command line for the clipboard."""
         link = self.link()
+        if not link:
+            told = " No command line shows it again: it came from standard input. --save keeps a trace"
+            self.stand(self.cursor, line((told, "hint")))
+            return
         self.copy_to_clipboard(link)
         self.stand(self.cursor, line((" Copied: ", "hint"), link))
 
     def link(self) -> str:
-        """Opens the stepper at this step."""
-        program = self.cursor.trace.header.program
-        source = f"open {shlex.quote(self.file)}" if self.file else f"run {shlex.quote(program)}"
-        return f"dispatchviz {source} --step {self.cursor.at}"
+        """Opens the stepper at this step; empty where no command line does."""
+        step = f"--step {self.cursor.at}"
+        if self.file:
+            return f"dispatchviz open {step} {shlex.quote(self.file)}"
+        return f"dispatchviz run {step} {shlex.join(self.again)}" if self.again else ""
 
     def action_open_picture(self) -> None:
         """The backward graph in the browser. Drawing takes a moment, so the reader is told first."""
+        if (missing := no_graph(self.cursor.trace, self.cursor.at)) is not None:
+            self.stand(self.cursor, missing)
+            return
         self.stand(self.cursor, line((" Drawing the backward graph ...", "hint")))
         self.call_after_refresh(self._draw)
 
@@ -144,6 +158,14 @@ class Questions(App[None]):
             return
         shown = " Opened in the browser: " if open_picture(path) else " No browser here. The picture is in "
         self.stand(self.cursor, line((shown, "hint"), str(path)))
+
+
+def no_graph(trace: Trace, at: int) -> Line | None:
+    """Why there is no picture at a step, and from which one on there is; None if there is one."""
+    steps = steps_of(trace, NodeCreated)
+    if not steps:
+        return line((" No backward graph: nothing in this program recorded one", "hint"))
+    return line((f" No backward graph yet: it starts at step {steps[0]}", "hint")) if at < steps[0] else None
 
 
 def said(text: str, wrong: str) -> Line:

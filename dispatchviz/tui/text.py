@@ -18,6 +18,13 @@ Span = tuple[str, str]
 """Text and the name of its role; an empty role is normal text."""
 
 
+PATH = "path"
+"""The role of a path that ends a row."""
+
+FILE = 8
+"""Cells with which the end of a path still says which file it is."""
+
+
 class Line(Struct, frozen=True, gc=False):
     """One row of a pane."""
 
@@ -78,9 +85,12 @@ def _printable(char: str) -> str:
 
 
 def fit(row: Line, width: int) -> Line:
-    """The row cut to a width, with an ellipsis if something is missing."""
+    """The row cut to a width, with an ellipsis if something is missing: of a path at its end the folders."""
     if row.width <= width:
         return row
+    if row.spans[-1][1].endswith(PATH) and (room := width - sum(cell_len(text) for text, _ in row.spans[:-1])) >= FILE:
+        path, role = row.spans[-1]
+        return replace(row, spans=(*row.spans[:-1], (path_end(path.strip(), room), role)))
     spans, left = list[Span](), max(width - 1, 0)
     for text, role in row.spans:
         taken = text if cell_len(text) <= left else set_cell_size(text, left)
@@ -89,6 +99,23 @@ def fit(row: Line, width: int) -> Line:
         if left == 0:
             break
     return replace(row, spans=(*spans, ("…", "dim")) if width > 0 else ())
+
+
+def shorter(text: str, width: int) -> str:
+    """The text cut to a width in its middle: names mostly differ at one of their ends."""
+    if cell_len(text) <= width:
+        return text
+    end = text[::-1]
+    before, after = set_cell_size(text, width // 2), set_cell_size(end, max(width - 1 - width // 2, 0))
+    return f"{before}…{after[::-1]}" if width > 1 else "…"[:width]
+
+
+def path_end(path: str, width: int) -> str:
+    """The end of a path: of its folders as many as have room."""
+    if cell_len(path) <= width:
+        return path
+    end = set_cell_size(path[::-1], max(width - 1, 0))[::-1]
+    return f"…{end[end.find('/') :] if '/' in end else end}"
 
 
 def wrap(row: Line, width: int) -> list[Line]:

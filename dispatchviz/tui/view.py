@@ -12,21 +12,24 @@ from textual import events
 from textual.app import ComposeResult
 from textual.geometry import Size
 from textual.layout import Layout
+from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 
 from dispatchviz.tui import highlight
-from dispatchviz.tui.bars import Bar, first_hint, footer_row, header_rows, why_rows
+from dispatchviz.tui.bars import Bar, footer_row
 from dispatchviz.tui.boxes import Boxes
 from dispatchviz.tui.cursor import Cursor
 from dispatchviz.tui.event_list import EventList
+from dispatchviz.tui.header import header_rows
 from dispatchviz.tui.keymap import key_of
-from dispatchviz.tui.layout import SOURCE, STEPS, Box, Frame, arrange, chosen, slots
+from dispatchviz.tui.layout import SMALLEST, SOURCE, STEPS, Box, Frame, arrange, chosen, slots, why_height
 from dispatchviz.tui.palette import Palette
 from dispatchviz.tui.pane import Pane
 from dispatchviz.tui.panes import PANES, rows_of
-from dispatchviz.tui.text import Line, line
+from dispatchviz.tui.text import Line, line, wrap
 from dispatchviz.tui.titled import TitledView
+from dispatchviz.tui.why_bar import first_hint, needed_rows, why_rows
 
 if TYPE_CHECKING:
     from dispatchviz.tui.prompt import Prompt
@@ -43,10 +46,12 @@ class StepperScreen(Screen[None]):
         self._note: Line | None = None
         self._boxes = Boxes(self.boxes)
         self._header, self._why, self._footer = map(Bar, ("header", "why", "footer"))
-        self._arranged: dict[int, Box] = {}
+        self._arranged: dict[str, Box] = {}
+        self._needed: tuple[int, list[Line]] = (0, [])
         self._asked = ""
         self._asked_from: Widget | None = None
-        self._prompt: Prompt | None = None
+        self.prompt: Prompt | None = None
+        """The line to type in; there as soon as keys can be answered."""
         self.pinned: int | None = None
         self.zoomed: int | None = None
         self.steps = EventList(cursor)
@@ -66,12 +71,21 @@ class StepperScreen(Screen[None]):
         self.steps.focus()
         self.call_after_refresh(self._fill_panes)
 
-    def _fill_panes(self) -> None:
+    async def _fill_panes(self) -> None:
         """The rest of the first screen, and then colours for the source: what is seen first comes first."""
         self._opened = True
         self.stand(self._cursor, self._note)
-        self._have_prompt()
+        await self._make_prompt()
         self.call_after_refresh(self._colour_source)
+
+    async def _make_prompt(self) -> None:
+        """From now on keys are answered: a line to type in that is made in a key's wake would miss the next key."""
+        from dispatchviz.tui.prompt import Prompt  # not for the first paint
+
+        prompt = Prompt()
+        await self.mount(prompt)
+        self.prompt = prompt
+        self.post_message(Ready())
 
     def _colour_source(self) -> None:
         highlight.load()
@@ -91,26 +105,38 @@ class StepperScreen(Screen[None]):
 
     def stand(self, cursor: Cursor, note: Line | None = None) -> None:
         """Shows the place where the reader stands now, and what there is to say about how they came there."""
-        self._cursor, self._note = cursor, note
+        self._cursor, self._note, size = cursor, note, self.app.size
+        self._needed = (0, [])
         self._arrange()
-        size = self.app.size
+        if self._too_small(size):
+            self._header.show(too_small(size))
+            return
         self._header.show(header_rows(cursor, size.width))
-        self._why.show(why_rows(cursor, self._hint(), size.width, self._frame(size).why))
-        self._footer.show([line((self._asked, "keycap")) if self._asked else footer_row(size.width)])
+        self._why.show(why_rows(cursor, self._must_say(size.width), size.width, self._frame(size).why))
+        footer = footer_row(size.width, bool(cursor.breakpoints))
+        self._footer.show([line((self._asked, "keycap")) if self._asked else footer])
         for pane in self.panes.values():
             if pane.display and (self._opened or pane is self.steps):
                 pane.show(cursor)
 
+    def _must_say(self, width: int) -> list[Line]:
+        """What the bar must say at the place where the reader stands, made once for a width."""
+        if self._needed[0] != width:
+            self._needed = width, needed_rows(self._cursor, self._hint(), width)
+        return self._needed[1]
+
     def _hint(self) -> Line | None:
         at_start = self._note is None and self._cursor.at == self._opened_at
-        return first_hint(self._cursor.trace) if at_start else self._note
+        return first_hint(self._cursor.trace, self._cursor.at) if at_start else self._note
 
     # -- what is where ------------------------------------------------------------------------------------------------
 
     def boxes(self, size: Size) -> dict[str, Box]:
         """The box of every widget that is on a screen of this size."""
-        frame, (width, height) = self._frame(size), size
-        taken = len(self._asked)
+        (width, height), taken = size, len(self._asked)
+        if self._too_small(size):
+            return {"header": Box(0, 0, width, height)}
+        frame = self._frame(size)
         bottom = {
             "footer": Box(0, height - frame.footer, taken or width, frame.footer),
             "prompt": Box(taken, height - frame.footer, width - taken, frame.footer),
@@ -120,22 +146,30 @@ class StepperScreen(Screen[None]):
 
     def _places(self, size: Size) -> dict[int, Box]:
         """The boxes of the panes that are on the screen."""
+        if self._too_small(size):
+            return {}
         event = self._cursor.trace[self._cursor.at]
         shown = chosen(event, self.pinned, slots(*size))
         return arrange(*size, shown, self._frame(size), self.zoomed)
 
     def _frame(self, size: Size) -> Frame:
-        why = 5 if size.height >= 28 else 4
+        why = why_height(size.height, len(self._must_say(size.width)))
         return Frame(header=len(header_rows(self._cursor, size.width)), why=why)
 
+    def _too_small(self, size: Size) -> bool:
+        return size.width < SMALLEST[0] or size.height < SMALLEST[1]
+
     def _arrange(self) -> None:
-        """Shows and hides panes, as the step needs them and the screen has room."""
-        places = self._places(self.app.size)
-        if places != self._arranged:
-            self._arranged = places
+        """Shows and hides what is on the screen, as the step needs it and the screen has room."""
+        size = self.app.size
+        places, boxes = self._places(size), self.boxes(size)
+        if boxes != self._arranged:
+            self._arranged = boxes
             for number, pane in self.panes.items():
                 pane.display = number in places
-            self.refresh(layout=True)
+            for bar in (self._why, self._footer):
+                bar.display = bar.id in boxes
+            self._header.refresh(layout=True)  # a widget within: Textual keeps the arrangement of a screen that has not
         for number, box in places.items():
             self.panes[number].fit(box.width, box.height)
 
@@ -171,30 +205,39 @@ class StepperScreen(Screen[None]):
 
     # -- questions ----------------------------------------------------------------------------------------------------
 
-    def ask(self, sign: str, hint: str, look: Callable[[str], None], done: Callable[[str | None], None]) -> None:
+    def ask(
+        self,
+        question: str,
+        hint: str,
+        look: Callable[[str], None],
+        done: Callable[[str | None], None],
+        note: Line | None = None,
+    ) -> None:
         """Puts a question in the footer's place."""
-        self._asked, self._asked_from = f" {sign}", self.focused
-        self.stand(self._cursor)
-        self._have_prompt().ask(hint, look, done)
+        assert self.prompt is not None  # no key is answered before
+        self._asked, self._asked_from = f" {question}: ", self.focused
+        self.stand(self._cursor, note)
+        self.prompt.ask(hint, look, done)
 
-    def take_key(self, event: events.Key) -> bool:
-        """While a question is open, keys that reached the application are answers to it."""
-        return bool(self._asked) and self._have_prompt().take(event)
-
-    def _have_prompt(self) -> Prompt:
-        """The line to type in: there before it is needed, since what is mounted in a key's wake misses the next key."""
-        if self._prompt is None:
-            from dispatchviz.tui.prompt import Prompt  # not for the first paint
-
-            self._prompt = Prompt()
-            self.mount(self._prompt)
-        return self._prompt
+    @property
+    def asking(self) -> bool:
+        """Whether a question is open."""
+        return bool(self._asked)
 
     def answered(self) -> None:
         """Takes it away again."""
         self._asked = ""
-        self.refresh(layout=True)
         (self._asked_from or self.steps).focus()
+
+
+class Ready(Message):
+    """The first screen is there, and keys can be answered."""
+
+
+def too_small(size: Size) -> list[Line]:
+    """What a terminal shows in which the stepper has no room."""
+    text = f"The terminal is {size.width}x{size.height}, the stepper needs {SMALLEST[0]}x{SMALLEST[1]}"
+    return wrap(line((text, "warning")), max(size.width, 1))
 
 
 def _from_the_top(rows: dict[str, int], width: int) -> dict[str, Box]:

@@ -51,6 +51,8 @@ _SUBJECTS = (
     "einsum",
     "upsampling",
     "torch_ops",
+    "arguments",
+    "setting_memory",
     "errors",
     "more",
     "vmap",

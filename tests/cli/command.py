@@ -17,11 +17,16 @@ class Ended(NamedTuple):
     err: str
 
 
-def dispatchviz(*args: str | Path, cwd: Path = ROOT) -> Ended:
-    """What ``dispatchviz ARGS`` does."""
+def dispatchviz(*args: str | Path, cwd: Path = ROOT, given: bytes = b"") -> Ended:
+    """What ``dispatchviz ARGS`` does, with that as its standard input."""
+    done = in_bytes(*args, cwd=cwd, given=given)
+    return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def in_bytes(*args: str | Path, cwd: Path = ROOT, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """The same, where what comes out is no text."""
     command = [sys.executable, "-m", "dispatchviz", *map(str, args)]
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
-    return Ended(done.returncode, done.stdout, done.stderr)
+    return subprocess.run(command, cwd=cwd, input=given, capture_output=True, timeout=60, check=False)
 
 
 def script(folder: Path, text: str, name: str = "program.py") -> str:

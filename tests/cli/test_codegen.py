@@ -172,3 +172,9 @@ def test_families() -> None:
 def test_bindings_of_modules_have_files_of_their_own() -> None:
     assert files("gelu")["THPVariable_gelu"] == "python_nn_functions.cpp"
     assert files("linalg_vector_norm")["THPVariable_linalg_vector_norm"] == "python_linalg_functions.cpp"
+
+
+def test_our_shortened_entries_are_not_shown_as_pytorchs() -> None:
+    said = " ".join(dispatchviz("codegen", "add").out.split())
+    assert "Entries of dispatchviz's yaml files In the grammar of PyTorch's own files, and shortened" in said
+    assert "--real shows PyTorch's own entries" in said

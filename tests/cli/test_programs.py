@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -66,10 +68,25 @@ def test_the_script_gets_its_arguments(tmp_path: Path) -> None:
         assert (ended.status, ended.err) == (0, "['program.py', '--lr', '-x', '3']\n")
 
 
-def test_our_options_may_follow_the_script_and_two_dashes_end_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ours", [["--save", "weights.pt"], ["--step", "3"], ["-o", "x"], ["--", "--plain"], ["-h"]])
+def test_everything_after_the_script_is_its_own(ours: list[str], tmp_path: Path) -> None:
     name = script(tmp_path, "import sys\nprint(sys.argv)\n")
-    ended = dispatchviz("trace", name, "--format", "torch", "--", "--format", "a", cwd=tmp_path)
-    assert ended == (0, "", "['program.py', '--format', 'a']\n")
+    for command in ("run", "trace"):
+        ended = dispatchviz(command, name, *ours, cwd=tmp_path)
+        assert (ended.status, ended.err) == (0, f"{[name, *ours]}\n")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_two_dashes_may_stand_before_the_script(tmp_path: Path) -> None:
+    name = script(tmp_path, "import sys\nprint(sys.argv)\n")
+    assert dispatchviz("run", "--plain", "--", name, "a", cwd=tmp_path).err == "['program.py', 'a']\n"
+
+
+def test_arguments_for_export_stand_after_two_dashes(tmp_path: Path) -> None:
+    name = script(tmp_path, "import sys\nprint(sys.argv)\n")
+    ended = dispatchviz("export", name, "-o", "a.jsonl", "--", "--lr", "3", cwd=tmp_path)
+    assert ended == (0, "['program.py', '--lr', '3']\n", "")
+    assert Trace.load(tmp_path / "a.jsonl").header.arguments == ("--lr", "3")
 
 
 def test_output_stays_on_stdout_when_the_log_goes_to_a_file(tmp_path: Path) -> None:
@@ -129,7 +146,10 @@ def test_export_writes_what_the_suffix_says(tmp_path: Path) -> None:
 
 def test_a_program_without_a_graph_has_no_picture(tmp_path: Path) -> None:
     ended = dispatchviz("export", script(tmp_path, "x = 1\n"), "-o", "a.svg", cwd=tmp_path)
-    assert (ended.status, ended.err) == (2, "dispatchviz: nothing to draw: program.py has no backward Nodes\n")
+    assert ended.status == 2
+    begin = "dispatchviz: nothing to draw: program.py has no backward Nodes (the trace is kept: dispatchviz open "
+    assert ended.err.startswith(begin)
+    assert len(Trace.load(ended.err.removeprefix(begin).removesuffix(")\n"))) == 1
     assert not (tmp_path / "a.svg").exists()
 
 
@@ -140,9 +160,31 @@ def test_cuda_emulated_is_said_and_changes_no_step() -> None:
 
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
     command = f"{sys.executable} -m dispatchviz trace {FORUM} | head -n 1"
     done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert (done.stderr, done.stdout.count("\n")) == ("", 1)
+
+
+def test_ctrl_c_while_a_program_runs_is_interrupted_and_keeps_the_trace(tmp_path: Path) -> None:
+    text = "import os, signal, torch\ntorch.ones(2)\nos.kill(os.getpid(), signal.SIGINT)\nfor _ in range(9): pass\n"
+    for command in (["run"], ["trace"], ["export", "-o", "a.jsonl"]):
+        ended = dispatchviz(*command, script(tmp_path, text), cwd=tmp_path)
+        assert ended.status == 130
+        begin, _, path = ended.err.rpartition("dispatchviz open ")
+        assert begin == "dispatchviz: program.py, line 3: interrupted (the trace is kept: "
+        assert len(Trace.load(tmp_path / path.removesuffix(")\n"))) > 5
+
+
+def test_ctrl_c_while_the_log_is_printed_keeps_the_trace(tmp_path: Path) -> None:
+    name = script(tmp_path, "import torch\nfor _ in range(300):\n    torch.ones(2)\n")
+    command = [sys.executable, "-m", "dispatchviz", "trace", name]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=tmp_path, text=True, **pipes) as process:
+        assert process.stdout is not None
+        process.stdout.readline()  # the program has ended; the rest does not fit into the pipe
+        process.send_signal(2)
+        _, said = process.communicate()
+    assert process.returncode == 130
+    begin, _, path = said.rpartition("dispatchviz open ")
+    assert begin == "dispatchviz: interrupted (the trace is kept: "
+    assert len(Trace.load(path.removesuffix(")\n"))) > 300

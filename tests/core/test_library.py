@@ -178,7 +178,7 @@ def test_registrations_are_told(registry: Registry, listening: Recorder) -> None
     ours.reset()
     told = [event for event in listening.events if isinstance(event, ev.KernelRegistered | ev.OperatorDefined)]
     assert [(type(event).__name__, *_fields(event)) for event in told] == [
-        ("OperatorDefined", "ns::foo", "ns::foo(Tensor self) -> Tensor"),
+        ("OperatorDefined", "ns::foo", "ns::foo(Tensor self) -> Tensor", 0, 0),
         ("KernelRegistered", "ns::foo", "CompositeImplicitAutograd", "composite", False),
         ("KernelRegistered", "ns::foo", "CPU", "cpu", False),
         ("KernelRegistered", "ns::foo", "CompositeImplicitAutograd", "composite", True),
@@ -193,6 +193,28 @@ def test_the_cells_that_changed_are_told(registry: Registry, listening: Recorder
     cells = [event.cells for event in listening.events if isinstance(event, ev.CellsRecomputed)]
     assert len(cells[0]) == 1 + len(ALIAS_MEMBERS[K.CompositeImplicitAutograd])
     assert cells[1:] == [("CPU", "AutogradCPU")]
+
+
+def test_a_registration_is_told_before_the_cells_that_it_changes(registry: Registry, listening: Recorder) -> None:
+    ours = library(registry, "DEF")
+    ours.def_(FOO)
+    ours.impl("foo", kernel("cpu"), K.CPU)
+    ours.reset()
+    library(registry, "IMPL", "_").fallback(kernel("k"), K.Tracer)
+    assert [type(event).__name__ for event in listening.events] == [
+        *("OperatorDefined", "KernelRegistered", "CellsRecomputed", "KernelRegistered", "CellsRecomputed"),
+        "KernelRegistered",
+    ]
+
+
+def test_the_cells_that_are_filled_when_an_operator_is_defined_are_told(
+    registry: Registry, listening: Recorder
+) -> None:
+    library(registry, "IMPL", "_").fallback(kernel("k"), K.Tracer)
+    library(registry, "IMPL").impl("foo", kernel("cpu"), K.CPU)
+    library(registry, "DEF").def_(FOO)
+    told = next(event for event in listening.events if isinstance(event, ev.OperatorDefined))
+    assert (told.by_fallbacks, told.by_kernels) == (1, 1)
 
 
 def test_a_fallback_is_told_without_an_operator(registry: Registry, listening: Recorder) -> None:

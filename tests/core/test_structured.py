@@ -21,7 +21,7 @@ from dispatchviz.explain.sentences import why_here
 from dispatchviz.trace import Trace
 
 CPU = torch.device("cpu")
-STEPS = (ev.MetaComputed, ev.OutputAllocated, ev.ImplRan, ev.ProxyCopied, ev.Dispatched)
+STEPS = (ev.MetaEntered, ev.OutputAllocated, ev.ImplEntered, ev.ProxyCopied, ev.Dispatched)
 
 
 def impl(target: Tensor) -> None:
@@ -32,9 +32,11 @@ def impl(target: Tensor) -> None:
 def run(op: Structured, ask: Callable[[Structured], None]) -> tuple[Tensor, Trace]:
     """Meta, impl and the end of a kernel."""
     with dispatchviz.record() as trace:
+        op.enter_meta()
         ask(op)
+        op.enter_impl("example_out_cpu", impl)
         impl(op.target)
-        result = op.finish("example_out_cpu", impl)
+        result = op.finish()
     return result, trace
 
 
@@ -56,14 +58,14 @@ def test_an_output_with_other_strides_has_a_proxy() -> None:
     meta, given, ran, copied, call = steps(trace)[:5]
     assert isinstance(given, ev.OutputAllocated) and isinstance(copied, ev.ProxyCopied)  # noqa: PT018
     assert (given.variant, given.method, given.resized) == ("out", "set_output_strided", False)
-    assert given.proxy == copied.proxy == ran.tensor != given.tensor == copied.output
-    assert (call.operator, meta.shape) == ("aten::copy_", (2, 2))
+    assert given.proxy == copied.proxy == ran.tensors[0] != given.tensor == copied.output
+    assert (call.operator, meta.function) == ("aten::copy_", "structured_example::meta")
 
 
 def test_an_output_with_the_right_strides_has_none() -> None:
     out = torch.zeros(2, 2).t()
     result, trace = run(Out("example", out), columns)
-    assert [type(event) for event in steps(trace)] == [ev.MetaComputed, ev.OutputAllocated, ev.ImplRan]
+    assert [type(event) for event in steps(trace)] == [ev.MetaEntered, ev.OutputAllocated, ev.ImplEntered]
     assert steps(trace)[1].proxy is None
     assert result.tolist() == [[1.0, 3.0], [2.0, 4.0]]
 
@@ -105,7 +107,7 @@ def test_outputs_on_other_devices_are_resized_through_the_dispatcher() -> None:
 def test_every_step_is_explained() -> None:
     _, trace = run(Out("example", torch.zeros(2, 2)), columns)
     given, copied = (next(event for event in trace if isinstance(event, kind)) for kind in (STEPS[1], STEPS[3]))
-    assert label(trace, given.seq) == "set_output_strided: output t1 (out, proxy t0)"
+    assert label(trace, given.seq) == "set_output_strided: t1 [2, 2] float32 (out, proxy t0)"
     assert why_here(trace, given.seq) == (
         "The meta function asks for its output (set_output_strided: the kernel needs just these strides). The caller "
         "gave the memory with out=: t1 has the right size already. t1 has other strides, so a proxy stands in for it: "
@@ -115,6 +117,80 @@ def test_every_step_is_explained() -> None:
     assert why_here(trace, copied.seq) == (
         "The kernel wrote the proxy t0; now copy_ brings the numbers into t1, in its own strides."
     )
+
+
+def test_casts_come_before_the_output_is_asked_for() -> None:
+    """PyTorch's log of the same calls on a backend whose memory comes through the dispatcher."""
+    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.PrivateUse1)
+    x, y = torch.tensor([[1, 2], [3, 4]]), torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    with dispatchviz.record() as trace:
+        torch.ops.aten.add.Tensor.redispatch(keys, x, y)
+    assert calls_below(trace) == ["aten::to.dtype", "aten::empty.memory_format", "aten::add.out"]
+    meta = next(event for event in trace if isinstance(event, ev.MetaEntered))
+    within = [event.operator for event in trace.children(meta.seq) if isinstance(event, ev.Dispatched)]
+    assert within == ["aten::to.dtype", "aten::empty.memory_format"]
+
+
+def test_what_runs_within_meta_and_impl_is_told_within() -> None:
+    x = torch.tensor([[1, 2, 3], [4, 5, 6]])
+    o = torch.empty(0, dtype=torch.float64)
+    with dispatchviz.record() as trace:
+        x.sum()
+        torch.add(x.t(), 1.5, out=o)
+    assert within(trace, ev.MetaEntered) == [[], ["empty_like", "to.dtype", "to.dtype", "as_strided_", "as_strided_"]]
+    assert within(trace, ev.ImplEntered) == [["as_strided", "fill_.Scalar"], ["copy_"]]
+
+
+def within(trace: Trace, kind: type[ev.Event]) -> list[list[str]]:
+    """The calls that happen at once within each event of a kind."""
+    return [
+        [e.operator.removeprefix("aten::") for e in trace.children(event.seq) if isinstance(e, ev.Dispatched)]
+        for event in trace
+        if type(event) is kind
+    ]
+
+
+def test_a_meta_function_that_refuses_has_the_error_within() -> None:
+    with dispatchviz.record() as trace, pytest.raises(RuntimeError):
+        torch.ones(2) + torch.ones(3)
+    meta = next(event for event in trace if isinstance(event, ev.MetaEntered))
+    error = next(event for event in trace if isinstance(event, ev.ErrorRaised))
+    assert error.parent == meta.seq
+    assert not any(isinstance(event, ev.ImplEntered) for event in trace)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        *(
+            "x + y",
+            "x - y",
+            "x * y",
+            "x / y",
+            "x > y",
+            "x == 2.5",
+            "x ** y",
+            "x ** 2.5",
+            "torch.sqrt(x)",
+            "x.clamp(0.5, 2)",
+        ),
+        *("torch.atan2(x, y)", "torch.maximum(x, y)", "torch.fmod(x, y)", "torch.xlogy(x, y)", "torch.copysign(x, y)"),
+        *("x.clamp_max(2.5)", "torch.hypot(y, z)", "torch.add(x, y, out=z)", "torch.mul(x, y, out=z)", "z.add_(y)"),
+        *(
+            "torch.sqrt(x, out=z)",
+            "torch.addcmul(y, y, z)",
+            "torch.polygamma(1, x)",
+            "torch.div(x, y, rounding_mode='floor')",
+        ),
+    ],
+)
+def test_an_iterator_casts_nothing_in_its_impl(expression: str) -> None:
+    x, y = torch.tensor([[1, 2], [3, 4]]), torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    z = torch.zeros(2, 2, dtype=torch.float64)
+    with dispatchviz.record() as trace:
+        eval(expression, {"torch": torch, "x": x, "y": y, "z": z})
+    assert not {"to.dtype", "empty_like"} & {name for names in within(trace, ev.ImplEntered) for name in names}
+    assert {"to.dtype", "empty_like"} & {name for names in within(trace, ev.MetaEntered) for name in names}
 
 
 def test_the_warning_of_a_resize_names_the_users_line() -> None:
@@ -130,9 +206,9 @@ def test_the_warning_of_a_resize_names_the_users_line() -> None:
 
 def calls_below(trace: Trace) -> list[str]:
     """The operators called by what a program calls at once, without what these call in turn."""
-    depths = [trace.depths[event.seq] for event in trace if isinstance(event, ev.Dispatched) and event.how == "call"]
     found = [event for event in trace if isinstance(event, ev.Dispatched) and event.how == "call"]
-    return [event.operator for event, depth in zip(found, depths, strict=True) if depth == min(depths)]
+    around = [sum(isinstance(outer, ev.Dispatched) for outer in trace.ancestors(event.seq)) for event in found]
+    return [event.operator for event, depth in zip(found, around, strict=True) if depth == min(around)]
 
 
 @pytest.mark.parametrize(

@@ -145,10 +145,11 @@ def _node(tape: Tape, edges: tuple[tuple[int, int] | None, ...]) -> None:
 def _add_below(tape: Tape) -> None:
     cell = (2, "wrapper_CUDA_add_Tensor", "kernel", "CUDA", (("CUDA", "taken", "wrapper_CUDA_add_Tensor"),))
     with tape.call("redispatch", "aten::add.Tensor", 0x10002, "CUDA", cell):
-        tape.add(ev.MetaComputed, "structured_add_Tensor::meta", (2, 2), "torch.float32")
-        tape.add(ev.TensorCreated, Z, "new", (2, 2), (2, 1), "torch.float32", "cuda:0", CUDA, Z, False, False)
-        tape.add(ev.OutputAllocated, "functional", Z, False)
-        tape.add(ev.ImplRan, "structured_ufunc_add_CUDA::impl", Z, "", 0, 0)
+        with tape.within(ev.MetaEntered, "structured_add_Tensor::meta"):
+            tape.add(ev.TensorCreated, Z, "new", (2, 2), (2, 1), "torch.float32", "cuda:0", CUDA, Z, False, False)
+            tape.add(ev.OutputAllocated, "functional", Z, False, (2, 2), "torch.float32")
+        with tape.within(ev.ImplEntered, "structured_ufunc_add_CUDA::impl", (Z,), "", 0, 0):
+            pass
         tape.add(ev.KernelReturned, (Z,))
 
 

@@ -65,7 +65,7 @@ def test_the_graph_grows_while_the_program_runs() -> None:
 def test_the_engine_at_work() -> None:
     trace = founding()
     assert states(backward_graph(trace, step_of(trace, ev.NodeQueued))) == [
-        "SumBackward0: ready",
+        "SumBackward0: queued",
         "AddBackward0: waiting 1",
         "AccumulateGrad (x): waiting 1",
     ]
@@ -179,7 +179,7 @@ def test_another_backward_begins_afresh() -> None:
     tape.backward(y)
     trace = tape.trace()
     counted = step_of(trace, ev.NodeQueued, 2)
-    assert states(backward_graph(trace, counted)) == ["MulBackward0: ready", "AccumulateGrad (x): waiting 2"]
+    assert states(backward_graph(trace, counted)) == ["MulBackward0: queued", "AccumulateGrad (x): waiting 2"]
     assert states(backward_graph(trace)) == ["MulBackward0: done 1", "AccumulateGrad (x): done 2"]
 
 

@@ -25,7 +25,7 @@ def test_the_cell_of_the_dispatch_around_a_step() -> None:
 
 def test_the_innermost_dispatch_counts() -> None:
     trace = founding()
-    card = cell_card(trace, find(trace, ev.MetaComputed))
+    card = cell_card(trace, find(trace, ev.MetaEntered))
     assert card is not None
     assert (card.key, card.index, card.kernel) == ("CUDA", 2, "wrapper_CUDA_add_Tensor")
 

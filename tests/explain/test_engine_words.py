@@ -34,36 +34,49 @@ def started(node: int, number: int, waiting: tuple[tuple[int, int], ...], gradie
 def test_the_largest_number_goes_first() -> None:
     assert started(1, 1, ((0, 0),), (9,)) == (
         "ExpBackward0 runs with the gradient t9: of the ready Nodes it has the largest sequence number, 1 "
-        "(MulBackward0 #0 waits)."
+        "(MulBackward0, seq 0 waits)."
     )
 
 
 def test_accumulators_go_before_all_others_and_tie_among_themselves() -> None:
     assert started(2, NO_NUMBER, ((0, 0), (1, 1)), (9,)) == (
-        "AccumulateGrad (a) runs with the gradient t9: an AccumulateGrad comes before all others that are ready "
-        "(MulBackward0 #0 and ExpBackward0 #1 wait)."
+        "AccumulateGrad (a) runs with the gradient t9: it has the largest sequence number there is, as every "
+        "AccumulateGrad has (MulBackward0, seq 0; ExpBackward0, seq 1 wait)."
     )
     assert started(2, NO_NUMBER, ((3, NO_NUMBER),), (9,)) == (
         "AccumulateGrad (a) runs with the gradient t9: no ready Node has a larger number (AccumulateGrad (b) waits; "
-        "between equals the order inside the queue decides)."
+        "between equals the order inside the heap decides)."
     )
 
 
 def test_an_inner_backward_goes_first_whatever_the_numbers() -> None:
-    assert started(0, 0, ((1, 1),), (9,)) == (
-        "MulBackward0 runs with the gradient t9: it belongs to the inner backward pass, which goes first whatever the "
-        "numbers (ExpBackward0 #1 waits)."
-    )
+    with dispatchviz.record() as trace:
+        x = torch.ones(2, requires_grad=True)
+        waiting = x.sin()
+        y = x * 2
+        y.register_hook(lambda grad: _inner())
+        (y.exp() + waiting).sum().backward()
+    told = [why_here(trace, event.seq) for event in trace if isinstance(event, ev.NodeStarted)]
+    (inner,) = [text.partition(": ")[2] for text in told if "inner" in text]
+    waits = f"SinBackward0, seq {waiting.grad_fn._sequence_nr()} waits"
+    assert inner == f"it belongs to the inner backward pass, which goes first whatever the numbers ({waits})."
+
+
+def _inner() -> None:
+    with torch.enable_grad():
+        torch.ones(1, requires_grad=True).backward()
 
 
 def test_a_node_runs_even_without_any_gradient() -> None:
-    assert started(0, 0, (), (None,)) == "MulBackward0 runs without any gradient: no other Node is ready."
+    assert started(0, 0, (), (None,)) == (
+        "MulBackward0 runs without any gradient: no other Node is ready in the queue of cpu."
+    )
 
 
 @pytest.mark.parametrize(
     ("how", "text"),
     [
-        ("stolen", "a.grad takes the gradient t8 over as it is, without a copy (because)."),
+        ("stolen", "a.grad takes the gradient t8 over without a copy (because): t9 has its memory."),
         ("copied", "a.grad gets a copy of the gradient t8 (because)."),
         ("added in place", "The gradient t8 is added to a.grad in place (because)."),
         ("added out of place", "a.grad becomes a new tensor, the old one plus the gradient t8 (because)."),
@@ -86,11 +99,17 @@ def test_what_becomes_of_a_leafs_gradient(how: str, text: str) -> None:
         ),
         (
             (ev.GradientReduced, 8, 9, (2,)),
-            "The forward input had the shape [2] and was broadcast, so its gradient t8 is summed to that shape: t9.",
+            (
+                "The gradient t8 goes to an input of the shape [2]: as for one that was broadcast it is summed to that "
+                "shape, t9."
+            ),
         ),
         (
             (ev.GradientCaptured, 2, 0, 8, 0),
-            "grad() asked for what arrives at AccumulateGrad (a): t8 becomes result 0.",
+            (
+                "grad() asked for the gradient of a: t8, which has arrived at AccumulateGrad (a), becomes its first "
+                "result."
+            ),
         ),
         ((ev.DependencyMet, 0, 2), "A gradient has come for MulBackward0: it waits for two more gradients."),
         (
@@ -99,7 +118,10 @@ def test_what_becomes_of_a_leafs_gradient(how: str, text: str) -> None:
         ),
         (
             (ev.NodeQueued, 0, 0, "cpu", ((1, 1), (0, 0))),
-            "MulBackward0 is ready and joins the queue of cpu, largest number first: ExpBackward0 #1, MulBackward0 #0.",
+            (
+                "MulBackward0 is ready and joins the queue of cpu; in the order of their turns: ExpBackward0, seq 1, "
+                "then MulBackward0, seq 0."
+            ),
         ),
         ((ev.NodeFinished, 0, (8, None)), "MulBackward0 is done and hands back t8 for edge 0 and nothing for edge 1."),
     ],
@@ -111,23 +133,24 @@ def test_gradients_on_their_way(event: tuple[Any, ...], text: str) -> None:
 def test_what_is_counted_before_anything_runs() -> None:
     assert why(ev.DependenciesCounted, ((1, 1), (2, 2))) == (
         "Before anything runs the engine counts the edges into each Node: ExpBackward0 has 1, AccumulateGrad (a) has "
-        "2. A Node waits until that many gradients have come."
+        "2. A Node waits until that many gradients have come, defined or not."
     )
 
 
 def test_how_a_backward_pass_starts() -> None:
     assert why(ev.BackwardStarted, 0, ((0, 0), (1, 0)), (8, 9), False, True, False, 1) == (
-        "The engine starts at MulBackward0 and ExpBackward0, with the gradients t8 and t9, and hands the gradients to "
-        "the caller instead of writing .grad. The backward pass is itself recorded (create_graph=True). It was "
-        "started in the middle of another backward pass, which waits."
+        "The engine starts at MulBackward0 and ExpBackward0, with the gradients t8 and t9, and hands what arrives for "
+        "the inputs to the caller: no leaf's .grad is written. The backward pass is itself recorded "
+        "(create_graph=True). It was started in the middle of another backward pass, which waits."
     )
 
 
 def test_an_error_is_told_with_the_rule_that_was_broken() -> None:
     message = "a leaf Variable that requires grad is being used in an in-place operation."
     assert why(ev.ErrorRaised, "RuntimeError", message) == (
-        f"Raised here: RuntimeError: {message} A leaf that requires grad must keep its value, since the gradient is "
-        "computed for that value; inside torch.no_grad() it may be changed."
+        f"Raised here: RuntimeError: {message} An in-place operator makes its Node the grad_fn of what it writes to: "
+        "the leaf would be a leaf no longer, and nothing would write its .grad. Inside torch.no_grad() it may be "
+        "changed."
     )
 
 

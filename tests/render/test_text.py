@@ -25,8 +25,8 @@ a.py on the model of PyTorch 2.13.0, cuda: emulated on NumPy (no GPU)
 
 0 > line 2  x = f(y)
 1 §   guard AutoDispatchBelowAutograd
-        | Until the guard AutoDispatchBelowAutograd ends, the thread keeps out the autograd keys: the code
-        | around it asked for that.
+        | Until the guard AutoDispatchBelowAutograd ends, the thread keeps out the autograd keys: the program
+        | itself asked for that.
 2 §     guard AutoDispatchBelowAutograd ends
 3 §   guard AutoDispatchBelowAutograd
 4 §     guard AutoDispatchBelowAutograd ends"""

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from dispatchviz.core.events import BackwardStarted, Dispatched, HistorySet, KernelEntered, NodeCreated, NodeStarted
+import dispatchviz
+from dispatchviz import torch
+from dispatchviz.core.events import (
+    BackwardStarted,
+    Dispatched,
+    HistorySet,
+    HookRan,
+    KernelEntered,
+    KernelRegistered,
+    NodeCreated,
+    NodeStarted,
+)
 from dispatchviz.core.trace import Trace
 from dispatchviz.testing import (
+    Pattern,
     assert_count,
     assert_kernel_ran,
     assert_never,
@@ -43,7 +57,7 @@ def test_a_sequence_is_all_events_of_its_kinds_in_order() -> None:
 def test_a_sequence_that_differs_says_where_first() -> None:
     assert _fails(assert_sequence, [call(ADD, "AutogradCUDA"), redispatch(ADD, "CPU")]) == (
         "differs first at event 1 (step 21):\n"
-        "  expected  Dispatched(how='redispatch', operator='aten::add.Tensor', key='CPU')\n"
+        "  expected  redispatch('aten::add.Tensor', 'CPU')\n"
         "  got       redispatch aten::add.Tensor → CUDA\n"
         "      10 call aten::add.Tensor → AutogradCUDA\n"
         "  >   21 redispatch aten::add.Tensor → CUDA"
@@ -53,24 +67,23 @@ def test_a_sequence_that_differs_says_where_first() -> None:
 def test_a_sequence_may_be_too_long_or_too_short() -> None:
     assert "differs first at event 1 (step 21):\n  expected  nothing more" in _fails(assert_sequence, [call(ADD)])
     ends = _fails(assert_sequence, [call(), redispatch(), redispatch("aten::sum")])
-    assert ends.startswith("ends too soon: expected Dispatched(how='redispatch', operator='aten::sum') after\n")
+    assert ends.startswith("ends too soon: expected redispatch('aten::sum') after\n")
 
 
 def test_a_subsequence_may_have_others_between() -> None:
     assert_subsequence(TRACE, [call(ADD), kernel(under="CUDA"), event(BackwardStarted), node_ran("AddBackward0")])
     says = _fails(assert_subsequence, [redispatch(ADD), call(ADD)])
-    assert "pattern 1 of 2, Dispatched(how='call', operator='aten::add.Tensor'), does not happen after step 21" in says
+    assert "pattern 1 of 2, call('aten::add.Tensor'), does not happen after step 21" in says
 
 
 def test_never_and_count() -> None:
     assert_never(TRACE, redispatch(key="Meta"))
     assert_count(TRACE, event(NodeCreated), 3)
     says = _fails(assert_count, node_ran(), 2)
-    assert says.startswith("NodeStarted() happens 3 times, expected twice\n")
+    assert says.startswith("node_ran() happens 3 times, expected twice\n")
     assert "50 run AccumulateGrad (x)" in says
-    assert _fails(assert_never, node_created("AddBackward0")).startswith(
-        "NodeCreated(name='AddBackward0') happens once"
-    )
+    says = _fails(assert_never, node_created("AddBackward0"))
+    assert says.startswith("node_created('AddBackward0') happens once")
 
 
 def test_a_kernel_under_a_key() -> None:
@@ -105,3 +118,128 @@ def test_a_field_may_be_a_value_a_condition_or_anything() -> None:
     assert_count(TRACE, event(NodeStarted, sequence_nr=lambda number: number < 2, name=...), 2)
     with pytest.raises(TypeError, match="HistorySet has no field 'nodes'; it has seq, parent, tensor, node, output_nr"):
         event(HistorySet, nodes=1)
+
+
+def test_a_pattern_is_shown_as_it_was_written() -> None:
+    def below_two(number: int) -> bool:
+        return number < 2
+
+    assert [
+        repr(pattern)
+        for pattern in (
+            call(),
+            call(key="CPU"),
+            kernel(..., under="CPU"),
+            node_ran("AddBackward0"),
+            event(NodeStarted, sequence_nr=below_two, name=...),
+        )
+    ] == [
+        "call()",
+        "call(..., 'CPU')",
+        "kernel(under='CPU')",
+        "node_ran('AddBackward0')",
+        "event(NodeStarted, sequence_nr=below_two)",
+    ]
+
+
+def test_a_field_may_be_called_kind() -> None:
+    """As the parameter was."""
+    assert_never(TRACE, event(HookRan, kind="pre hook"))
+    assert repr(event(HookRan, kind="pre hook")) == "event(HookRan, kind='pre hook')"
+
+
+def test_boxed_calls_are_calls() -> None:
+    """All calls through torch.ops are, and those of a library's own operators."""
+    with torch.library._scoped_library("boxes", "FRAGMENT") as library:
+        library.define("twice(Tensor x) -> Tensor")
+        library.impl("twice", lambda x: x * 2, "CompositeImplicitAutograd")
+        with dispatchviz.record() as trace:
+            torch.ops.boxes.twice(torch.ops.aten.add(torch.ones(2), torch.ones(2)))
+    assert_subsequence(trace, [call("aten::add.Tensor"), call("boxes::twice"), call("aten::mul.Tensor")])
+    assert {event.how for event in trace if isinstance(event, Dispatched)} >= {"call", "callBoxed"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "says"),
+    [
+        (call("aten::adx.Tensor"), "there is no operator 'aten::adx.Tensor'; did you mean aten::add.Tensor"),
+        (call("add"), "there is no operator 'add'"),
+        (redispatch(key="AutogradCDUA"), "there is no key 'AutogradCDUA'; did you mean AutogradCUDA"),
+        (
+            call(key="Autograd"),
+            "no call is dispatched to 'Autograd', but to AutogradOther, AutogradCPU, AutogradCUDA ...",
+        ),
+        (kernel("wrapper_CUDA_add_Tenser"), "did you mean wrapper_CUDA_add_Tensor"),
+        (kernel(under="CUBA"), "there is no key 'CUBA'; did you mean CUDA"),
+        (node_created("AddBackwards0"), "did you mean AddBackward0"),
+        (node_ran("AccumulateGrad"), "there is no Node 'AccumulateGrad'; did you mean torch::autograd::AccumulateGrad"),
+        (event(KernelRegistered, operator="aten::ad"), "there is no operator 'aten::ad'"),
+    ],
+    ids=repr,
+)
+def test_a_name_that_does_not_exist_is_refused(pattern: Pattern, says: str) -> None:
+    trace = _recorded()
+    for check in (
+        lambda: assert_never(trace, pattern),
+        lambda: assert_count(trace, pattern, 1),
+        lambda: assert_sequence(trace, [pattern]),
+        lambda: assert_subsequence(trace, [pattern]),
+        lambda: assert_never(trace, event(NodeCreated), within=pattern),
+    ):
+        with pytest.raises(ValueError, match=re.escape(says)):
+            check()
+
+
+def test_a_kernel_that_does_not_exist_is_refused_under_a_key() -> None:
+    with pytest.raises(ValueError, match="did you mean wrapper_CPU_add_Tensor"):
+        assert_kernel_ran(_recorded(), "wrapper_CPU_add_Tenser", under="CPU")
+    with pytest.raises(ValueError, match="there is no key 'CPUU'; did you mean CPU"):
+        assert_kernel_ran(_recorded(), "wrapper_CPU_add_Tensor", under="CPUU")
+
+
+def test_names_that_exist_are_not() -> None:
+    """Of PyTorch, of all key names where aliases are meant, of the program's own libraries and Functions."""
+
+    class Own(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x
+
+    def own_kernel(x: Any) -> Any:
+        return x
+
+    trace = _recorded()
+    with torch.library._scoped_library("own", "FRAGMENT") as library:
+        library.define("op(Tensor x) -> Tensor")
+        library.impl("op", own_kernel, "CPU")
+        for pattern in (
+            call("own::op", "PrivateUse1"),
+            kernel("own_kernel"),
+            kernel("VariableType::convolution"),
+            kernel("conjugateFallback"),
+            kernel("wrapper_CompositeImplicitAutograd__linear"),
+            node_ran("OwnBackward"),
+            node_created("ConvolutionBackward0"),
+            event(KernelRegistered, key="CompositeImplicitAutograd"),
+        ):
+            assert_never(trace, pattern)
+    with dispatchviz.record() as trace, torch.library._scoped_library("gone", "FRAGMENT") as library:
+        library.define("op(Tensor x) -> Tensor")
+    assert_never(trace, call("gone::op"))
+
+
+def _recorded() -> Trace:
+    with dispatchviz.record() as trace:
+        (torch.ones(2, requires_grad=True) + 1).sum()
+    return trace
+
+
+def test_long_lists_are_counted() -> None:
+    with dispatchviz.record() as trace:
+        for _ in range(50):
+            torch.ones(2)
+    with pytest.raises(AssertionError) as caught:
+        assert_never(trace, call("aten::ones"))
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "call('aten::ones') happens 50 times, expected never"
+    assert (len(lines), lines[-1]) == (14, "    and 38 more")

@@ -30,7 +30,14 @@ class Reader:
         for character in text:
             key = "enter" if character == "\n" else _character_to_key(character)
             self.app.post_message(events.Key(key, None if character == "\n" else character))
-        await self.pilot.pause(0.2)
+        await self.answered()
+
+    async def answered(self) -> None:
+        """Waits until every key that was sent has had its effect."""
+        done = asyncio.Event()
+        self.app.call_later(done.set)
+        await done.wait()
+        await self.pilot.pause()
 
     async def move(self, how: str) -> None:
         """As its key does, but without waiting for the keyboard."""

@@ -124,11 +124,12 @@ def _add_below(tape: Tape, op: str) -> None:
         _selected(tape, op, "CUDA", 2, "wrapper_CUDA_add_Tensor", "kernel", "CUDA")
         file = ("RegisterCUDA_0.cpp", BELOW_AUTOGRAD, "", 0, 0)
         with tape.within(ev.KernelEntered, "wrapper_CUDA_add_Tensor", *file):
-            tape.add(ev.MetaComputed, "structured_add_Tensor::meta", (2, 2), "torch.float32")
-            created = ((2, 2), (2, 1), "torch.float32", "cuda:0", CUDA_TENSOR, 2, False, False)
-            tape.add(ev.TensorCreated, 2, "new", *created)
-            tape.add(ev.OutputAllocated, "functional", 2, False)
-            tape.add(ev.ImplRan, "structured_ufunc_add_CUDA::impl", 2, "", 0, 0)
+            with tape.within(ev.MetaEntered, "structured_add_Tensor::meta"):
+                created = ((2, 2), (2, 1), "torch.float32", "cuda:0", CUDA_TENSOR, 2, False, False)
+                tape.add(ev.TensorCreated, 2, "new", *created)
+                tape.add(ev.OutputAllocated, "functional", 2, False, (2, 2), "torch.float32")
+            with tape.within(ev.ImplEntered, "structured_ufunc_add_CUDA::impl", (2,), "", 0, 0):
+                pass
             tape.add(ev.KernelReturned, (2,))
 
 
@@ -219,9 +220,9 @@ def big(events: int) -> Trace:
 def _renumbered(event: ev.AnyEvent, shift: int) -> ev.AnyEvent:
     """The same about tensors and Nodes of its own; the first two tensors stay the operands."""
     match event:
-        case ev.TensorCreated() | ev.HistorySet() | ev.OutputAllocated() | ev.ImplRan():
+        case ev.TensorCreated() | ev.HistorySet() | ev.OutputAllocated():
             event = structs.replace(event, tensor=event.tensor + shift)
-        case ev.KernelReturned():
+        case ev.KernelReturned() | ev.ImplEntered():
             event = structs.replace(event, tensors=tuple(tensor + shift for tensor in event.tensors))
         case ev.EdgesCollected():
             event = structs.replace(event, edges=((1 + shift, 0), None))

@@ -24,7 +24,7 @@ def step_of(trace: Trace, kind: type) -> int:
 @pytest.mark.parametrize("size", SIZES)
 def test_first_screen(size: tuple[int, int]) -> None:
     async def story(reader: Reader) -> None:
-        assert reader.sees("Your program inside PyTorch", "s → next", "S ← back", "? keys")
+        assert reader.sees("Your program inside PyTorch", "s or → next", "S or ← back", "? keys")
         assert reader.sees("forum.py  0/61  depth 0  forward", "cuda: emulated on NumPy (CuPy is not installed)")
         assert reader.sees("▶  0 > line 3  x = torch.randn", "q quit")
         assert all(len(row) == size[0] for row in reader.screen)
@@ -261,7 +261,7 @@ def test_what_a_step_changed_has_a_sign() -> None:
 def test_the_program_raised() -> None:
     async def story(reader: Reader) -> None:
         assert reader.at == len(raising()) - 1
-        assert reader.sees("The program stopped here with an error", "S ← back")
+        assert reader.sees("The program stopped here with an error", "S or ← back")
         assert reader.sees("a leaf Variable that requires grad is being used in place")
         await reader.press("g")
         assert reader.at == 0

@@ -7,11 +7,12 @@ from collections import Counter
 import pytest
 
 from dispatchviz.tui.app import StepperApp
-from dispatchviz.tui.bars import first_hint, footer_row
+from dispatchviz.tui.bars import footer_row
 from dispatchviz.tui.cursor import Cursor
 from dispatchviz.tui.help import ABOUT, help_rows
 from dispatchviz.tui.keymap import FOOTER_KEYS, KEYMAP, key_of
 from dispatchviz.tui.layout import PANES
+from dispatchviz.tui.why_bar import first_hint
 
 from .synthetic import forum, raising
 
@@ -59,8 +60,9 @@ def test_the_help_is_made_from_the_keymap(pane: int) -> None:
 
 def test_the_first_hint_fits_the_narrowest_screen_it_is_made_for() -> None:
     for trace in (forum(), raising()):
-        assert first_hint(trace).width <= 80
-        assert sum(role == "keycap" for _, role in first_hint(trace).spans) == 3
+        for hint in (first_hint(trace, 0), first_hint(trace, len(trace) - 1)):
+            assert hint.width <= 80
+            assert sum(role == "keycap" for _, role in hint.spans) == 3
 
 
 def test_an_action_without_keys_is_an_error() -> None:

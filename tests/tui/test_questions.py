@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.core import events as ev
+from dispatchviz.core.keys import DispatchKey
 from dispatchviz.tui import browser
 from dispatchviz.tui.app import StepperApp
-from dispatchviz.tui.breakpoints import Breakpoint, breakpoint_named
+from dispatchviz.tui.breakpoints import KINDS, Breakpoint, breakpoint_named, refusal
 from dispatchviz.tui.cursor import Cursor
 from dispatchviz.tui.marks import Marks
 
@@ -33,6 +34,51 @@ def test_what_a_breakpoint_may_be() -> None:
     assert breakpoint_named("9999", trace) is breakpoint_named("xlogy", trace) is breakpoint_named("", trace) is None
 
 
+NOBODY = "No step, event, operator or key of this trace is called"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("9999", "There is no step 9999: the last one is 61"),
+        ("62", "There is no step 62: the last one is 61"),
+        ("AutocastChanged", "No step of this trace is of the kind AutocastChanged"),
+        (
+            "nodestarte",
+            f"{NOBODY} nodestarte. Near: NodeStarted, NodeCreated",
+        ),
+        ("xla", "No call in this trace is dispatched to XLA. Its keys: AutogradCUDA, CUDA"),
+        ("AutogradXLA", "No call in this trace is dispatched to AutogradXLA. Near: AutogradCUDA"),
+        ("ad.Tensor", f"{NOBODY} ad.Tensor. Near: aten::add.Tensor"),
+        (
+            "aten::addd",
+            f"{NOBODY} aten::addd. Near: aten::add, aten::add.Tensor, aten::sum",
+        ),
+        ("::s", f"{NOBODY} ::s. Near: aten::sum"),
+    ],
+)
+def test_what_can_never_be_hit_is_refused_with_what_is_near(text: str, why: str) -> None:
+    assert breakpoint_named(text, forum()) is None
+    assert refusal(text, forum()) == why
+
+
+def test_every_breakpoint_that_is_taken_hits() -> None:
+    trace = forum()
+    for name in (
+        *KINDS,
+        *(key.name for key in DispatchKey),
+        "add",
+        "Add.Tensor",
+        "aten::sum",
+        "dispatchkey.cuda",
+        "007",
+    ):
+        found = breakpoint_named(name, trace)
+        assert found is None or any(found.hits(event) for event in trace), name
+    assert breakpoint_named("Add.tensor", trace) == Breakpoint("operator", "aten::add.Tensor")
+    assert breakpoint_named("DispatchKey.cuda", trace) == Breakpoint("key", "CUDA")
+
+
 def test_continue_stops_at_breakpoints_and_no_longer_at_lines() -> None:
     trace = forum()
     node = next(event.seq for event in trace if isinstance(event, ev.NodeCreated))
@@ -47,14 +93,14 @@ def test_continue_stops_at_breakpoints_and_no_longer_at_lines() -> None:
 def test_b_sets_and_removes_breakpoints() -> None:
     async def story(reader: Reader) -> None:
         await reader.press("b")
-        assert reader.sees("a step (37), event (NodeCreated)")
+        assert reader.sees("Stop at: 37, NodeCreated, add or AutogradCPU; again: off; nothing: all off")
         await reader.press(*"NodeCreated", "enter")
         assert reader.sees("c stops at event NodeCreated")
         await reader.press("c")
         assert isinstance(reader.app.cursor.trace[reader.at], ev.NodeCreated)
         assert any("◉" in row for row in reader.screen)
         await reader.press("b", *"nothing", "enter")
-        assert reader.sees("No step, event, operator or key of this trace is called nothing")
+        assert reader.sees(f"{NOBODY} nothing")
         await reader.press("b", *"NodeCreated", "enter")
         assert reader.sees("No breakpoints")
         await reader.press("b", *"add", "enter", "b", "enter")
@@ -84,6 +130,8 @@ def test_f_shows_only_some_steps() -> None:
         assert reader.at == hits[1]
         assert reader.sees(f"▶ {hits[1]:>2} ")
         await reader.press("f", *"nosuchword", "enter")
+        assert reader.sees("No step has nosuchword: the filter stays dispatch")
+        await reader.press("f", "enter", "f", *"nosuchword", "enter")
         assert reader.sees("No step has nosuchword: all steps stay")
         await reader.press("f", "enter", "g")
         assert reader.sees("All steps") or reader.sees("> line 3  x = torch.randn")
@@ -129,7 +177,7 @@ def test_marks_are_kept_beside_the_trace(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("file", "link"),
-    [("", "dispatchviz run forum.py --step 5"), ("a b.jsonl", "dispatchviz open 'a b.jsonl' --step 5")],
+    [("", "dispatchviz run --step 5 forum.py"), ("a b.jsonl", "dispatchviz open --step 5 'a b.jsonl'")],
 )
 def test_y_copies_a_command_line(file: str, link: str, monkeypatch: pytest.MonkeyPatch) -> None:
     copied: list[str] = []
@@ -139,8 +187,8 @@ def test_y_copies_a_command_line(file: str, link: str, monkeypatch: pytest.Monke
 
     async def story(reader: Reader) -> None:
         await reader.press("y")
-        assert reader.sees("Copied: dispatchviz run forum.py --step 5")
-        assert copied == ["dispatchviz run forum.py --step 5"]
+        assert reader.sees("Copied: dispatchviz run --step 5 forum.py")
+        assert copied == ["dispatchviz run --step 5 forum.py"]
 
     read(forum(), story, step=5)
 
@@ -151,7 +199,7 @@ def test_o_draws_the_graph_for_the_browser(monkeypatch: pytest.MonkeyPatch) -> N
 
     async def story(reader: Reader) -> None:
         await reader.press("o")
-        assert reader.sees("No picture: ")
+        assert reader.sees("No backward graph yet: it starts at step 15")
         assert opened == []
         await reader.press("G", "o")
         assert reader.sees("Opened in the browser: ")

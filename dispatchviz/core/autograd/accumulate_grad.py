@@ -71,6 +71,9 @@ class AccumulateGrad(Node):
         return []
 
 
+_STEALABLE = "grad mode is off, nobody else holds the gradient, and its strides obey the layout contract"
+
+
 def _accumulate(leaf: Tensor, grads: list[Tensor], expected: int) -> None:
     """Updates ``leaf.grad`` with ``grads[0]``."""
     if leaf._grad is not None:
@@ -82,7 +85,7 @@ def _accumulate(leaf: Tensor, grads: list[Tensor], expected: int) -> None:
             how, why = "copied", obstacle
         else:
             leaf._grad = ops.detach.call(grads[0])
-            how, why = "stolen", "nobody else holds the gradient and its strides are those that .grad shall have"
+            how, why = "stolen", _STEALABLE
     if recorder.active is not None:
         recorder.active.gradient_accumulated(leaf, grads[0], leaf._grad, how, why)
 
@@ -91,7 +94,7 @@ def _add(leaf: Tensor, present: Tensor, grads: list[Tensor]) -> tuple[str, str]:
     """Cases 2.3 and 3.2."""
     if thread.state.grad_mode:
         leaf._grad = ops.add_Tensor.call(present, grads[0], 1)
-        return "added out of place", ".grad exists and grad mode is on: the sum needs a history"
+        return "added out of place", ".grad exists and grad mode is on: the sum may need a history"
     ops.add__Tensor.call(present, grads[0], 1)
     return "added in place", ".grad exists and grad mode is off: it stays the same tensor"
 
@@ -99,21 +102,29 @@ def _add(leaf: Tensor, present: Tensor, grads: list[Tensor]) -> tuple[str, str]:
 def _obstacle(leaf: Tensor, grads: list[Tensor], expected: int) -> str:
     """Why the gradient cannot become ``.grad`` as it is (case 1.5); empty if it can (case 1.1)."""
     if thread.state.grad_mode:
-        return "grad mode is on: .grad needs a history of its own"
+        return "grad mode is on: a gradient is only taken over while it is off"
     if holders(grads, 0) > expected:
         return "somebody else holds the gradient too"
     if not _obeys_layout_contract(leaf, grads):
-        return "its strides are not those that .grad shall have"
+        return _breach(leaf, grads)
     return ""
 
 
+def _breach(leaf: Tensor, grads: list[Tensor]) -> str:
+    strides = list(grads[0]._stride)
+    if is_non_overlapping_and_dense(leaf._size, leaf._stride):
+        return f"by the layout contract .grad has the leaf's strides, {list(leaf._stride)}, the gradient has {strides}"
+    return f"by the layout contract .grad is contiguous here, the gradient has the strides {strides}"
+
+
 def _obeys_layout_contract(leaf: Tensor, grads: list[Tensor]) -> bool:
+    """Dimension by dimension of the gradient; a leaf that was reshaped in place may have more by now, or fewer."""
     grad = grads[0]
     if not is_non_overlapping_and_dense(leaf._size, leaf._stride):
         return grad._is_contiguous
     return all(
         step != 0 if length == 1 else step == wanted
-        for length, step, wanted in zip(grad._size, grad._stride, leaf._stride, strict=True)
+        for length, step, wanted in zip(grad._size, grad._stride, leaf._stride, strict=False)
     )
 
 

@@ -124,4 +124,5 @@ class NotImplemented(Error):
 
     def __init__(self, forward: str, inputs: Sequence[Edge] = ()) -> None:
         super().__init__(f"derivative for {forward} is not implemented")
-        self.set_next_edges(list(inputs))
+        if inputs:
+            self.set_next_edges(list(inputs))

@@ -6,15 +6,21 @@ conjugate the other factors, and a real input keeps the real part of its gradien
 
 from __future__ import annotations
 
+from typing import overload
+
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.scalars import Scalar
 from dispatchviz.core.tensor import Tensor
 
 
-def handle_r_to_c(target: DType, grad: Tensor) -> Tensor:
-    """The gradient of a real tensor is real."""
-    if grad._dtype is not target and grad._dtype.is_complex and not target.is_complex:
+@overload
+def handle_r_to_c(target: DType, grad: Tensor) -> Tensor: ...
+@overload
+def handle_r_to_c(target: DType, grad: None) -> None: ...
+def handle_r_to_c(target: DType, grad: Tensor | None) -> Tensor | None:
+    """The gradient of a real tensor is real; a handler may have returned nothing."""
+    if grad is not None and grad._dtype is not target and grad._dtype.is_complex and not target.is_complex:
         return ops.real.call(grad)
     return grad
 

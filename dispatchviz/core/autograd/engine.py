@@ -70,11 +70,13 @@ def execute(
     create_graph: bool,
     accumulate: bool,
     outputs: Sequence[Edge] = (),
+    inputs: Sequence[object] = (),
 ) -> Gradients:
     """Runs the graph below ``roots``.
 
     ``accumulate`` writes to the leaves (``backward``); otherwise the gradients that arrive at the edges ``outputs``
-    are returned (``grad``). With ``outputs`` only what leads to them runs. Whatever a Node or hook raises comes out.
+    are returned (``grad``). With ``outputs`` only what leads to them runs; ``inputs`` are the
+    tensors or gradient edges that were named for them, for a recorder. Whatever a Node or hook raises comes out.
     """
     validate_outputs(roots, gradients, None)
     if accumulate and create_graph and warning.first_time("create_graph"):
@@ -83,7 +85,9 @@ def execute(
         raise ValueError("grad requires non-empty inputs.")
     task = GraphTask(keep_graph, create_graph, _depth())
     kept, depth = keep_state(), _worker.depth
-    told = _UNTOLD if recorder.active is None else _told(recorder.active, task, roots, gradients, accumulate)
+    told = _UNTOLD
+    if recorder.active is not None:
+        told = _told(recorder.active, task, roots, gradients, accumulate, outputs, inputs)
     try:
         with told, _ThreadGivenBack(task):
             _queue_root(task, roots, gradients, accumulate, outputs)
@@ -146,10 +150,16 @@ _UNTOLD: AbstractContextManager[None] = nullcontext()
 
 @contextmanager
 def _told(
-    rec: Recorder, task: GraphTask, roots: Sequence[Edge], gradients: Gradients, accumulate: bool
+    rec: Recorder,
+    task: GraphTask,
+    roots: Sequence[Edge],
+    gradients: Gradients,
+    accumulate: bool,
+    outputs: Sequence[Edge],
+    inputs: Sequence[object],
 ) -> Iterator[None]:
     """Keeps BackwardStarted open."""
-    rec.backward_started(task, roots, gradients, accumulate)
+    rec.backward_started(task, roots, gradients, accumulate, outputs, inputs)
     try:
         yield
     except BaseException as error:
@@ -278,6 +288,8 @@ def _capture(task: GraphTask, node: Node, buffer: Buffer) -> bool:
         task.captured[position] = buffer[input_nr]
         if recorder.active is not None:
             recorder.active.gradient_captured(node, input_nr, buffer[input_nr], position)
+    if recorder.active is not None and not info.needed:
+        recorder.active.node_skipped(node)
     return info.needed
 
 
@@ -331,10 +343,12 @@ def _deliver(queue: ReadyQueue, task: GraphTask, node: Node, outputs: Gradients)
             raise RuntimeError(f"dependency not found for {target.name()}")
         rec = recorder.active
         if rec is not None:
-            rec.dependency_met(target, left)
+            rec.dependency_met(
+                target, left, gradient is not None, bool(task.exec_info) and not task.should_execute(target)
+            )
         buffer = not_ready.get(target)
         if buffer is None:
-            if task.exec_info and not _should_execute(task, target):
+            if task.exec_info and not task.should_execute(target):
                 continue
             buffer = [None] * len(target.input_metadata)
             if left:
@@ -352,11 +366,6 @@ def _deliver(queue: ReadyQueue, task: GraphTask, node: Node, outputs: Gradients)
             queue.push(NodeTask(task, target, buffer))
             if rec is not None:
                 rec.node_queued(target, queue.nodes_in_order())
-
-
-def _should_execute(task: GraphTask, node: Node) -> bool:
-    info = task.exec_info.get(node)
-    return info is not None and info.should_execute
 
 
 def _add_alone(task: GraphTask, buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> None:

@@ -137,7 +137,7 @@ class GraphTask:
                     counts[target] = 1
                     stack.append(target)
         if recorder.active is not None:
-            recorder.active.dependencies_counted(counts)
+            recorder.active.dependencies_counted(counts, min_topological_nr)
 
     def will_execute(self, node: Node) -> bool:
         """``torch._C._will_engine_execute_node``. RuntimeError for a leaf's Node if ``grad`` captures its gradient."""
@@ -178,6 +178,17 @@ class GraphTask:
                 info.captures.append((edge.input_nr, position))
                 self.captured.append(None)
         self._mark_paths(root, min_topological_nr)
+        if recorder.active is not None:
+            recorder.active.exec_info_populated(self)
+
+    def should_execute(self, node: Node) -> bool:
+        """Whether the engine must reach a Node; of no meaning while ``exec_info`` is empty."""
+        info = self.exec_info.get(node)
+        return info is not None and info.should_execute
+
+    def wants(self, node: Node) -> bool:
+        """Whether a gradient that goes to a Node is of use."""
+        return not self.exec_info or self.should_execute(node)
 
     def _mark_paths(self, root: Node, min_topological_nr: int) -> None:
         """Depth first: a Node is needed if one of its targets should execute."""
@@ -201,8 +212,7 @@ class GraphTask:
                 path.append((child, _targets(child)))
 
     def _inherit(self, node: Node, target: Node) -> None:
-        info = self.exec_info.get(target)
-        if info is not None and info.should_execute:
+        if self.should_execute(target):
             self.exec_info.setdefault(node, ExecInfo()).needed = True
 
     def run_final_callbacks(self) -> None:

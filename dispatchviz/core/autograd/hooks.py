@@ -53,6 +53,17 @@ class RemovableHandle:
             if hooks is not None:
                 hooks.pop(self.id, None)
 
+    def __getstate__(self) -> tuple[Any, int, tuple[Any, ...]]:
+        return self.hooks_dict_ref(), self.id, tuple([reference() for reference in self.extra_dict_ref])
+
+    def __setstate__(self, state: tuple[Any, int] | tuple[Any, int, tuple[Any, ...]]) -> None:
+        """What is gone is empty from now on; ids go on after this one."""
+        hooks, self.id, *rest = state
+        self.hooks_dict_ref = weakref.ref(OrderedDict() if hooks is None else hooks)
+        extra = rest[0] if rest else ()
+        self.extra_dict_ref = tuple([weakref.ref(OrderedDict() if one is None else one) for one in extra])
+        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
+
     def __enter__(self) -> RemovableHandle:
         return self
 
@@ -88,7 +99,7 @@ class NodeHooks:
     def __init__(self) -> None:
         self.pre: HookDict | None = None
         self.tensor_pre: list[TensorPreHook] = []
-        self.retains_grad: dict[int, Callable[[Tensor], None]] = {}
+        self.retains_grad: dict[int, Callable[[Tensor], bool]] = {}
         self.post: HookDict | None = None
 
     def add_pre(self, hook: Hook) -> RemovableHandle:
@@ -112,9 +123,8 @@ def run_tensor_pre_hooks(node: Node, values: list[Tensor | None]) -> None:
     if node.hooks is not None:
         for output_nr, retain in node.hooks.retains_grad.items():
             gradient = values[output_nr]
-            if gradient is not None:
-                retain(gradient)
-            _told("retains-grad hook", node, "retain_grad", replaced=False)
+            kept = gradient is not None and retain(gradient)
+            _told("retains-grad hook", node, "retain_grad", replaced=False, kept=kept)
 
 
 def _run_single(node: Node, hook: Hook, values: list[Tensor | None], index: int) -> None:
@@ -165,9 +175,9 @@ def run_post_accumulate_hooks(node: Node, leaf: Tensor) -> None:
         raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
-def _told(kind: str, node: Node, function: str, replaced: bool) -> None:
+def _told(kind: str, node: Node, function: str, replaced: bool, kept: bool = False) -> None:
     if recorder.active is not None:
-        recorder.active.hook_ran(kind, node, function, replaced)
+        recorder.active.hook_ran(kind, node, function, replaced, kept)
 
 
 def _replaces(before: Sequence[Tensor | None], result: Any, hook: Hook, values: list[Tensor | None]) -> bool:

@@ -36,7 +36,7 @@ def add(buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> N
 
 def _accumulate(buffer: list[Tensor], position: int, gradient: Tensor) -> tuple[str, str]:
     """Adds; says how and why so."""
-    obstacle = _obstacle(buffer, position)
+    obstacle = _obstacle(buffer, position, gradient)
     if obstacle:
         buffer[position] = ops.add_Tensor.call(buffer[position], gradient, 1)
         return "added out of place", obstacle
@@ -44,13 +44,13 @@ def _accumulate(buffer: list[Tensor], position: int, gradient: Tensor) -> tuple[
     return "added in place", "grad mode is off and nobody else holds the gradient that was there"
 
 
-def _obstacle(buffer: list[Tensor], position: int) -> str:
+def _obstacle(buffer: list[Tensor], position: int, gradient: Tensor) -> str:
     """Why the memory of what is stored cannot take the sum; empty if it can."""
     state = thread.state
     if state.grad_mode:
-        return "grad mode is on: the sum needs a history"
+        return "grad mode is on: the sum may need a history"
     keys = buffer[position]._ks
-    if state.modes or keys & TENSOR_SUBCLASS_LIKE:  # is_tensor_subclass_like, without a call
+    if state.modes or (keys | gradient._ks) & TENSOR_SUBCLASS_LIKE:  # is_tensor_subclass_like, without a call
         return "a dispatch mode or a subclass of Tensor may want to see a sum that writes to nothing"
     if keys & ZERO:
         return "the gradient that was there is a zero tensor, which has no memory"

@@ -179,7 +179,7 @@ def run_backward(
         raise RuntimeError(f"got {len(tensors)} tensors and {len(grad_tensors)} gradients")
     edges = [_root_edge(index, root) for index, root in enumerate(tensors)]
     outputs = [_input_edge(tensor, accumulate_grad) for tensor in inputs]
-    captured = engine.execute(edges, list(grad_tensors), keep_graph, create_graph, accumulate_grad, outputs)
+    captured = engine.execute(edges, list(grad_tensors), keep_graph, create_graph, accumulate_grad, outputs, inputs)
     for index, gradient in enumerate(captured):
         if gradient is None and not allow_unreachable:
             raise RuntimeError(

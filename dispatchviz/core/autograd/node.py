@@ -190,14 +190,21 @@ class Node:
         if target is None:
             return False
         task = thread.state.graph_task
-        if task is None or not task.exec_info:
+        if task is None or not task.exec_info or task.should_execute(target):
             return True
-        info = task.exec_info.get(target)
-        return info is not None and info.should_execute
+        if recorder.active is not None:
+            recorder.active.formula_skipped(self, index)
+        return False
 
     def task_should_compute_output_any(self, *indices: int) -> bool:
-        """The same of any of several edges."""
-        return any(self.task_should_compute_output(index) for index in indices)
+        """The same of any of several edges. Of a pruned one is told only if none is wanted: else the formula asks."""
+        task = thread.state.graph_task
+        targets = [self.next_edges[index].function for index in indices]
+        wanted = any(target is not None and (task is None or task.wants(target)) for target in targets)
+        if not wanted and recorder.active is not None:
+            for index in indices:
+                self.task_should_compute_output(index)
+        return wanted
 
     # -- running ------------------------------------------------------------------------------------------------------
 

@@ -73,8 +73,11 @@ def detach_(tensor: Tensor) -> Tensor:
     """Forgets history and flag; the Node that made the tensor keeps its hooks. RuntimeError for a view."""
     if tensor._view is not None:
         raise RuntimeError(_VIEW)
+    changes = tensor._requires_grad or tensor._grad_fn is not None
     tensor._requires_grad = False
     tensor._grad_fn = None
     tensor._output_nr = 0
     tensor._fw_grad = None
+    if changes and recorder.active is not None:
+        recorder.active.requires_grad_set(tensor, detached=True)
     return tensor

@@ -68,6 +68,7 @@ class SavedVariable:
         "_original",
         "_output_nr",
         "_packed",
+        "_told",
         "_version",
     )
 
@@ -81,6 +82,8 @@ class SavedVariable:
     """``_data`` is the saved object itself."""
     _packed: Packed | None
     """Of a PackedVariable only; None when it was released."""
+    _told: tuple[int, str]
+    """Serial number of the Node that keeps it, and as what: once a recording has told that."""
 
     def __init__(self, variable: Tensor | None, is_output: bool = False, is_inplace_on_view: bool = False) -> None:
         self._data = variable
@@ -198,7 +201,7 @@ def save(
         return NOT_SAVED
     saved = SavedVariable(tensor, is_output, is_inplace_on_view)
     if recorder.active is not None:
-        recorder.active.variable_saved(node, name, tensor, is_output)
+        recorder.active.variable_saved(node, name, saved, tensor, is_output)
     return saved
 
 

@@ -164,9 +164,9 @@ class PackedVariable(SavedVariable):
         with AutoGradMode(False, "a pack hook"):
             handed = ops.detach.call(tensor) if self._original else tensor
             packed.data = hooks.pack(handed)
+        _tell("pack hook", hooks.pack, self, handed, packed.data)
         if tensor._version_counter.value != version:
             raise RuntimeError(_IN_PLACE)
-        _told("pack hook", hooks.pack, handed, packed.data)
 
     def unpack(self, saved_for: Node | None = None) -> Tensor | None:
         """The tensor that the hook gives, with its history.
@@ -187,7 +187,7 @@ class PackedVariable(SavedVariable):
                 f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
                 f"{type(data).__name__}"
             )
-        _told("unpack hook", packed.hooks.unpack, data, packed.data)
+        _tell("unpack hook", packed.hooks.unpack, self, data, packed.data)
         if node is None and not packed.requires_grad and not requires_grad(data) and packed.tangent() is None:
             return data
         return self._restored(packed, data, node)
@@ -243,9 +243,9 @@ class Packed:
         return None if self.fw_grad is None else self.fw_grad.value(0)
 
 
-def _told(kind: str, hook: Pack | Unpack, tensor: Tensor, packed: Any) -> None:
+def _tell(kind: str, hook: Pack | Unpack, saved: SavedVariable, tensor: Tensor, packed: Any) -> None:
     if recorder.active is not None:
-        recorder.active.saved_tensor_hook_ran(kind, name_of(hook), tensor, type(packed).__name__)
+        recorder.active.saved_tensor_hook_ran(kind, name_of(hook), saved, tensor, type(packed).__name__)
 
 
 def _packed(saved: SavedVariable) -> PackedVariable:

@@ -10,7 +10,7 @@ from typing import Any
 
 from dispatchviz.core.autograd.basic_nodes import NotImplemented as NotImplementedNode
 from dispatchviz.core.autograd.checks import check_inplace
-from dispatchviz.core.autograd.variable import collect_next_edges, compute_requires_grad
+from dispatchviz.core.autograd.variable import collect_next_edges, compute_requires_grad, reset_grad_accumulator
 from dispatchviz.core.autograd.views import rebase_history
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoDispatchBelowAutograd
@@ -30,6 +30,7 @@ def _setting(operator: Any) -> Callable[..., Tensor]:
             operator.redispatch(ks & after_autograd_keyset, self, *args)
         if grad_fn is not None:
             rebase_history(self, grad_fn)
+        reset_grad_accumulator(self)
         return self
 
     kernel.__name__ = kernel.__qualname__ = operator.__name__

@@ -24,10 +24,10 @@ def register_hook(tensor: Tensor, hook: Hook) -> RemovableHandle:
     """
     if not requires_grad(tensor):
         raise RuntimeError(_NO_GRADIENT)
+    node = grad_fn(tensor)  # of a stale view made anew, which takes its hooks away
     hooks = _hooks_of(tensor)
     if hooks.backward is None:
         hooks.backward = HookDict()
-        node = grad_fn(tensor)
         if node is not None:
             node.own_hooks().tensor_pre.append(TensorPreHook(hooks.backward, tensor._output_nr))
     return RemovableHandle(hooks.backward, hook)
@@ -59,15 +59,18 @@ def retain_grad(tensor: Tensor) -> None:
     tensor._retains_grad = True
 
 
-def _retaining(reference: weakref.ref[Tensor]) -> Callable[[Tensor], None]:
-    def retain(gradient: Tensor) -> None:
+def _retaining(reference: weakref.ref[Tensor]) -> Callable[[Tensor], bool]:
+    """Puts a gradient into ``.grad``, unless the tensor is gone; says whether it did."""
+
+    def retain(gradient: Tensor) -> bool:
         tensor = reference()
         if tensor is None:
-            return
+            return False
         if tensor._grad is None:
             tensor._grad = ops.clone.call(gradient, "contiguous_format")
         else:
             tensor._grad = ops.add_Tensor.call(tensor._grad, gradient, 1)
+        return True
 
     return retain
 

@@ -98,6 +98,11 @@ def try_get_grad_accumulator(tensor: Tensor) -> Node | None:
     return None if reference is None else reference()
 
 
+def reset_grad_accumulator(tensor: Tensor) -> None:
+    """The tensor has other memory: who asks for its AccumulateGrad from now on gets a new one."""
+    tensor._accumulator = None
+
+
 @cache
 def _accumulate_grad() -> type[AccumulateGrad]:
     """Imported late, since it needs this module for its rules."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dispatchviz.core import recorder
 from dispatchviz.core.autograd.basic_nodes import Identity
-from dispatchviz.core.autograd.checks import check_inplace, never_differentiable
+from dispatchviz.core.autograd.checks import check_inplace
 from dispatchviz.core.autograd.copy_nodes import CopyBackwards
 from dispatchviz.core.autograd.forward_ad import forward_formula, fw_grad, is_fw_grad_defined, levels, set_fw_grad
 from dispatchviz.core.autograd.requires_grad_flag import detach_ as forget_history
@@ -101,7 +102,8 @@ def _make_dual(ks: int, primal: Tensor, tangent: Tensor, level: int) -> Tensor:
 
 def detach(ks: int, self: Tensor) -> Tensor:
     """An alias without history."""
-    never_differentiable()
+    if recorder.active is not None:
+        recorder.active.no_node_made("detached")
     with AutoDispatchBelowAutograd():
         return ops.detach.redispatch(ks & after_autograd_keyset, self)
 
@@ -117,6 +119,17 @@ def resize_(ks: int, self: Tensor, size: Size, memory_format: str | None) -> Ten
         raise RuntimeError("cannot resize variables that require grad")
     with AutoDispatchBelowAutograd():
         ops.resize_.redispatch(ks & after_autograd_keyset, self, size, memory_format)
+    if levels and is_fw_grad_defined(self):
+        raise RuntimeError("cannot resize variables that has a forward grad")
+    return self
+
+
+def resize_as_(ks: int, self: Tensor, the_template: Tensor, memory_format: str | None) -> Tensor:
+    """RuntimeError for a tensor that requires grad."""
+    if requires_grad(self):
+        raise RuntimeError("cannot resize variables that require grad")
+    with AutoDispatchBelowAutograd():
+        ops.resize_as_.redispatch(ks & after_autograd_keyset, self, the_template, memory_format)
     if levels and is_fw_grad_defined(self):
         raise RuntimeError("cannot resize variables that has a forward grad")
     return self
@@ -165,6 +178,16 @@ def resize_below(ks: int, self: Tensor, size: Size, memory_format: str | None) -
     return self
 
 
+def resize_as_below(ks: int, self: Tensor, the_template: Tensor, memory_format: str | None) -> Tensor:
+    """Counts only if the size changed."""
+    before = self._size
+    with AutoDispatchBelowADInplaceOrView():
+        ops.resize_as_.redispatch(ks & after_ADInplaceOrView_keyset, self, the_template, memory_format)
+    if self._size != before:
+        increment_version(self)
+    return self
+
+
 AUTOGRAD_KERNELS: dict[str, Callable[..., Any]] = {
     "_fw_primal": _fw_primal,
     "_make_dual": _make_dual,
@@ -172,6 +195,7 @@ AUTOGRAD_KERNELS: dict[str, Callable[..., Any]] = {
     "detach": detach,
     "detach_": detach_,
     "resize_": resize_,
+    "resize_as_": resize_as_,
 }
 
 INPLACE_OR_VIEW_KERNELS: dict[str, Callable[..., Any]] = {
@@ -180,5 +204,6 @@ INPLACE_OR_VIEW_KERNELS: dict[str, Callable[..., Any]] = {
     "copy_": copy_below,
     "detach": detach_below,
     "resize_": resize_below,
+    "resize_as_": resize_as_below,
 }
 """``detach_`` has no kernel there in PyTorch either."""

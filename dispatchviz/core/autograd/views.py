@@ -78,6 +78,12 @@ def as_view(
     return tensor
 
 
+def non_differentiable_view(base: Tensor, tensor: Tensor) -> Tensor:
+    """``make_variable_non_differentiable_view``: it shares the version counter and is no view for autograd."""
+    tensor._version_counter = VersionCounter() if is_inference(base) else base._version_counter
+    return tensor
+
+
 def _mode() -> str:
     if thread.state.inference_mode:
         return creation_meta.INFERENCE_MODE

@@ -15,7 +15,7 @@ from dispatchviz.core.codegen.formula import Saved, Translator, local
 from dispatchviz.core.codegen.model import Derivative, NativeFunction, Specification
 from dispatchviz.core.codegen.pages import page
 
-HANDWRITTEN = ("copy_", "detach", "detach_", "resize_", "_fw_primal", "_make_dual")
+HANDWRITTEN = ("copy_", "detach", "detach_", "resize_", "resize_as_", "_fw_primal", "_make_dual")
 """Operators whose autograd kernels are written by hand, in PyTorch and here (``autograd/variable_type_manual.py``)."""
 
 OF_LISTS = ("cat", "stack", "unbind.int", "block_diag")
@@ -120,13 +120,14 @@ def _formula(translator: Translator, names: tuple[str, ...], text: str, edges: t
             *before,
             f"            grad_inputs[{positions[0]}] = {code}",
         ]
-    targets = ", ".join(f"grad_inputs[{position}]" for position in positions)
     asked = ", ".join(map(str, positions))
-    return [
-        f"        if self.task_should_compute_output_any({asked}):",
-        *before,
-        f"            {targets} = {code}",
-    ]
+    lines = [f"        if self.task_should_compute_output_any({asked}):", *before, f"            grad_result = {code}"]
+    for place, position in enumerate(positions):  # copy_range: what nobody needs stays undefined
+        lines += [
+            f"            if self.task_should_compute_output({position}):",
+            f"                grad_inputs[{position}] = grad_result[{place}]",
+        ]
+    return lines
 
 
 def _apply(
@@ -395,7 +396,7 @@ def inplace_or_view(spec: Specification) -> str:
     table = "".join(f'    "{function.name}": {function.kernel_identifier},\n' for function in functions)
     imports = [
         "from dispatchviz.core.autograd.variable import increment_version",
-        "from dispatchviz.core.autograd.views import as_view, several_views",
+        "from dispatchviz.core.autograd.views import as_view, non_differentiable_view, several_views",
         "from dispatchviz.core.dtype import DType",
         "from dispatchviz.core.generated import operators as ops",
         "from dispatchviz.core.keyset import after_ADInplaceOrView_keyset",
@@ -405,19 +406,21 @@ def inplace_or_view(spec: Specification) -> str:
         "",
         "Scalar = bool | int | float | complex",
     ]
-    parts = [*map(_inplace_or_view_kernel, functions), f"KERNELS = {{\n{table}}}\n"]
+    parts = [*(_inplace_or_view_kernel(spec, function) for function in functions), f"KERNELS = {{\n{table}}}\n"]
     mirrors = "torch/csrc/autograd/generated/ADInplaceOrViewType_*.cpp"
     return page("Version bumps and views; ``KERNELS`` is the table.", mirrors, imports, parts)
 
 
-def _inplace_or_view_kernel(function: NativeFunction) -> str:
+def _inplace_or_view_kernel(spec: Specification, function: NativeFunction) -> str:
     head = f"def {function.kernel_identifier}({_parameters(function)}) -> {signature.result_type(function)}:"
     below = _redispatch(function, "AutoDispatchBelowADInplaceOrView", "after_ADInplaceOrView_keyset")
     lines = [head]
     if function.view and function.schema.returns[0].type == "Tensor[]":
         lines += [f"    result = {below}", "    return [as_view(self, each, several_views()) for each in result]"]
     elif function.view:
-        lines += [f"    result = {below}", "    return as_view(self, result)"]
+        derivative = spec.derivatives.get(function.name)
+        kind = "as_view" if derivative is None or any(derivative.differentiable) else "non_differentiable_view"
+        lines += [f"    result = {below}", f"    return {kind}(self, result)"]
     else:
         written = ["self"] if function.inplace else list(map(signature.python_name, function.out_arguments))
         lines += [f"    {below}", *(f"    increment_version({name})" for name in written)]

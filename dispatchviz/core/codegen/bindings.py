@@ -77,7 +77,6 @@ _TYPES = {
     "Device": "torch.device",
     "MemoryFormat": "torch.memory_format",
     "Generator": "torch.Generator",
-    "SymInt": "int",
 }
 
 _OPTIONS = ("dtype", "layout", "device", "pin_memory")
@@ -279,9 +278,9 @@ def _word(overload: Overload, name: str, argument: Argument | None) -> str:
     if name == "out":
         return "tuple of Tensors out = None" if _is_several(overload.out) else "Tensor out = None"
     if name == "requires_grad":
-        return "bool requires_grad = False"
+        return "bool? requires_grad = False"
     if name == "pin_memory" and overload.is_factory:
-        return "bool pin_memory = False"
+        return "bool? pin_memory = False"
     assert argument is not None
     kind = argument.type.rstrip("?")
     if kind in ("Tensor[]", "Tensor?[]"):
@@ -291,7 +290,10 @@ def _word(overload: Overload, name: str, argument: Argument | None) -> str:
     if kind == "float[]":
         optional = "?" if argument.type.endswith("?") else ""
         return f"tuple of floats{optional} {name}{_default(overload, argument)}"
-    kind = f"tuple of ints{kind[kind.index('[') :].replace('[]', '')}" if "[" in kind else _TYPES.get(kind, kind)
+    if "[" in kind:
+        inside, _, size = kind.partition("[")
+        kind = f"tuple of {inside}s[{size}".removesuffix("[]")
+    kind = _TYPES.get(kind, kind)
     optional = "?" if argument.type.endswith("?") and argument.default is None else ""
     shown = "input" if name == "self" and argument.type == "Tensor" else name
     return f"{kind}{optional} {shown}{_default(overload, argument)}"

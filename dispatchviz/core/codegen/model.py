@@ -65,6 +65,8 @@ class NativeFunction:
     """Where users find it if not in ``torch``: ``nn``, ``linalg`` or ``special`` of ``torch._C``."""
     precomputed: str = ""
     """The argument of a structured kernel in whose place the impl gets what the meta function returns; or empty."""
+    iterator: bool = False
+    """A structured kernel that is a TensorIterator itself (``structured_inherits``)."""
 
     def refused(self, what: str) -> SpecError:
         """The error to raise for a mistake in the entry."""
@@ -226,7 +228,7 @@ def structured_group(functions: Mapping[str, NativeFunction], function: NativeFu
 AUGMENTED = tuple(f"__i{name}__" for name in ("and", "or", "xor", "lshift", "rshift"))
 """Python's operators that write to their first argument."""
 
-_IGNORED = ("device_check", "device_guard", "structured_inherits", "tags")
+_IGNORED = ("device_check", "device_guard", "tags")
 """Fields of PyTorch's grammar that say nothing to this generator."""
 
 
@@ -242,6 +244,7 @@ def _parse_function(entry: Entry) -> NativeFunction:
     dispatch = dict(_dispatch(entry)) | dict(_ufunc(entry))
     python_module = entry.text("python_module")
     precomputed = "".join(map(str, entry.sequence("precomputed", []))).partition(" -> ")[0]
+    iterator = bool(entry.text("structured_inherits"))
     entry.ignore(_IGNORED)
     entry.finish()
     if structured and not dispatch:
@@ -249,7 +252,7 @@ def _parse_function(entry: Entry) -> NativeFunction:
     if not dispatch and not delegate:
         dispatch = {"CompositeImplicitAutograd": schema.name.removeprefix("aten::")}
     flags = ("function" in variants, "method" in variants, structured)
-    return NativeFunction(schema, entry.where, *flags, delegate, dispatch, python_module, precomputed)
+    return NativeFunction(schema, entry.where, *flags, delegate, dispatch, python_module, precomputed, iterator)
 
 
 def _check_types(entry: Entry, schema: FunctionSchema) -> None:

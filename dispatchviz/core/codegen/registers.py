@@ -7,7 +7,7 @@ and then call the out operator. BackendSelect kernels go to every operator that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from dispatchviz.core.codegen import native, signature
 from dispatchviz.core.codegen.model import (
@@ -62,6 +62,8 @@ def _page(key: str, kernels: list[Kernel]) -> str:
 
 def _imports_used(key: str, texts: list[str]) -> Iterator[str]:
     everything = "\n".join(texts)
+    if "recorder." in everything:
+        yield "from dispatchviz.core import recorder"
     if "backend_select_keys(" in everything:
         yield "from dispatchviz.core.aten import backend_select_keys"
     if "ops." in everything:
@@ -116,23 +118,48 @@ def _inputs(function: NativeFunction) -> str:
 
 
 def _structured(spec: Specification, function: NativeFunction, group: NativeFunction, key: str) -> Kernel:
-    functional = spec.functional[group.name]
-    family, inputs = functional.identifier, _inputs(function)
+    family, inputs = spec.functional[group.name].identifier, _inputs(function)
     name = f"wrapper_{key}_{function.kernel_identifier}"
     if len(function.schema.returns) > 1:
-        return function, name, _define(function, name, "\n".join(_several(function, group, family, key)))
+        return function, name, _define(function, name, _indented(_several(function, group, family, key)))
     takes = "precomputed = " if group.precomputed and key != "Meta" else ""
-    lines = [f"    op = {_variant(function, family, key)}", f"    {takes}{native.meta(family, group)}(op, {inputs})"]
-    if key == "Meta":
-        lines.append("    return op.output")
-    else:
-        kernel = group.dispatch[key]
-        body = native.body(group, kernel)
-        if group.precomputed:
-            inputs = re.sub(rf"\b{group.precomputed}\b", "precomputed", inputs)
-        written = "output" if function.inplace else "target"  # as in PyTorch: maybe_get_output is out='s alone
-        lines += [f"    {body}({inputs}, op.{written})", f'    return op.finish("{kernel}", {body})']
-    return function, name, _define(function, name, "\n".join(lines))
+    lines = [f"op = {_variant(function, family, key)}", *_meta(f"{takes}{native.meta(family, group)}(op, {inputs})")]
+    if key != "Meta":
+        if group.iterator:
+            lines += _read(function)
+        lines += _impl(group, key, inputs, "op.output" if function.inplace and not group.iterator else "op.target")
+    return function, name, _define(function, name, _indented([*lines, "return op.finish()"]))
+
+
+def _indented(lines: Iterable[str]) -> str:
+    return "\n".join(f"    {line}" for line in lines)
+
+
+def _meta(call: str, op: str = "op") -> Iterator[str]:
+    yield "if recorder.active is not None:"
+    yield f"    {op}.enter_meta()"
+    yield call
+
+
+def _read(function: NativeFunction) -> Iterator[str]:
+    """An iterator may have cast operands in meta; its own are what the impl reads."""
+    arguments = [a for a in function.schema.arguments if a.name not in function.out_arguments]
+    operands = [a.name for a in arguments if a.type in ("Tensor", "Tensor?") or (a.type, a.name) == ("Scalar", "other")]
+    names = ", ".join(map(signature.python_name, operands))
+    yield "if op.operands:"
+    yield f"    {names if len(operands) > 1 else f'({names},)'} = op.read({names})"
+
+
+def _impl(group: NativeFunction, key: str, inputs: str, written: str, ops: str = "op") -> Iterator[str]:
+    """``written``: as in PyTorch, maybe_get_output is out='s alone."""
+    kernel = group.dispatch[key]
+    body = native.body(group, kernel)
+    if group.precomputed:
+        inputs = re.sub(rf"\b{group.precomputed}\b", "precomputed", inputs)
+    first, *others = ops.split(", ")
+    yield "if recorder.active is not None:"
+    yield f'    {first}.enter_impl("{kernel}", {body}{signature.comma(", ".join(others))})'
+    yield f"{body}({inputs}, {written})"
 
 
 def _several(function: NativeFunction, group: NativeFunction, family: str, key: str) -> Iterator[str]:
@@ -141,30 +168,30 @@ def _several(function: NativeFunction, group: NativeFunction, family: str, key: 
     outs = [signature.python_name(name) for name in function.out_arguments]
     made = [f'Out("{family}", {name})' for name in outs] or [_variant(function, family, key)] * count
     outputs = ", ".join(f"op{index}" for index in range(count))
-    yield f"    {outputs} = {', '.join(made)}"
-    yield f"    {native.meta(family, group)}(({outputs}), {inputs})"
-    if key == "Meta":
-        yield "    return " + ", ".join(f"op{index}.output" for index in range(count))
-    elif key in _STRUCTURED_KEYS:
-        kernel = group.dispatch[key]
-        body = native.body(group, kernel)
-        yield f"    {body}({inputs}, {', '.join(f'op{index}.target' for index in range(count))})"
-        yield "    return " + ", ".join(f'op{index}.finish("{kernel}", {body})' for index in range(count))
-    else:
-        yield f"    return ops.{group.identifier}.call({inputs}, {', '.join(f'op{i}.output' for i in range(count))})"
+    yield f"{outputs} = {', '.join(made)}"
+    yield from _meta(f"{native.meta(family, group)}(({outputs}), {inputs})", "op0")
+    if key not in _STRUCTURED_KEYS:
+        yield "op0.leave_meta()"
+        yield f"return ops.{group.identifier}.call({inputs}, {', '.join(f'op{i}.output' for i in range(count))})"
+        return
+    if key != "Meta":
+        yield from _impl(group, key, inputs, ", ".join(f"op{index}.target" for index in range(count)), outputs)
+    others = [f"op{index}.bring_back()" for index in range(1, count)]
+    yield f"return {', '.join(['op0.finish()', *others])}"
 
 
 def _default_backend(spec: Specification, function: NativeFunction, group: NativeFunction, key: str) -> Kernel:
     family, inputs = spec.functional[group.name].identifier, _inputs(function)
     name = f"wrapper_{key}_{function.kernel_identifier}"
     if len(function.schema.returns) > 1:
-        return function, name, _define(function, name, "\n".join(_several(function, group, family, key)))
+        return function, name, _define(function, name, _indented(_several(function, group, family, key)))
     lines = [
-        f"    op = {_variant(function, family)}",
-        f"    {native.meta(family, group)}(op, {inputs})",
-        f"    return ops.{group.identifier}.call({inputs}, op.output)",
+        f"op = {_variant(function, family)}",
+        *_meta(f"{native.meta(family, group)}(op, {inputs})"),
+        "op.leave_meta()",
+        f"return ops.{group.identifier}.call({inputs}, op.output)",
     ]
-    return function, name, _define(function, name, "\n".join(lines))
+    return function, name, _define(function, name, _indented(lines))
 
 
 def _selects_backend(function: NativeFunction) -> bool:

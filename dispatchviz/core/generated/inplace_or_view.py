@@ -8,7 +8,7 @@ torch/csrc/autograd/generated/ADInplaceOrViewType_*.cpp.
 from __future__ import annotations
 
 from dispatchviz.core.autograd.variable import increment_version
-from dispatchviz.core.autograd.views import as_view, several_views
+from dispatchviz.core.autograd.views import as_view, non_differentiable_view, several_views
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.keyset import after_ADInplaceOrView_keyset
@@ -3052,7 +3052,7 @@ def view_dtype(ks: int, self: Tensor, dtype: DType) -> Tensor:
     result = ops.view_dtype.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, dtype
     )
-    return as_view(self, result)
+    return non_differentiable_view(self, result)
 
 
 def _reshape_alias(ks: int, self: Tensor, size: Size, stride: Size) -> Tensor:
@@ -4056,14 +4056,6 @@ def slow_conv_transpose2d_out_out(
     )
     increment_version(out)
     return out
-
-
-def resize_as_(ks: int, self: Tensor, the_template: Tensor, memory_format: str | None) -> Tensor:
-    ops.resize_as_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, the_template, memory_format
-    )
-    increment_version(self)
-    return self
 
 
 def reflection_pad1d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
@@ -6135,7 +6127,6 @@ KERNELS = {
     "max_pool2d_with_indices.out": max_pool2d_with_indices_out_out,
     "max_pool2d_with_indices_backward.grad_input": max_pool2d_with_indices_backward_out_grad_input,
     "slow_conv_transpose2d.out": slow_conv_transpose2d_out_out,
-    "resize_as_": resize_as_,
     "reflection_pad1d.out": reflection_pad1d_out_out,
     "reflection_pad1d_backward.grad_input": reflection_pad1d_backward_out_grad_input,
     "reflection_pad2d.out": reflection_pad2d_out_out,

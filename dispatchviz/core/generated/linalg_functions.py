@@ -58,7 +58,7 @@ linalg_solve_triangular = Binding(
 linalg_vander = Binding(
     "torch._C._linalg.linalg_vander",
     (
-        ("linalg_vander(Tensor x, *, int N = None)", ops.linalg_vander.call, "aten::linalg_vander"),
+        ("linalg_vander(Tensor x, *, SymInt N = None)", ops.linalg_vander.call, "aten::linalg_vander"),
     ),
 )
 

@@ -94,7 +94,7 @@ mse_loss = Binding(
 cross_entropy_loss = Binding(
     "torch._C._nn.cross_entropy_loss",
     (
-        ("cross_entropy_loss(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, int ignore_index = -100, float label_smoothing = 0.0)", ops.cross_entropy_loss.call, "aten::cross_entropy_loss"),
+        ("cross_entropy_loss(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, SymInt ignore_index = -100, float label_smoothing = 0.0)", ops.cross_entropy_loss.call, "aten::cross_entropy_loss"),
     ),
 )
 
@@ -102,7 +102,7 @@ cross_entropy_loss = Binding(
 nll_loss_nd = Binding(
     "torch._C._nn.nll_loss_nd",
     (
-        ("nll_loss_nd(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, int ignore_index = -100)", ops.nll_loss_nd.call, "aten::nll_loss_nd"),
+        ("nll_loss_nd(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, SymInt ignore_index = -100)", ops.nll_loss_nd.call, "aten::nll_loss_nd"),
     ),
 )
 
@@ -110,7 +110,7 @@ nll_loss_nd = Binding(
 nll_loss = Binding(
     "torch._C._nn.nll_loss",
     (
-        ("nll_loss(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, int ignore_index = -100)", ops.nll_loss.call, "aten::nll_loss"),
+        ("nll_loss(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, SymInt ignore_index = -100)", ops.nll_loss.call, "aten::nll_loss"),
     ),
 )
 
@@ -150,7 +150,7 @@ pad_sequence = Binding(
 _conv_depthwise2d = Binding(
     "torch._C._nn._conv_depthwise2d",
     (
-        ("_conv_depthwise2d(Tensor input, Tensor weight, tuple of ints[2] kernel_size, Tensor? bias, tuple of ints[2] stride, tuple of ints[2] padding, tuple of ints[2] dilation)", ops._conv_depthwise2d.call, "aten::_conv_depthwise2d"),
+        ("_conv_depthwise2d(Tensor input, Tensor weight, tuple of SymInts[2] kernel_size, Tensor? bias, tuple of SymInts[2] stride, tuple of SymInts[2] padding, tuple of SymInts[2] dilation)", ops._conv_depthwise2d.call, "aten::_conv_depthwise2d"),
     ),
 )
 
@@ -158,7 +158,7 @@ _conv_depthwise2d = Binding(
 conv_depthwise3d = Binding(
     "torch._C._nn.conv_depthwise3d",
     (
-        ("conv_depthwise3d(Tensor input, Tensor weight, tuple of ints[3] kernel_size, Tensor? bias, tuple of ints[3] stride, tuple of ints[3] padding, tuple of ints[3] dilation)", ops.conv_depthwise3d.call, "aten::conv_depthwise3d"),
+        ("conv_depthwise3d(Tensor input, Tensor weight, tuple of SymInts[3] kernel_size, Tensor? bias, tuple of SymInts[3] stride, tuple of SymInts[3] padding, tuple of SymInts[3] dilation)", ops.conv_depthwise3d.call, "aten::conv_depthwise3d"),
     ),
 )
 
@@ -166,7 +166,7 @@ conv_depthwise3d = Binding(
 thnn_conv2d = Binding(
     "torch._C._nn.thnn_conv2d",
     (
-        ("thnn_conv2d(Tensor input, Tensor weight, tuple of ints[2] kernel_size, Tensor bias = None, tuple of ints[2] stride = 1, tuple of ints[2] padding = 0)", ops.thnn_conv2d.call, "aten::thnn_conv2d"),
+        ("thnn_conv2d(Tensor input, Tensor weight, tuple of SymInts[2] kernel_size, Tensor bias = None, tuple of SymInts[2] stride = 1, tuple of SymInts[2] padding = 0)", ops.thnn_conv2d.call, "aten::thnn_conv2d"),
     ),
 )
 
@@ -174,7 +174,7 @@ thnn_conv2d = Binding(
 slow_conv_dilated2d = Binding(
     "torch._C._nn.slow_conv_dilated2d",
     (
-        ("slow_conv_dilated2d(Tensor input, Tensor weight, tuple of ints[2] kernel_size, Tensor bias = None, tuple of ints[2] stride = 1, tuple of ints[2] padding = 0, tuple of ints[2] dilation = 1)", ops.slow_conv_dilated2d.call, "aten::slow_conv_dilated2d"),
+        ("slow_conv_dilated2d(Tensor input, Tensor weight, tuple of SymInts[2] kernel_size, Tensor bias = None, tuple of SymInts[2] stride = 1, tuple of SymInts[2] padding = 0, tuple of SymInts[2] dilation = 1)", ops.slow_conv_dilated2d.call, "aten::slow_conv_dilated2d"),
     ),
 )
 
@@ -182,7 +182,7 @@ slow_conv_dilated2d = Binding(
 slow_conv_dilated3d = Binding(
     "torch._C._nn.slow_conv_dilated3d",
     (
-        ("slow_conv_dilated3d(Tensor input, Tensor weight, tuple of ints[3] kernel_size, Tensor bias = None, tuple of ints[3] stride = 1, tuple of ints[3] padding = 0, tuple of ints[3] dilation = 1)", ops.slow_conv_dilated3d.call, "aten::slow_conv_dilated3d"),
+        ("slow_conv_dilated3d(Tensor input, Tensor weight, tuple of SymInts[3] kernel_size, Tensor bias = None, tuple of SymInts[3] stride = 1, tuple of SymInts[3] padding = 0, tuple of SymInts[3] dilation = 1)", ops.slow_conv_dilated3d.call, "aten::slow_conv_dilated3d"),
     ),
 )
 
@@ -201,7 +201,7 @@ def _nn_slow_conv_transpose2d(
 slow_conv_transpose2d = Binding(
     "torch._C._nn.slow_conv_transpose2d",
     (
-        ("slow_conv_transpose2d(Tensor input, Tensor weight, tuple of ints[2] kernel_size, Tensor bias = None, tuple of ints[2] stride = 1, tuple of ints[2] padding = 0, tuple of ints[2] output_padding = 0, tuple of ints[2] dilation = 1, *, Tensor out = None)", _nn_slow_conv_transpose2d, "aten::slow_conv_transpose2d", ops.slow_conv_transpose2d.call),
+        ("slow_conv_transpose2d(Tensor input, Tensor weight, tuple of SymInts[2] kernel_size, Tensor bias = None, tuple of SymInts[2] stride = 1, tuple of SymInts[2] padding = 0, tuple of SymInts[2] output_padding = 0, tuple of SymInts[2] dilation = 1, *, Tensor out = None)", _nn_slow_conv_transpose2d, "aten::slow_conv_transpose2d", ops.slow_conv_transpose2d.call),
     ),
 )
 
@@ -209,7 +209,7 @@ slow_conv_transpose2d = Binding(
 slow_conv_transpose3d = Binding(
     "torch._C._nn.slow_conv_transpose3d",
     (
-        ("slow_conv_transpose3d(Tensor input, Tensor weight, tuple of ints[3] kernel_size, Tensor bias = None, tuple of ints[3] stride = 1, tuple of ints[3] padding = 0, tuple of ints[3] output_padding = 0, tuple of ints[3] dilation = 1)", ops.slow_conv_transpose3d.call, "aten::slow_conv_transpose3d"),
+        ("slow_conv_transpose3d(Tensor input, Tensor weight, tuple of SymInts[3] kernel_size, Tensor bias = None, tuple of SymInts[3] stride = 1, tuple of SymInts[3] padding = 0, tuple of SymInts[3] output_padding = 0, tuple of SymInts[3] dilation = 1)", ops.slow_conv_transpose3d.call, "aten::slow_conv_transpose3d"),
     ),
 )
 
@@ -217,7 +217,7 @@ slow_conv_transpose3d = Binding(
 slow_conv3d = Binding(
     "torch._C._nn.slow_conv3d",
     (
-        ("slow_conv3d(Tensor input, Tensor weight, tuple of ints[3] kernel_size, Tensor bias = None, tuple of ints[3] stride = 1, tuple of ints[3] padding = 0)", ops.slow_conv3d.call, "aten::slow_conv3d"),
+        ("slow_conv3d(Tensor input, Tensor weight, tuple of SymInts[3] kernel_size, Tensor bias = None, tuple of SymInts[3] stride = 1, tuple of SymInts[3] padding = 0)", ops.slow_conv3d.call, "aten::slow_conv3d"),
     ),
 )
 
@@ -231,7 +231,7 @@ def _nn_reflection_pad1d(self: Any, padding: Any, out: Any) -> Any:
 reflection_pad1d = Binding(
     "torch._C._nn.reflection_pad1d",
     (
-        ("reflection_pad1d(Tensor input, tuple of ints[2] padding, *, Tensor out = None)", _nn_reflection_pad1d, "aten::reflection_pad1d", ops.reflection_pad1d.call),
+        ("reflection_pad1d(Tensor input, tuple of SymInts[2] padding, *, Tensor out = None)", _nn_reflection_pad1d, "aten::reflection_pad1d", ops.reflection_pad1d.call),
     ),
 )
 
@@ -245,7 +245,7 @@ def _nn_reflection_pad2d(self: Any, padding: Any, out: Any) -> Any:
 reflection_pad2d = Binding(
     "torch._C._nn.reflection_pad2d",
     (
-        ("reflection_pad2d(Tensor input, tuple of ints[4] padding, *, Tensor out = None)", _nn_reflection_pad2d, "aten::reflection_pad2d", ops.reflection_pad2d.call),
+        ("reflection_pad2d(Tensor input, tuple of SymInts[4] padding, *, Tensor out = None)", _nn_reflection_pad2d, "aten::reflection_pad2d", ops.reflection_pad2d.call),
     ),
 )
 
@@ -259,7 +259,7 @@ def _nn_reflection_pad3d(self: Any, padding: Any, out: Any) -> Any:
 reflection_pad3d = Binding(
     "torch._C._nn.reflection_pad3d",
     (
-        ("reflection_pad3d(Tensor input, tuple of ints[6] padding, *, Tensor out = None)", _nn_reflection_pad3d, "aten::reflection_pad3d", ops.reflection_pad3d.call),
+        ("reflection_pad3d(Tensor input, tuple of SymInts[6] padding, *, Tensor out = None)", _nn_reflection_pad3d, "aten::reflection_pad3d", ops.reflection_pad3d.call),
     ),
 )
 
@@ -273,7 +273,7 @@ def _nn_replication_pad1d(self: Any, padding: Any, out: Any) -> Any:
 replication_pad1d = Binding(
     "torch._C._nn.replication_pad1d",
     (
-        ("replication_pad1d(Tensor input, tuple of ints[2] padding, *, Tensor out = None)", _nn_replication_pad1d, "aten::replication_pad1d", ops.replication_pad1d.call),
+        ("replication_pad1d(Tensor input, tuple of SymInts[2] padding, *, Tensor out = None)", _nn_replication_pad1d, "aten::replication_pad1d", ops.replication_pad1d.call),
     ),
 )
 
@@ -287,7 +287,7 @@ def _nn_replication_pad2d(self: Any, padding: Any, out: Any) -> Any:
 replication_pad2d = Binding(
     "torch._C._nn.replication_pad2d",
     (
-        ("replication_pad2d(Tensor input, tuple of ints[4] padding, *, Tensor out = None)", _nn_replication_pad2d, "aten::replication_pad2d", ops.replication_pad2d.call),
+        ("replication_pad2d(Tensor input, tuple of SymInts[4] padding, *, Tensor out = None)", _nn_replication_pad2d, "aten::replication_pad2d", ops.replication_pad2d.call),
     ),
 )
 
@@ -301,7 +301,7 @@ def _nn_replication_pad3d(self: Any, padding: Any, out: Any) -> Any:
 replication_pad3d = Binding(
     "torch._C._nn.replication_pad3d",
     (
-        ("replication_pad3d(Tensor input, tuple of ints[6] padding, *, Tensor out = None)", _nn_replication_pad3d, "aten::replication_pad3d", ops.replication_pad3d.call),
+        ("replication_pad3d(Tensor input, tuple of SymInts[6] padding, *, Tensor out = None)", _nn_replication_pad3d, "aten::replication_pad3d", ops.replication_pad3d.call),
     ),
 )
 
@@ -309,7 +309,7 @@ replication_pad3d = Binding(
 _pad_circular = Binding(
     "torch._C._nn._pad_circular",
     (
-        ("_pad_circular(Tensor input, tuple of ints pad)", ops._pad_circular.call, "aten::_pad_circular"),
+        ("_pad_circular(Tensor input, tuple of SymInts pad)", ops._pad_circular.call, "aten::_pad_circular"),
     ),
 )
 
@@ -317,7 +317,7 @@ _pad_circular = Binding(
 _pad_enum = Binding(
     "torch._C._nn._pad_enum",
     (
-        ("_pad_enum(Tensor input, tuple of ints pad, int mode, float value = None)", ops._pad_enum.call, "aten::_pad_enum"),
+        ("_pad_enum(Tensor input, tuple of SymInts pad, int mode, float value = None)", ops._pad_enum.call, "aten::_pad_enum"),
     ),
 )
 
@@ -325,7 +325,7 @@ _pad_enum = Binding(
 pad = Binding(
     "torch._C._nn.pad",
     (
-        ("pad(Tensor input, tuple of ints pad, str mode = \"constant\", float value = None)", ops.pad.call, "aten::pad"),
+        ("pad(Tensor input, tuple of SymInts pad, str mode = \"constant\", float value = None)", ops.pad.call, "aten::pad"),
     ),
 )
 
@@ -339,8 +339,8 @@ def _nn_upsample_linear1d(self: Any, output_size: Any, align_corners: Any, scale
 upsample_linear1d = Binding(
     "torch._C._nn.upsample_linear1d",
     (
-        ("upsample_linear1d(Tensor input, tuple of ints? output_size, bool align_corners, tuple of floats? scale_factors)", ops.upsample_linear1d_vec.call, "aten::upsample_linear1d.vec"),
-        ("upsample_linear1d(Tensor input, tuple of ints[1] output_size, bool align_corners, float scales = None, *, Tensor out = None)", _nn_upsample_linear1d, "aten::upsample_linear1d", ops.upsample_linear1d.call),
+        ("upsample_linear1d(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of floats? scale_factors)", ops.upsample_linear1d_vec.call, "aten::upsample_linear1d.vec"),
+        ("upsample_linear1d(Tensor input, tuple of SymInts[1] output_size, bool align_corners, float scales = None, *, Tensor out = None)", _nn_upsample_linear1d, "aten::upsample_linear1d", ops.upsample_linear1d.call),
     ),
 )
 
@@ -356,8 +356,8 @@ def _nn_upsample_bilinear2d(
 upsample_bilinear2d = Binding(
     "torch._C._nn.upsample_bilinear2d",
     (
-        ("upsample_bilinear2d(Tensor input, tuple of ints? output_size, bool align_corners, tuple of floats? scale_factors)", ops.upsample_bilinear2d_vec.call, "aten::upsample_bilinear2d.vec"),
-        ("upsample_bilinear2d(Tensor input, tuple of ints[2] output_size, bool align_corners, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn_upsample_bilinear2d, "aten::upsample_bilinear2d", ops.upsample_bilinear2d.call),
+        ("upsample_bilinear2d(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of floats? scale_factors)", ops.upsample_bilinear2d_vec.call, "aten::upsample_bilinear2d.vec"),
+        ("upsample_bilinear2d(Tensor input, tuple of SymInts[2] output_size, bool align_corners, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn_upsample_bilinear2d, "aten::upsample_bilinear2d", ops.upsample_bilinear2d.call),
     ),
 )
 
@@ -373,8 +373,8 @@ def _nn__upsample_bilinear2d_aa(
 _upsample_bilinear2d_aa = Binding(
     "torch._C._nn._upsample_bilinear2d_aa",
     (
-        ("_upsample_bilinear2d_aa(Tensor input, tuple of ints? output_size, bool align_corners, tuple of floats? scale_factors)", ops._upsample_bilinear2d_aa_vec.call, "aten::_upsample_bilinear2d_aa.vec"),
-        ("_upsample_bilinear2d_aa(Tensor input, tuple of ints[2] output_size, bool align_corners, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn__upsample_bilinear2d_aa, "aten::_upsample_bilinear2d_aa", ops._upsample_bilinear2d_aa.call),
+        ("_upsample_bilinear2d_aa(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of floats? scale_factors)", ops._upsample_bilinear2d_aa_vec.call, "aten::_upsample_bilinear2d_aa.vec"),
+        ("_upsample_bilinear2d_aa(Tensor input, tuple of SymInts[2] output_size, bool align_corners, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn__upsample_bilinear2d_aa, "aten::_upsample_bilinear2d_aa", ops._upsample_bilinear2d_aa.call),
     ),
 )
 
@@ -390,8 +390,8 @@ def _nn_upsample_trilinear3d(
 upsample_trilinear3d = Binding(
     "torch._C._nn.upsample_trilinear3d",
     (
-        ("upsample_trilinear3d(Tensor input, tuple of ints? output_size, bool align_corners, tuple of floats? scale_factors)", ops.upsample_trilinear3d_vec.call, "aten::upsample_trilinear3d.vec"),
-        ("upsample_trilinear3d(Tensor input, tuple of ints[3] output_size, bool align_corners, float scales_d = None, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn_upsample_trilinear3d, "aten::upsample_trilinear3d", ops.upsample_trilinear3d.call),
+        ("upsample_trilinear3d(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of floats? scale_factors)", ops.upsample_trilinear3d_vec.call, "aten::upsample_trilinear3d.vec"),
+        ("upsample_trilinear3d(Tensor input, tuple of SymInts[3] output_size, bool align_corners, float scales_d = None, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn_upsample_trilinear3d, "aten::upsample_trilinear3d", ops.upsample_trilinear3d.call),
     ),
 )
 
@@ -407,8 +407,8 @@ def _nn_upsample_bicubic2d(
 upsample_bicubic2d = Binding(
     "torch._C._nn.upsample_bicubic2d",
     (
-        ("upsample_bicubic2d(Tensor input, tuple of ints? output_size, bool align_corners, tuple of floats? scale_factors)", ops.upsample_bicubic2d_vec.call, "aten::upsample_bicubic2d.vec"),
-        ("upsample_bicubic2d(Tensor input, tuple of ints[2] output_size, bool align_corners, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn_upsample_bicubic2d, "aten::upsample_bicubic2d", ops.upsample_bicubic2d.call),
+        ("upsample_bicubic2d(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of floats? scale_factors)", ops.upsample_bicubic2d_vec.call, "aten::upsample_bicubic2d.vec"),
+        ("upsample_bicubic2d(Tensor input, tuple of SymInts[2] output_size, bool align_corners, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn_upsample_bicubic2d, "aten::upsample_bicubic2d", ops.upsample_bicubic2d.call),
     ),
 )
 
@@ -424,8 +424,8 @@ def _nn__upsample_bicubic2d_aa(
 _upsample_bicubic2d_aa = Binding(
     "torch._C._nn._upsample_bicubic2d_aa",
     (
-        ("_upsample_bicubic2d_aa(Tensor input, tuple of ints? output_size, bool align_corners, tuple of floats? scale_factors)", ops._upsample_bicubic2d_aa_vec.call, "aten::_upsample_bicubic2d_aa.vec"),
-        ("_upsample_bicubic2d_aa(Tensor input, tuple of ints[2] output_size, bool align_corners, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn__upsample_bicubic2d_aa, "aten::_upsample_bicubic2d_aa", ops._upsample_bicubic2d_aa.call),
+        ("_upsample_bicubic2d_aa(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of floats? scale_factors)", ops._upsample_bicubic2d_aa_vec.call, "aten::_upsample_bicubic2d_aa.vec"),
+        ("_upsample_bicubic2d_aa(Tensor input, tuple of SymInts[2] output_size, bool align_corners, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn__upsample_bicubic2d_aa, "aten::_upsample_bicubic2d_aa", ops._upsample_bicubic2d_aa.call),
     ),
 )
 
@@ -439,8 +439,8 @@ def _nn_upsample_nearest1d(self: Any, output_size: Any, scales: Any, out: Any) -
 upsample_nearest1d = Binding(
     "torch._C._nn.upsample_nearest1d",
     (
-        ("upsample_nearest1d(Tensor input, tuple of ints? output_size, tuple of floats? scale_factors)", ops.upsample_nearest1d_vec.call, "aten::upsample_nearest1d.vec"),
-        ("upsample_nearest1d(Tensor input, tuple of ints[1] output_size, float scales = None, *, Tensor out = None)", _nn_upsample_nearest1d, "aten::upsample_nearest1d", ops.upsample_nearest1d.call),
+        ("upsample_nearest1d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)", ops.upsample_nearest1d_vec.call, "aten::upsample_nearest1d.vec"),
+        ("upsample_nearest1d(Tensor input, tuple of SymInts[1] output_size, float scales = None, *, Tensor out = None)", _nn_upsample_nearest1d, "aten::upsample_nearest1d", ops.upsample_nearest1d.call),
     ),
 )
 
@@ -454,8 +454,8 @@ def _nn__upsample_nearest_exact1d(self: Any, output_size: Any, scales: Any, out:
 _upsample_nearest_exact1d = Binding(
     "torch._C._nn._upsample_nearest_exact1d",
     (
-        ("_upsample_nearest_exact1d(Tensor input, tuple of ints? output_size, tuple of floats? scale_factors)", ops._upsample_nearest_exact1d_vec.call, "aten::_upsample_nearest_exact1d.vec"),
-        ("_upsample_nearest_exact1d(Tensor input, tuple of ints[1] output_size, float scales = None, *, Tensor out = None)", _nn__upsample_nearest_exact1d, "aten::_upsample_nearest_exact1d", ops._upsample_nearest_exact1d.call),
+        ("_upsample_nearest_exact1d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)", ops._upsample_nearest_exact1d_vec.call, "aten::_upsample_nearest_exact1d.vec"),
+        ("_upsample_nearest_exact1d(Tensor input, tuple of SymInts[1] output_size, float scales = None, *, Tensor out = None)", _nn__upsample_nearest_exact1d, "aten::_upsample_nearest_exact1d", ops._upsample_nearest_exact1d.call),
     ),
 )
 
@@ -469,8 +469,8 @@ def _nn_upsample_nearest2d(self: Any, output_size: Any, scales_h: Any, scales_w:
 upsample_nearest2d = Binding(
     "torch._C._nn.upsample_nearest2d",
     (
-        ("upsample_nearest2d(Tensor input, tuple of ints? output_size, tuple of floats? scale_factors)", ops.upsample_nearest2d_vec.call, "aten::upsample_nearest2d.vec"),
-        ("upsample_nearest2d(Tensor input, tuple of ints[2] output_size, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn_upsample_nearest2d, "aten::upsample_nearest2d", ops.upsample_nearest2d.call),
+        ("upsample_nearest2d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)", ops.upsample_nearest2d_vec.call, "aten::upsample_nearest2d.vec"),
+        ("upsample_nearest2d(Tensor input, tuple of SymInts[2] output_size, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn_upsample_nearest2d, "aten::upsample_nearest2d", ops.upsample_nearest2d.call),
     ),
 )
 
@@ -484,8 +484,8 @@ def _nn__upsample_nearest_exact2d(self: Any, output_size: Any, scales_h: Any, sc
 _upsample_nearest_exact2d = Binding(
     "torch._C._nn._upsample_nearest_exact2d",
     (
-        ("_upsample_nearest_exact2d(Tensor input, tuple of ints? output_size, tuple of floats? scale_factors)", ops._upsample_nearest_exact2d_vec.call, "aten::_upsample_nearest_exact2d.vec"),
-        ("_upsample_nearest_exact2d(Tensor input, tuple of ints[2] output_size, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn__upsample_nearest_exact2d, "aten::_upsample_nearest_exact2d", ops._upsample_nearest_exact2d.call),
+        ("_upsample_nearest_exact2d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)", ops._upsample_nearest_exact2d_vec.call, "aten::_upsample_nearest_exact2d.vec"),
+        ("_upsample_nearest_exact2d(Tensor input, tuple of SymInts[2] output_size, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn__upsample_nearest_exact2d, "aten::_upsample_nearest_exact2d", ops._upsample_nearest_exact2d.call),
     ),
 )
 
@@ -499,8 +499,8 @@ def _nn_upsample_nearest3d(self: Any, output_size: Any, scales_d: Any, scales_h:
 upsample_nearest3d = Binding(
     "torch._C._nn.upsample_nearest3d",
     (
-        ("upsample_nearest3d(Tensor input, tuple of ints? output_size, tuple of floats? scale_factors)", ops.upsample_nearest3d_vec.call, "aten::upsample_nearest3d.vec"),
-        ("upsample_nearest3d(Tensor input, tuple of ints[3] output_size, float scales_d = None, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn_upsample_nearest3d, "aten::upsample_nearest3d", ops.upsample_nearest3d.call),
+        ("upsample_nearest3d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)", ops.upsample_nearest3d_vec.call, "aten::upsample_nearest3d.vec"),
+        ("upsample_nearest3d(Tensor input, tuple of SymInts[3] output_size, float scales_d = None, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn_upsample_nearest3d, "aten::upsample_nearest3d", ops.upsample_nearest3d.call),
     ),
 )
 
@@ -516,8 +516,8 @@ def _nn__upsample_nearest_exact3d(
 _upsample_nearest_exact3d = Binding(
     "torch._C._nn._upsample_nearest_exact3d",
     (
-        ("_upsample_nearest_exact3d(Tensor input, tuple of ints? output_size, tuple of floats? scale_factors)", ops._upsample_nearest_exact3d_vec.call, "aten::_upsample_nearest_exact3d.vec"),
-        ("_upsample_nearest_exact3d(Tensor input, tuple of ints[3] output_size, float scales_d = None, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn__upsample_nearest_exact3d, "aten::_upsample_nearest_exact3d", ops._upsample_nearest_exact3d.call),
+        ("_upsample_nearest_exact3d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)", ops._upsample_nearest_exact3d_vec.call, "aten::_upsample_nearest_exact3d.vec"),
+        ("_upsample_nearest_exact3d(Tensor input, tuple of SymInts[3] output_size, float scales_d = None, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn__upsample_nearest_exact3d, "aten::_upsample_nearest_exact3d", ops._upsample_nearest_exact3d.call),
     ),
 )
 
@@ -533,7 +533,7 @@ im2col = Binding(
 col2im = Binding(
     "torch._C._nn.col2im",
     (
-        ("col2im(Tensor input, tuple of ints[2] output_size, tuple of ints[2] kernel_size, tuple of ints[2] dilation, tuple of ints[2] padding, tuple of ints[2] stride)", ops.col2im.call, "aten::col2im"),
+        ("col2im(Tensor input, tuple of SymInts[2] output_size, tuple of ints[2] kernel_size, tuple of ints[2] dilation, tuple of ints[2] padding, tuple of ints[2] stride)", ops.col2im.call, "aten::col2im"),
     ),
 )
 
@@ -691,7 +691,7 @@ avg_pool3d = Binding(
 adaptive_avg_pool2d = Binding(
     "torch._C._nn.adaptive_avg_pool2d",
     (
-        ("adaptive_avg_pool2d(Tensor input, tuple of ints[2] output_size)", ops.adaptive_avg_pool2d.call, "aten::adaptive_avg_pool2d"),
+        ("adaptive_avg_pool2d(Tensor input, tuple of SymInts[2] output_size)", ops.adaptive_avg_pool2d.call, "aten::adaptive_avg_pool2d"),
     ),
 )
 
@@ -699,7 +699,7 @@ adaptive_avg_pool2d = Binding(
 adaptive_avg_pool3d = Binding(
     "torch._C._nn.adaptive_avg_pool3d",
     (
-        ("adaptive_avg_pool3d(Tensor input, tuple of ints[3] output_size)", ops.adaptive_avg_pool3d.call, "aten::adaptive_avg_pool3d"),
+        ("adaptive_avg_pool3d(Tensor input, tuple of SymInts[3] output_size)", ops.adaptive_avg_pool3d.call, "aten::adaptive_avg_pool3d"),
     ),
 )
 
@@ -763,7 +763,7 @@ fractional_max_pool3d = Binding(
 max_unpool2d = Binding(
     "torch._C._nn.max_unpool2d",
     (
-        ("max_unpool2d(Tensor input, Tensor indices, tuple of ints[2] output_size)", ops.max_unpool2d.call, "aten::max_unpool2d"),
+        ("max_unpool2d(Tensor input, Tensor indices, tuple of SymInts[2] output_size)", ops.max_unpool2d.call, "aten::max_unpool2d"),
     ),
 )
 
@@ -771,7 +771,7 @@ max_unpool2d = Binding(
 max_unpool3d = Binding(
     "torch._C._nn.max_unpool3d",
     (
-        ("max_unpool3d(Tensor input, Tensor indices, tuple of ints[3] output_size, tuple of ints[3] stride, tuple of ints[3] padding)", ops.max_unpool3d.call, "aten::max_unpool3d"),
+        ("max_unpool3d(Tensor input, Tensor indices, tuple of SymInts[3] output_size, tuple of ints[3] stride, tuple of ints[3] padding)", ops.max_unpool3d.call, "aten::max_unpool3d"),
     ),
 )
 
@@ -779,7 +779,7 @@ max_unpool3d = Binding(
 nll_loss2d = Binding(
     "torch._C._nn.nll_loss2d",
     (
-        ("nll_loss2d(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, int ignore_index = -100)", ops.nll_loss2d.call, "aten::nll_loss2d"),
+        ("nll_loss2d(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, SymInt ignore_index = -100)", ops.nll_loss2d.call, "aten::nll_loss2d"),
     ),
 )
 

@@ -547,9 +547,13 @@ class Atan2Backward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1):
-            grad_inputs[0], grad_inputs[1] = atan2_backward(
+            grad_result = atan2_backward(
                 grad, self_, other, (self.task_should_compute_output(0), self.task_should_compute_output(1))
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -695,10 +699,14 @@ class CholeskySolveBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1):
-            grad_inputs[0], grad_inputs[1] = cholesky_solve_backward(
+            grad_result = cholesky_solve_backward(
                 grad, self_, input2, result, self.upper, (self.task_should_compute_output(0),
                 self.task_should_compute_output(1))
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -756,9 +764,13 @@ class ClampBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(1, 2):
-            grad_inputs[1], grad_inputs[2] = clamp_backward_min_max(
+            grad_result = clamp_backward_min_max(
                 grad, self_, min, max, (self.task_should_compute_output(1), self.task_should_compute_output(2))
             )
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[0]
+            if self.task_should_compute_output(2):
+                grad_inputs[2] = grad_result[1]
         if self.task_should_compute_output(0):
             grad_inputs[0] = clamp_backward(grad, self_, min, max)
         return grad_inputs
@@ -1007,7 +1019,11 @@ class PolarBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1):
-            grad_inputs[0], grad_inputs[1] = polar_backward(grad, result)
+            grad_result = polar_backward(grad, result)
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -2394,9 +2410,13 @@ class IndexReduceBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1):
-            grad_inputs[0], grad_inputs[1] = index_reduce_backward(
+            grad_result = index_reduce_backward(
                 grad, self_, self.dim, index, source, self.reduce, self.include_self, result
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -4233,11 +4253,17 @@ class NativeBatchNormBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
-            grad_inputs[0], grad_inputs[1], grad_inputs[2] = call_of_node(
+            grad_result = call_of_node(
                 ops.native_batch_norm_backward, grad, input, weight, running_mean, running_var, result1, result2,
                 self.training, self.eps, (self.task_should_compute_output(0), self.task_should_compute_output(1),
                 self.task_should_compute_output(2))
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
+            if self.task_should_compute_output(2):
+                grad_inputs[2] = grad_result[2]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -4278,11 +4304,17 @@ class NativeBatchNormLegitBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
-            grad_inputs[0], grad_inputs[1], grad_inputs[2] = call_of_node(
+            grad_result = call_of_node(
                 ops.native_batch_norm_backward, grad, input, weight, running_mean, running_var, result1, result2,
                 self.training, self.eps, (self.task_should_compute_output(0), self.task_should_compute_output(1),
                 self.task_should_compute_output(2))
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
+            if self.task_should_compute_output(2):
+                grad_inputs[2] = grad_result[2]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -4322,11 +4354,17 @@ class NativeBatchNormLegitNoTrainingBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
-            grad_inputs[0], grad_inputs[1], grad_inputs[2] = call_of_node(
+            grad_result = call_of_node(
                 ops.native_batch_norm_backward, grad, input, weight, running_mean, running_var, result1, result2,
                 False, self.eps, (self.task_should_compute_output(0), self.task_should_compute_output(1),
                 self.task_should_compute_output(2))
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
+            if self.task_should_compute_output(2):
+                grad_inputs[2] = grad_result[2]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -4364,11 +4402,17 @@ class NativeBatchNormLegitBackward1(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
             term_0 = undefined()
-            grad_inputs[0], grad_inputs[1], grad_inputs[2] = call_of_node(
+            grad_result = call_of_node(
                 ops.native_batch_norm_backward, grad, input, weight, undefined(), term_0, result1, result2,
                 self.training, self.eps, (self.task_should_compute_output(0), self.task_should_compute_output(1),
                 self.task_should_compute_output(2))
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
+            if self.task_should_compute_output(2):
+                grad_inputs[2] = grad_result[2]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -4411,11 +4455,17 @@ class NativeBatchNormBackwardBackward0(TraceableFunction):
         if all(grad is None for grad in grads):
             return grad_inputs
         if self.task_should_compute_output_any(1, 2, 0):
-            grad_inputs[1], grad_inputs[2], grad_inputs[0] = batchnorm_double_backward(
+            grad_result = batchnorm_double_backward(
                 input, weight, grads, grad_out, running_mean, running_var, self.train, self.eps, save_mean,
                 save_invstd, (self.task_should_compute_output(1), self.task_should_compute_output(2),
                 self.task_should_compute_output(0))
             )
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[0]
+            if self.task_should_compute_output(2):
+                grad_inputs[2] = grad_result[1]
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[2]
         if self.task_should_compute_output(4):
             grad_inputs[4] = not_implemented('native_batch_norm_backward save_invstd')
         if self.task_should_compute_output(3):
@@ -4462,11 +4512,17 @@ class BatchNormWithUpdateBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
-            grad_inputs[0], grad_inputs[1], grad_inputs[2] = call_of_node(
+            grad_result = call_of_node(
                 ops.batch_norm_backward, grad, input, weight, running_mean, running_var, result1, result2, True,
                 self.eps, (self.task_should_compute_output(0), self.task_should_compute_output(1),
                 self.task_should_compute_output(2)), reserved(result3)
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
+            if self.task_should_compute_output(2):
+                grad_inputs[2] = grad_result[2]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -4509,11 +4565,17 @@ class BatchNormNoUpdateBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
-            grad_inputs[0], grad_inputs[1], grad_inputs[2] = call_of_node(
+            grad_result = call_of_node(
                 ops.batch_norm_backward, grad, input, weight, running_mean, running_var, result1, result2, False,
                 self.eps, (self.task_should_compute_output(0), self.task_should_compute_output(1),
                 self.task_should_compute_output(2)), reserved(result3)
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
+            if self.task_should_compute_output(2):
+                grad_inputs[2] = grad_result[2]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -4558,11 +4620,17 @@ class BatchNormBackwardBackward0(TraceableFunction):
         if all(grad is None for grad in grads):
             return grad_inputs
         if self.task_should_compute_output_any(1, 2, 0):
-            grad_inputs[1], grad_inputs[2], grad_inputs[0] = batchnorm_double_backward(
+            grad_result = batchnorm_double_backward(
                 input, weight, grads, grad_out, running_mean, running_var, self.update, self.eps, save_mean, save_var,
                 (self.task_should_compute_output(1), self.task_should_compute_output(2),
                 self.task_should_compute_output(0))
             )
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[0]
+            if self.task_should_compute_output(2):
+                grad_inputs[2] = grad_result[1]
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[2]
         if self.task_should_compute_output(5):
             grad_inputs[5] = not_implemented('batch_norm_backward reserve')
         if self.task_should_compute_output(3):
@@ -4608,11 +4676,17 @@ class NativeLayerNormBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
-            grad_inputs[0], grad_inputs[1], grad_inputs[2] = call_of_node(
+            grad_result = call_of_node(
                 ops.native_layer_norm_backward, grad, input, self.normalized_shape, result1, result2, weight, bias,
                 (self.task_should_compute_output(0), self.task_should_compute_output(1),
                 self.task_should_compute_output(2))
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
+            if self.task_should_compute_output(2):
+                grad_inputs[2] = grad_result[2]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -4651,11 +4725,17 @@ class NativeLayerNormBackwardBackward0(TraceableFunction):
         if self.task_should_compute_output(5):
             grad_inputs[5] = undefined()
         if self.task_should_compute_output_any(1, 4, 0):
-            grad_inputs[1], grad_inputs[4], grad_inputs[0] = layer_norm_double_backward(
+            grad_result = layer_norm_double_backward(
                 input, weight, grads, grad_out, mean, rstd, self.normalized_shape,
                 (self.task_should_compute_output(1), self.task_should_compute_output(4),
                 self.task_should_compute_output(0))
             )
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[0]
+            if self.task_should_compute_output(4):
+                grad_inputs[4] = grad_result[1]
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[2]
         if self.task_should_compute_output(2):
             grad_inputs[2] = not_implemented('native_layer_norm_backward mean')
         if self.task_should_compute_output(3):
@@ -4698,11 +4778,17 @@ class NativeGroupNormBackward0(TraceableFunction):
         if all(grad is None for grad in grads):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
-            grad_inputs[0], grad_inputs[1], grad_inputs[2] = native_group_norm_gradient(
+            grad_result = native_group_norm_gradient(
                 grads, input, result1, result2, weight, self.N, self.C, self.HxW, self.group, self.eps,
                 (self.task_should_compute_output(0), self.task_should_compute_output(1),
                 self.task_should_compute_output(2))
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
+            if self.task_should_compute_output(2):
+                grad_inputs[2] = grad_result[2]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -5017,7 +5103,11 @@ class LinalgHouseholderProductBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1):
-            grad_inputs[0], grad_inputs[1] = householder_product_backward(grad, result, input, tau)
+            grad_result = householder_product_backward(grad, result, input, tau)
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -5051,10 +5141,16 @@ class OrmqrBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
-            grad_inputs[0], grad_inputs[1], grad_inputs[2] = ormqr_backward(
+            grad_result = ormqr_backward(
                 grad, result, self_, input2, input3, self.left, self.transpose, (self.task_should_compute_output(0),
                 self.task_should_compute_output(1), self.task_should_compute_output(2))
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
+            if self.task_should_compute_output(2):
+                grad_inputs[2] = grad_result[2]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -5857,10 +5953,14 @@ class LinalgSolveExBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1):
-            grad_inputs[0], grad_inputs[1] = linalg_solve_backward(
+            grad_result = linalg_solve_backward(
                 grad, result, A, LU, pivots, self.left, (self.task_should_compute_output(0),
                 self.task_should_compute_output(1))[1]
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -6596,10 +6696,14 @@ class LinalgLstsqBackward0(TraceableFunction):
         if all(grad is None for grad in grads):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1):
-            grad_inputs[0], grad_inputs[1] = linalg_lstsq_backward(
+            grad_result = linalg_lstsq_backward(
                 grads[0], grads[1], self_, b, solution, (self.task_should_compute_output(0),
                 self.task_should_compute_output(1))
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -6939,10 +7043,14 @@ class TriangularSolveBackward0(TraceableFunction):
         if all(grad is None for grad in grads):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1):
-            grad_inputs[0], grad_inputs[1] = triangular_solve_backward(
+            grad_result = triangular_solve_backward(
                 grads[0], grads[1], self_, A, solution, self.upper, self.transpose, self.unitriangular,
                 (self.task_should_compute_output(0), self.task_should_compute_output(1))
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -6973,10 +7081,14 @@ class LinalgSolveTriangularBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1):
-            grad_inputs[0], grad_inputs[1] = linalg_solve_triangular_backward(
+            grad_result = linalg_solve_triangular_backward(
                 grad, self_, result, self.upper, self.left, self.unitriangular, (self.task_should_compute_output(0),
                 self.task_should_compute_output(1))
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -7165,6 +7277,25 @@ class UniqueDimConsecutiveBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = not_implemented('unique_dim_consecutive')
+        return grad_inputs
+
+
+class UniqueBackward0(TraceableFunction):
+    """_unique(self, sorted, return_inverse)    self: not_implemented("_unique")"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = not_implemented('_unique')
         return grad_inputs
 
 
@@ -7521,11 +7652,17 @@ class TrilinearBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
-            grad_inputs[0], grad_inputs[1], grad_inputs[2] = trilinear_backward(
+            grad_result = trilinear_backward(
                 grad, i1, i2, i3, self.expand1, self.expand2, self.expand3, self.sumdim,
                 (self.task_should_compute_output(0), self.task_should_compute_output(1),
                 self.task_should_compute_output(2))
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
+            if self.task_should_compute_output(2):
+                grad_inputs[2] = grad_result[2]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -7606,7 +7743,11 @@ class EuclideanDistBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1):
-            grad_inputs[0], grad_inputs[1] = euclidean_dist_backward(grad, x1, x2, result)
+            grad_result = euclidean_dist_backward(grad, x1, x2, result)
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -8790,7 +8931,11 @@ class PreluKernelBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1):
-            grad_inputs[0], grad_inputs[1] = ops._prelu_kernel_backward.call(grad, self_, weight)
+            grad_result = ops._prelu_kernel_backward.call(grad, self_, weight)
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -9555,10 +9700,16 @@ class ScaledDotProductFlashAttentionForCpuBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
-            grad_inputs[0], grad_inputs[1], grad_inputs[2] = call_of_node(
+            grad_result = call_of_node(
                 ops._scaled_dot_product_flash_attention_for_cpu_backward, grad, query, key, value, output, logsumexp,
                 self.dropout_p, self.is_causal, attn_mask, self.scale
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
+            if self.task_should_compute_output(2):
+                grad_inputs[2] = grad_result[2]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -9908,9 +10059,13 @@ class ConvTbcBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
-            grad_inputs[0], grad_inputs[1], grad_inputs[2] = ops.conv_tbc_backward.call(
-                grad, self_, weight, bias, self.pad
-            )
+            grad_result = ops.conv_tbc_backward.call(grad, self_, weight, bias, self.pad)
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
+            if self.task_should_compute_output(2):
+                grad_inputs[2] = grad_result[2]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -10082,10 +10237,14 @@ class GridSampler2DBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1):
-            grad_inputs[0], grad_inputs[1] = ops.grid_sampler_2d_backward.call(
+            grad_result = ops.grid_sampler_2d_backward.call(
                 grad, input, grid, self.interpolation_mode, self.padding_mode, self.align_corners,
                 (self.task_should_compute_output(0), self.task_should_compute_output(1))
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -10116,10 +10275,14 @@ class GridSampler3DBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1):
-            grad_inputs[0], grad_inputs[1] = ops.grid_sampler_3d_backward.call(
+            grad_result = ops.grid_sampler_3d_backward.call(
                 grad, input, grid, self.interpolation_mode, self.padding_mode, self.align_corners,
                 (self.task_should_compute_output(0), self.task_should_compute_output(1))
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -10151,11 +10314,17 @@ class GridSampler2DBackwardBackward0(TraceableFunction):
         if all(grad is None for grad in grads):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
-            grad_inputs[0], grad_inputs[1], grad_inputs[2] = grid_sampler_2d_double_backward(
+            grad_result = grid_sampler_2d_double_backward(
                 grads[0], grads[1], grad_output, input, grid, self.interpolation_mode, self.padding_mode,
                 self.align_corners, (self.task_should_compute_output(0), self.task_should_compute_output(1),
                 self.task_should_compute_output(2))
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
+            if self.task_should_compute_output(2):
+                grad_inputs[2] = grad_result[2]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -10188,11 +10357,17 @@ class GridSampler3DBackwardBackward0(TraceableFunction):
         if all(grad is None for grad in grads):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
-            grad_inputs[0], grad_inputs[1], grad_inputs[2] = grid_sampler_3d_double_backward(
+            grad_result = grid_sampler_3d_double_backward(
                 grads[0], grads[1], grad_output, input, grid, self.interpolation_mode, self.padding_mode,
                 self.align_corners, (self.task_should_compute_output(0), self.task_should_compute_output(1),
                 self.task_should_compute_output(2))
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
+            if self.task_should_compute_output(2):
+                grad_inputs[2] = grad_result[2]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -10304,11 +10479,25 @@ class MkldnnRnnLayerBackward0(TraceableFunction):
         if all(grad is None for grad in grads):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2, 3, 4, 5, 6):
-            grad_inputs[0], grad_inputs[1], grad_inputs[2], grad_inputs[3], grad_inputs[4], grad_inputs[5], grad_inputs[6] = mkldnn_rnn_layer_gradient(
+            grad_result = mkldnn_rnn_layer_gradient(
                 input, weight0, weight1, weight2, weight3, hx_, cx_, result0, result1, result2, grads, self.reverse,
                 self.mode, self.hidden_size, self.num_layers, self.has_biases, self.train, self.bidirectional,
                 self.batch_sizes, self.batch_first, result3
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
+            if self.task_should_compute_output(2):
+                grad_inputs[2] = grad_result[2]
+            if self.task_should_compute_output(3):
+                grad_inputs[3] = grad_result[3]
+            if self.task_should_compute_output(4):
+                grad_inputs[4] = grad_result[4]
+            if self.task_should_compute_output(5):
+                grad_inputs[5] = grad_result[5]
+            if self.task_should_compute_output(6):
+                grad_inputs[6] = grad_result[6]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -10353,9 +10542,19 @@ class ThnnFusedLstmCellBackward0(TraceableFunction):
         if all(grad is None for grad in grads):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2, 3, 4):
-            grad_inputs[0], grad_inputs[1], grad_inputs[2], grad_inputs[3], grad_inputs[4] = _thnn_fused_lstm_cell_gradient(
+            grad_result = _thnn_fused_lstm_cell_gradient(
                 grads, input_gates, hidden_gates, input_bias, hidden_bias, cx, result1, result2
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
+            if self.task_should_compute_output(2):
+                grad_inputs[2] = grad_result[2]
+            if self.task_should_compute_output(3):
+                grad_inputs[3] = grad_result[3]
+            if self.task_should_compute_output(4):
+                grad_inputs[4] = grad_result[4]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -10395,9 +10594,19 @@ class ThnnFusedGruCellBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2, 3, 4):
-            grad_inputs[0], grad_inputs[1], grad_inputs[2], grad_inputs[3], grad_inputs[4] = _thnn_fused_gru_cell_gradient(
+            grad_result = _thnn_fused_gru_cell_gradient(
                 grad, input_gates, hidden_gates, hx, input_bias, hidden_bias, result1
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
+            if self.task_should_compute_output(2):
+                grad_inputs[2] = grad_result[2]
+            if self.task_should_compute_output(3):
+                grad_inputs[3] = grad_result[3]
+            if self.task_should_compute_output(4):
+                grad_inputs[4] = grad_result[4]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -10470,11 +10679,17 @@ class ConvolutionBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
-            grad_inputs[0], grad_inputs[1], grad_inputs[2] = ops.convolution_backward.call(
+            grad_result = ops.convolution_backward.call(
                 grad, input, weight, self.bias_sym_sizes_opt, self.stride, self.padding, self.dilation,
                 self.transposed, self.output_padding, self.groups, (self.task_should_compute_output(0),
                 self.task_should_compute_output(1), self.task_should_compute_output(2))
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
+            if self.task_should_compute_output(2):
+                grad_inputs[2] = grad_result[2]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -10511,12 +10726,18 @@ class ConvolutionBackwardBackward0(TraceableFunction):
         if all(grad is None for grad in grads):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
-            grad_inputs[0], grad_inputs[1], grad_inputs[2] = call_of_node(
+            grad_result = call_of_node(
                 ops._convolution_double_backward, grads[0], grads[1], grads[2], grad_output, weight, input,
                 self.stride, self.padding, self.dilation, self.transposed, self.output_padding, self.groups,
                 (self.task_should_compute_output(0), self.task_should_compute_output(1),
                 self.task_should_compute_output(2))
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
+            if self.task_should_compute_output(2):
+                grad_inputs[2] = grad_result[2]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -11793,7 +12014,11 @@ class WeightNormInterfaceBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1):
-            grad_inputs[0], grad_inputs[1] = weight_norm_interface_backward(grad, v, g, result1, self.dim)
+            grad_result = weight_norm_interface_backward(grad, v, g, result1, self.dim)
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -12843,9 +13068,13 @@ class ScatterReduceBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1):
-            grad_inputs[0], grad_inputs[1] = scatter_reduce_backward(
+            grad_result = scatter_reduce_backward(
                 grad, self_, self.dim, index, src, self.reduce, self.include_self, result
             )
+            if self.task_should_compute_output(0):
+                grad_inputs[0] = grad_result[0]
+            if self.task_should_compute_output(1):
+                grad_inputs[1] = grad_result[1]
         return grad_inputs
 
     def release_variables(self) -> None:

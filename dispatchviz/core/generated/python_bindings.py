@@ -36,7 +36,7 @@ def _torch_empty_memory_format(
 empty = Binding(
     "torch.empty",
     (
-        ("empty(tuple of ints size, *, torch.memory_format memory_format = None, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_empty_memory_format, "aten::empty.memory_format"),
+        ("empty(tuple of SymInts size, *, torch.memory_format memory_format = None, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_empty_memory_format, "aten::empty.memory_format"),
     ),
 )
 
@@ -53,7 +53,7 @@ def _torch_empty_strided(
 empty_strided = Binding(
     "torch.empty_strided",
     (
-        ("empty_strided(tuple of ints size, tuple of ints stride, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_empty_strided, "aten::empty_strided"),
+        ("empty_strided(tuple of SymInts size, tuple of SymInts stride, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_empty_strided, "aten::empty_strided"),
     ),
 )
 
@@ -69,7 +69,7 @@ def _torch_empty_like(
 empty_like = Binding(
     "torch.empty_like",
     (
-        ("empty_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_empty_like, "aten::empty_like"),
+        ("empty_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_empty_like, "aten::empty_like"),
     ),
 )
 
@@ -86,7 +86,7 @@ def _torch_empty_permuted(
 empty_permuted = Binding(
     "torch.empty_permuted",
     (
-        ("empty_permuted(tuple of ints size, tuple of ints physical_layout, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_empty_permuted, "aten::empty_permuted"),
+        ("empty_permuted(tuple of SymInts size, tuple of ints physical_layout, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_empty_permuted, "aten::empty_permuted"),
     ),
 )
 
@@ -112,8 +112,8 @@ def _torch_bartlett_window_periodic(
 bartlett_window = Binding(
     "torch.bartlett_window",
     (
-        ("bartlett_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_bartlett_window, "aten::bartlett_window"),
-        ("bartlett_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_bartlett_window_periodic, "aten::bartlett_window.periodic"),
+        ("bartlett_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_bartlett_window, "aten::bartlett_window"),
+        ("bartlett_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_bartlett_window_periodic, "aten::bartlett_window.periodic"),
     ),
 )
 
@@ -139,8 +139,8 @@ def _torch_blackman_window_periodic(
 blackman_window = Binding(
     "torch.blackman_window",
     (
-        ("blackman_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_blackman_window, "aten::blackman_window"),
-        ("blackman_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_blackman_window_periodic, "aten::blackman_window.periodic"),
+        ("blackman_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_blackman_window, "aten::blackman_window"),
+        ("blackman_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_blackman_window_periodic, "aten::blackman_window.periodic"),
     ),
 )
 
@@ -166,8 +166,8 @@ def _torch_hann_window_periodic(
 hann_window = Binding(
     "torch.hann_window",
     (
-        ("hann_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_hann_window, "aten::hann_window"),
-        ("hann_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_hann_window_periodic, "aten::hann_window.periodic"),
+        ("hann_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_hann_window, "aten::hann_window"),
+        ("hann_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_hann_window_periodic, "aten::hann_window.periodic"),
     ),
 )
 
@@ -217,10 +217,10 @@ def _torch_hamming_window_periodic_alpha_beta(
 hamming_window = Binding(
     "torch.hamming_window",
     (
-        ("hamming_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_hamming_window, "aten::hamming_window"),
-        ("hamming_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_hamming_window_periodic, "aten::hamming_window.periodic"),
-        ("hamming_window(int window_length, bool periodic, float alpha, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_hamming_window_periodic_alpha, "aten::hamming_window.periodic_alpha"),
-        ("hamming_window(int window_length, bool periodic, float alpha, float beta, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_hamming_window_periodic_alpha_beta, "aten::hamming_window.periodic_alpha_beta"),
+        ("hamming_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_hamming_window, "aten::hamming_window"),
+        ("hamming_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_hamming_window_periodic, "aten::hamming_window.periodic"),
+        ("hamming_window(int window_length, bool periodic, float alpha, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_hamming_window_periodic_alpha, "aten::hamming_window.periodic_alpha"),
+        ("hamming_window(int window_length, bool periodic, float alpha, float beta, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_hamming_window_periodic_alpha_beta, "aten::hamming_window.periodic_alpha_beta"),
     ),
 )
 
@@ -256,9 +256,9 @@ def _torch_kaiser_window_beta(
 kaiser_window = Binding(
     "torch.kaiser_window",
     (
-        ("kaiser_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_kaiser_window, "aten::kaiser_window"),
-        ("kaiser_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_kaiser_window_periodic, "aten::kaiser_window.periodic"),
-        ("kaiser_window(int window_length, bool periodic, float beta, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_kaiser_window_beta, "aten::kaiser_window.beta"),
+        ("kaiser_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_kaiser_window, "aten::kaiser_window"),
+        ("kaiser_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_kaiser_window_periodic, "aten::kaiser_window.periodic"),
+        ("kaiser_window(int window_length, bool periodic, float beta, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_kaiser_window_beta, "aten::kaiser_window.beta"),
     ),
 )
 
@@ -273,7 +273,7 @@ def _torch_scalar_tensor(s: Any, dtype: Any, layout: Any, device: Any, pin_memor
 scalar_tensor = Binding(
     "torch.scalar_tensor",
     (
-        ("scalar_tensor(Number s, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_scalar_tensor, "aten::scalar_tensor"),
+        ("scalar_tensor(Number s, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_scalar_tensor, "aten::scalar_tensor"),
     ),
 )
 
@@ -319,9 +319,9 @@ def _torch_arange_start_step(
 arange = Binding(
     "torch.arange",
     (
-        ("arange(Number end, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_arange, "aten::arange"),
-        ("arange(Number start, Number end, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_arange_start, "aten::arange.start"),
-        ("arange(Number start, Number end, Number step = 1, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_arange_start_step, "aten::arange.start_step"),
+        ("arange(Number end, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_arange, "aten::arange"),
+        ("arange(Number start, Number end, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_arange_start, "aten::arange.start"),
+        ("arange(Number start, Number end, Number step = 1, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_arange_start_step, "aten::arange.start_step"),
     ),
 )
 
@@ -344,7 +344,7 @@ def _torch_range_step(
 range = Binding(
     "torch.range",
     (
-        ("range(Number start, Number end, Number step = 1, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_range_step, "aten::range.step"),
+        ("range(Number start, Number end, Number step = 1, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_range_step, "aten::range.step"),
     ),
 )
 
@@ -366,7 +366,7 @@ def _torch_full(
 full = Binding(
     "torch.full",
     (
-        ("full(tuple of ints size, Number fill_value, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_full, "aten::full"),
+        ("full(tuple of SymInts size, Number fill_value, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_full, "aten::full"),
     ),
 )
 
@@ -383,7 +383,7 @@ def _torch_full_like(
 full_like = Binding(
     "torch.full_like",
     (
-        ("full_like(Tensor input, Number fill_value, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_full_like, "aten::full_like"),
+        ("full_like(Tensor input, Number fill_value, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_full_like, "aten::full_like"),
     ),
 )
 
@@ -405,7 +405,7 @@ def _torch_ones(
 ones = Binding(
     "torch.ones",
     (
-        ("ones(tuple of ints size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_ones, "aten::ones"),
+        ("ones(tuple of SymInts size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_ones, "aten::ones"),
     ),
 )
 
@@ -421,7 +421,7 @@ def _torch_ones_like(
 ones_like = Binding(
     "torch.ones_like",
     (
-        ("ones_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_ones_like, "aten::ones_like"),
+        ("ones_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_ones_like, "aten::ones_like"),
     ),
 )
 
@@ -443,7 +443,7 @@ def _torch_zeros(
 zeros = Binding(
     "torch.zeros",
     (
-        ("zeros(tuple of ints size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_zeros, "aten::zeros"),
+        ("zeros(tuple of SymInts size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_zeros, "aten::zeros"),
     ),
 )
 
@@ -459,7 +459,7 @@ def _torch_zeros_like(
 zeros_like = Binding(
     "torch.zeros_like",
     (
-        ("zeros_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_zeros_like, "aten::zeros_like"),
+        ("zeros_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_zeros_like, "aten::zeros_like"),
     ),
 )
 
@@ -527,10 +527,10 @@ def _torch_linspace(
 linspace = Binding(
     "torch.linspace",
     (
-        ("linspace(Tensor start, Tensor end, int steps, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_linspace_Tensor_Tensor, "aten::linspace.Tensor_Tensor"),
-        ("linspace(Number start, Tensor end, int steps, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_linspace_Scalar_Tensor, "aten::linspace.Scalar_Tensor"),
-        ("linspace(Tensor start, Number end, int steps, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_linspace_Tensor_Scalar, "aten::linspace.Tensor_Scalar"),
-        ("linspace(Number start, Number end, int steps, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_linspace, "aten::linspace"),
+        ("linspace(Tensor start, Tensor end, int steps, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_linspace_Tensor_Tensor, "aten::linspace.Tensor_Tensor"),
+        ("linspace(Number start, Tensor end, int steps, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_linspace_Scalar_Tensor, "aten::linspace.Scalar_Tensor"),
+        ("linspace(Tensor start, Number end, int steps, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_linspace_Tensor_Scalar, "aten::linspace.Tensor_Scalar"),
+        ("linspace(Number start, Number end, int steps, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_linspace, "aten::linspace"),
     ),
 )
 
@@ -598,10 +598,10 @@ def _torch_logspace(
 logspace = Binding(
     "torch.logspace",
     (
-        ("logspace(Tensor start, Tensor end, int steps, float base = 10.0, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_logspace_Tensor_Tensor, "aten::logspace.Tensor_Tensor"),
-        ("logspace(Number start, Tensor end, int steps, float base = 10.0, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_logspace_Scalar_Tensor, "aten::logspace.Scalar_Tensor"),
-        ("logspace(Tensor start, Number end, int steps, float base = 10.0, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_logspace_Tensor_Scalar, "aten::logspace.Tensor_Scalar"),
-        ("logspace(Number start, Number end, int steps, float base = 10.0, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_logspace, "aten::logspace"),
+        ("logspace(Tensor start, Tensor end, int steps, float base = 10.0, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_logspace_Tensor_Tensor, "aten::logspace.Tensor_Tensor"),
+        ("logspace(Number start, Tensor end, int steps, float base = 10.0, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_logspace_Scalar_Tensor, "aten::logspace.Scalar_Tensor"),
+        ("logspace(Tensor start, Number end, int steps, float base = 10.0, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_logspace_Tensor_Scalar, "aten::logspace.Tensor_Scalar"),
+        ("logspace(Number start, Number end, int steps, float base = 10.0, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_logspace, "aten::logspace"),
     ),
 )
 
@@ -635,8 +635,8 @@ def _torch_eye_m(
 eye = Binding(
     "torch.eye",
     (
-        ("eye(int n, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_eye, "aten::eye"),
-        ("eye(int n, int m, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_eye_m, "aten::eye.m"),
+        ("eye(SymInt n, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_eye, "aten::eye"),
+        ("eye(SymInt n, SymInt m, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_eye_m, "aten::eye.m"),
     ),
 )
 
@@ -672,8 +672,8 @@ def _torch_rand(
 rand = Binding(
     "torch.rand",
     (
-        ("rand(tuple of ints size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_rand_generator, "aten::rand.generator"),
-        ("rand(tuple of ints size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_rand, "aten::rand"),
+        ("rand(tuple of SymInts size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_rand_generator, "aten::rand.generator"),
+        ("rand(tuple of SymInts size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_rand, "aten::rand"),
     ),
 )
 
@@ -698,8 +698,8 @@ def _torch_rand_like(
 rand_like = Binding(
     "torch.rand_like",
     (
-        ("rand_like(Tensor input, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_rand_like_generator, "aten::rand_like.generator"),
-        ("rand_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_rand_like, "aten::rand_like"),
+        ("rand_like(Tensor input, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_rand_like_generator, "aten::rand_like.generator"),
+        ("rand_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_rand_like, "aten::rand_like"),
     ),
 )
 
@@ -735,8 +735,8 @@ def _torch_randn(
 randn = Binding(
     "torch.randn",
     (
-        ("randn(tuple of ints size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randn_generator, "aten::randn.generator"),
-        ("randn(tuple of ints size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randn, "aten::randn"),
+        ("randn(tuple of SymInts size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randn_generator, "aten::randn.generator"),
+        ("randn(tuple of SymInts size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randn, "aten::randn"),
     ),
 )
 
@@ -761,8 +761,8 @@ def _torch_randn_like(
 randn_like = Binding(
     "torch.randn_like",
     (
-        ("randn_like(Tensor input, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randn_like_generator, "aten::randn_like.generator"),
-        ("randn_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randn_like, "aten::randn_like"),
+        ("randn_like(Tensor input, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randn_like_generator, "aten::randn_like.generator"),
+        ("randn_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randn_like, "aten::randn_like"),
     ),
 )
 
@@ -905,7 +905,7 @@ def _torch_multinomial(self: Any, num_samples: Any, replacement: Any, generator:
 multinomial = Binding(
     "torch.multinomial",
     (
-        ("multinomial(Tensor input, int num_samples, bool replacement = False, *, torch.Generator generator = None, Tensor out = None)", _torch_multinomial, "aten::multinomial", ops.multinomial.call),
+        ("multinomial(Tensor input, SymInt num_samples, bool replacement = False, *, torch.Generator generator = None, Tensor out = None)", _torch_multinomial, "aten::multinomial", ops.multinomial.call),
     ),
 )
 
@@ -949,7 +949,7 @@ normal = Binding(
         ("normal(Tensor mean, Tensor std, *, torch.Generator generator = None, Tensor out = None)", _torch_normal_Tensor_Tensor, "aten::normal.Tensor_Tensor", ops.normal_Tensor_Tensor.call),
         ("normal(Tensor mean, float std = 1, *, torch.Generator generator = None, Tensor out = None)", _torch_normal_Tensor_float, "aten::normal.Tensor_float", ops.normal_Tensor_float.call),
         ("normal(float mean, Tensor std, *, torch.Generator generator = None, Tensor out = None)", _torch_normal_float_Tensor, "aten::normal.float_Tensor", ops.normal_float_Tensor.call),
-        ("normal(float mean, float std, tuple of ints size, *, torch.Generator generator = None, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_normal_float_float, "aten::normal.float_float"),
+        ("normal(float mean, float std, tuple of SymInts size, *, torch.Generator generator = None, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_normal_float_float, "aten::normal.float_float"),
     ),
 )
 
@@ -1020,10 +1020,10 @@ def _torch_randint_low(
 randint = Binding(
     "torch.randint",
     (
-        ("randint(int high, tuple of ints size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randint_generator, "aten::randint.generator"),
-        ("randint(int high, tuple of ints size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randint, "aten::randint"),
-        ("randint(int low, int high, tuple of ints size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randint_low_generator, "aten::randint.low_generator"),
-        ("randint(int low, int high, tuple of ints size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randint_low, "aten::randint.low"),
+        ("randint(SymInt high, tuple of SymInts size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randint_generator, "aten::randint.generator"),
+        ("randint(SymInt high, tuple of SymInts size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randint, "aten::randint"),
+        ("randint(SymInt low, SymInt high, tuple of SymInts size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randint_low_generator, "aten::randint.low_generator"),
+        ("randint(SymInt low, SymInt high, tuple of SymInts size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randint_low, "aten::randint.low"),
     ),
 )
 
@@ -1091,12 +1091,12 @@ def _torch_randint_like(
 randint_like = Binding(
     "torch.randint_like",
     (
-        ("randint_like(Tensor input, int low, int high, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randint_like_low_generator_dtype, "aten::randint_like.low_generator_dtype"),
-        ("randint_like(Tensor input, int low, int high, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randint_like_low_dtype, "aten::randint_like.low_dtype"),
-        ("randint_like(Tensor input, Tensor high, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randint_like_Tensor_generator, "aten::randint_like.Tensor_generator"),
-        ("randint_like(Tensor input, Tensor high, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randint_like_Tensor, "aten::randint_like.Tensor"),
-        ("randint_like(Tensor input, int high, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randint_like_generator, "aten::randint_like.generator"),
-        ("randint_like(Tensor input, int high, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randint_like, "aten::randint_like"),
+        ("randint_like(Tensor input, SymInt low, SymInt high, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randint_like_low_generator_dtype, "aten::randint_like.low_generator_dtype"),
+        ("randint_like(Tensor input, SymInt low, SymInt high, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randint_like_low_dtype, "aten::randint_like.low_dtype"),
+        ("randint_like(Tensor input, Tensor high, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randint_like_Tensor_generator, "aten::randint_like.Tensor_generator"),
+        ("randint_like(Tensor input, Tensor high, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randint_like_Tensor, "aten::randint_like.Tensor"),
+        ("randint_like(Tensor input, SymInt high, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randint_like_generator, "aten::randint_like.generator"),
+        ("randint_like(Tensor input, SymInt high, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randint_like, "aten::randint_like"),
     ),
 )
 
@@ -1134,8 +1134,8 @@ def _torch_randperm(
 randperm = Binding(
     "torch.randperm",
     (
-        ("randperm(int n, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randperm_generator, "aten::randperm.generator"),
-        ("randperm(int n, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randperm, "aten::randperm"),
+        ("randperm(SymInt n, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randperm_generator, "aten::randperm.generator"),
+        ("randperm(SymInt n, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randperm, "aten::randperm"),
     ),
 )
 
@@ -4784,7 +4784,7 @@ def _torch_topk(self: Any, k: Any, dim: Any, largest: Any, sorted: Any, out: Any
 topk = Binding(
     "torch.topk",
     (
-        ("topk(Tensor input, int k, int dim = -1, bool largest = True, bool sorted = True, *, tuple of Tensors out = None)", _torch_topk, "aten::topk"),
+        ("topk(Tensor input, SymInt k, int dim = -1, bool largest = True, bool sorted = True, *, tuple of Tensors out = None)", _torch_topk, "aten::topk"),
     ),
 )
 
@@ -4798,7 +4798,7 @@ def _torch_kthvalue(self: Any, k: Any, dim: Any, keepdim: Any, out: Any) -> Any:
 kthvalue = Binding(
     "torch.kthvalue",
     (
-        ("kthvalue(Tensor input, int k, int dim = -1, bool keepdim = False, *, tuple of Tensors out = None)", _torch_kthvalue, "aten::kthvalue"),
+        ("kthvalue(Tensor input, SymInt k, int dim = -1, bool keepdim = False, *, tuple of Tensors out = None)", _torch_kthvalue, "aten::kthvalue"),
     ),
 )
 
@@ -5108,7 +5108,7 @@ matmul = Binding(
 as_strided = Binding(
     "torch.as_strided",
     (
-        ("as_strided(Tensor input, tuple of ints size, tuple of ints stride, int storage_offset = None)", ops.as_strided.call, "aten::as_strided"),
+        ("as_strided(Tensor input, tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = None)", ops.as_strided.call, "aten::as_strided"),
     ),
 )
 
@@ -5116,7 +5116,7 @@ as_strided = Binding(
 as_strided_ = Binding(
     "torch.as_strided_",
     (
-        ("as_strided_(Tensor input, tuple of ints size, tuple of ints stride, int storage_offset = None)", ops.as_strided_.call, "aten::as_strided_"),
+        ("as_strided_(Tensor input, tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = None)", ops.as_strided_.call, "aten::as_strided_"),
     ),
 )
 
@@ -5124,7 +5124,7 @@ as_strided_ = Binding(
 reshape = Binding(
     "torch.reshape",
     (
-        ("reshape(Tensor input, tuple of ints shape)", ops.reshape.call, "aten::reshape"),
+        ("reshape(Tensor input, tuple of SymInts shape)", ops.reshape.call, "aten::reshape"),
     ),
 )
 
@@ -5191,7 +5191,7 @@ movedim = Binding(
 select = Binding(
     "torch.select",
     (
-        ("select(Tensor input, int dim, int index)", ops.select_int.call, "aten::select.int"),
+        ("select(Tensor input, int dim, SymInt index)", ops.select_int.call, "aten::select.int"),
     ),
 )
 
@@ -5199,8 +5199,8 @@ select = Binding(
 narrow = Binding(
     "torch.narrow",
     (
-        ("narrow(Tensor input, int dim, Tensor start, int length)", ops.narrow_Tensor.call, "aten::narrow.Tensor"),
-        ("narrow(Tensor input, int dim, int start, int length)", ops.narrow.call, "aten::narrow"),
+        ("narrow(Tensor input, int dim, Tensor start, SymInt length)", ops.narrow_Tensor.call, "aten::narrow.Tensor"),
+        ("narrow(Tensor input, int dim, SymInt start, SymInt length)", ops.narrow.call, "aten::narrow"),
     ),
 )
 
@@ -5282,7 +5282,7 @@ def _torch_as_strided_copy(self: Any, size: Any, stride: Any, storage_offset: An
 as_strided_copy = Binding(
     "torch.as_strided_copy",
     (
-        ("as_strided_copy(Tensor input, tuple of ints size, tuple of ints stride, int storage_offset = None, *, Tensor out = None)", _torch_as_strided_copy, "aten::as_strided_copy", ops.as_strided_copy.call),
+        ("as_strided_copy(Tensor input, tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = None, *, Tensor out = None)", _torch_as_strided_copy, "aten::as_strided_copy", ops.as_strided_copy.call),
     ),
 )
 
@@ -5310,7 +5310,7 @@ def _torch_expand_copy(self: Any, size: Any, implicit: Any, out: Any) -> Any:
 expand_copy = Binding(
     "torch.expand_copy",
     (
-        ("expand_copy(Tensor input, tuple of ints size, *, bool implicit = False, Tensor out = None)", _torch_expand_copy, "aten::expand_copy", ops.expand_copy.call),
+        ("expand_copy(Tensor input, tuple of SymInts size, *, bool implicit = False, Tensor out = None)", _torch_expand_copy, "aten::expand_copy", ops.expand_copy.call),
     ),
 )
 
@@ -5338,7 +5338,7 @@ def _torch__reshape_alias_copy(self: Any, size: Any, stride: Any, out: Any) -> A
 _reshape_alias_copy = Binding(
     "torch._reshape_alias_copy",
     (
-        ("_reshape_alias_copy(Tensor input, tuple of ints size, tuple of ints stride, *, Tensor out = None)", _torch__reshape_alias_copy, "aten::_reshape_alias_copy", ops._reshape_alias_copy.call),
+        ("_reshape_alias_copy(Tensor input, tuple of SymInts size, tuple of SymInts stride, *, Tensor out = None)", _torch__reshape_alias_copy, "aten::_reshape_alias_copy", ops._reshape_alias_copy.call),
     ),
 )
 
@@ -5352,7 +5352,7 @@ def _torch_select_copy_int(self: Any, dim: Any, index: Any, out: Any) -> Any:
 select_copy = Binding(
     "torch.select_copy",
     (
-        ("select_copy(Tensor input, int dim, int index, *, Tensor out = None)", _torch_select_copy_int, "aten::select_copy.int", ops.select_copy_int.call),
+        ("select_copy(Tensor input, int dim, SymInt index, *, Tensor out = None)", _torch_select_copy_int, "aten::select_copy.int", ops.select_copy_int.call),
     ),
 )
 
@@ -5380,7 +5380,7 @@ def _torch_slice_copy_Tensor(self: Any, dim: Any, start: Any, end: Any, step: An
 slice_copy = Binding(
     "torch.slice_copy",
     (
-        ("slice_copy(Tensor input, int dim = 0, int start = None, int end = None, int step = 1, *, Tensor out = None)", _torch_slice_copy_Tensor, "aten::slice_copy.Tensor", ops.slice_copy_Tensor.call),
+        ("slice_copy(Tensor input, int dim = 0, SymInt start = None, SymInt end = None, SymInt step = 1, *, Tensor out = None)", _torch_slice_copy_Tensor, "aten::slice_copy.Tensor", ops.slice_copy_Tensor.call),
     ),
 )
 
@@ -5394,7 +5394,7 @@ def _torch_split_copy_Tensor(self: Any, split_size: Any, dim: Any, out: Any) -> 
 split_copy = Binding(
     "torch.split_copy",
     (
-        ("split_copy(Tensor input, int split_size, int dim = 0, *, tuple of Tensors out = None)", _torch_split_copy_Tensor, "aten::split_copy.Tensor"),
+        ("split_copy(Tensor input, SymInt split_size, int dim = 0, *, tuple of Tensors out = None)", _torch_split_copy_Tensor, "aten::split_copy.Tensor"),
     ),
 )
 
@@ -5408,7 +5408,7 @@ def _torch_split_with_sizes_copy(self: Any, split_sizes: Any, dim: Any, out: Any
 split_with_sizes_copy = Binding(
     "torch.split_with_sizes_copy",
     (
-        ("split_with_sizes_copy(Tensor input, tuple of ints split_sizes, int dim = 0, *, tuple of Tensors out = None)", _torch_split_with_sizes_copy, "aten::split_with_sizes_copy"),
+        ("split_with_sizes_copy(Tensor input, tuple of SymInts split_sizes, int dim = 0, *, tuple of Tensors out = None)", _torch_split_with_sizes_copy, "aten::split_with_sizes_copy"),
     ),
 )
 
@@ -5506,7 +5506,7 @@ def _torch_narrow_copy(self: Any, dim: Any, start: Any, length: Any, out: Any) -
 narrow_copy = Binding(
     "torch.narrow_copy",
     (
-        ("narrow_copy(Tensor input, int dim, int start, int length, *, Tensor out = None)", _torch_narrow_copy, "aten::narrow_copy", ops.narrow_copy.call),
+        ("narrow_copy(Tensor input, int dim, SymInt start, SymInt length, *, Tensor out = None)", _torch_narrow_copy, "aten::narrow_copy", ops.narrow_copy.call),
     ),
 )
 
@@ -5527,7 +5527,7 @@ view_copy = Binding(
     "torch.view_copy",
     (
         ("view_copy(Tensor input, torch.dtype dtype, *, Tensor out = None)", _torch_view_copy_dtype, "aten::view_copy.dtype", ops.view_copy_dtype.call),
-        ("view_copy(Tensor input, tuple of ints size, *, Tensor out = None)", _torch_view_copy, "aten::view_copy", ops.view_copy.call),
+        ("view_copy(Tensor input, tuple of SymInts size, *, Tensor out = None)", _torch_view_copy, "aten::view_copy", ops.view_copy.call),
     ),
 )
 
@@ -5575,9 +5575,9 @@ def _torch_tensor_split_sections(self: Any, sections: Any, dim: Any) -> Any:
 tensor_split = Binding(
     "torch.tensor_split",
     (
-        ("tensor_split(Tensor input, tuple of ints indices, int dim = 0)", _torch_tensor_split_indices, "aten::tensor_split.indices"),
+        ("tensor_split(Tensor input, tuple of SymInts indices, int dim = 0)", _torch_tensor_split_indices, "aten::tensor_split.indices"),
         ("tensor_split(Tensor input, Tensor tensor_indices_or_sections, int dim = 0)", _torch_tensor_split_tensor_indices_or_sections, "aten::tensor_split.tensor_indices_or_sections"),
-        ("tensor_split(Tensor input, int sections, int dim = 0)", _torch_tensor_split_sections, "aten::tensor_split.sections"),
+        ("tensor_split(Tensor input, SymInt sections, int dim = 0)", _torch_tensor_split_sections, "aten::tensor_split.sections"),
     ),
 )
 
@@ -5601,8 +5601,8 @@ def _torch_split_sizes(self: Any, split_size: Any, dim: Any) -> Any:
 split = Binding(
     "torch.split",
     (
-        ("split(Tensor input, int split_size, int dim = 0)", _torch_split_Tensor, "aten::split.Tensor"),
-        ("split(Tensor input, tuple of ints split_size, int dim = 0)", _torch_split_sizes, "aten::split.sizes"),
+        ("split(Tensor input, SymInt split_size, int dim = 0)", _torch_split_Tensor, "aten::split.Tensor"),
+        ("split(Tensor input, tuple of SymInts split_size, int dim = 0)", _torch_split_sizes, "aten::split.sizes"),
     ),
 )
 
@@ -5614,7 +5614,7 @@ def _torch_split_with_sizes(self: Any, split_sizes: Any, dim: Any) -> Any:
 split_with_sizes = Binding(
     "torch.split_with_sizes",
     (
-        ("split_with_sizes(Tensor input, tuple of ints split_sizes, int dim = 0)", _torch_split_with_sizes, "aten::split_with_sizes"),
+        ("split_with_sizes(Tensor input, tuple of SymInts split_sizes, int dim = 0)", _torch_split_with_sizes, "aten::split_with_sizes"),
     ),
 )
 
@@ -5664,7 +5664,7 @@ def _torch_tril(self: Any, diagonal: Any, out: Any) -> Any:
 tril = Binding(
     "torch.tril",
     (
-        ("tril(Tensor input, int diagonal = 0, *, Tensor out = None)", _torch_tril, "aten::tril", ops.tril.call),
+        ("tril(Tensor input, SymInt diagonal = 0, *, Tensor out = None)", _torch_tril, "aten::tril", ops.tril.call),
     ),
 )
 
@@ -5678,7 +5678,7 @@ def _torch_triu(self: Any, diagonal: Any, out: Any) -> Any:
 triu = Binding(
     "torch.triu",
     (
-        ("triu(Tensor input, int diagonal = 0, *, Tensor out = None)", _torch_triu, "aten::triu", ops.triu.call),
+        ("triu(Tensor input, SymInt diagonal = 0, *, Tensor out = None)", _torch_triu, "aten::triu", ops.triu.call),
     ),
 )
 
@@ -5686,7 +5686,7 @@ triu = Binding(
 roll = Binding(
     "torch.roll",
     (
-        ("roll(Tensor input, tuple of ints[1] shifts, tuple of ints[1] dims = [])", ops.roll.call, "aten::roll"),
+        ("roll(Tensor input, tuple of SymInts[1] shifts, tuple of ints[1] dims = [])", ops.roll.call, "aten::roll"),
     ),
 )
 
@@ -5718,9 +5718,9 @@ flipud = Binding(
 repeat_interleave = Binding(
     "torch.repeat_interleave",
     (
-        ("repeat_interleave(Tensor input, Tensor repeats, int dim = None, *, int output_size = None)", ops.repeat_interleave_self_Tensor.call, "aten::repeat_interleave.self_Tensor"),
-        ("repeat_interleave(Tensor repeats, *, int output_size = None)", ops.repeat_interleave_Tensor.call, "aten::repeat_interleave.Tensor"),
-        ("repeat_interleave(Tensor input, int repeats, int dim = None, *, int output_size = None)", ops.repeat_interleave_self_int.call, "aten::repeat_interleave.self_int"),
+        ("repeat_interleave(Tensor input, Tensor repeats, int dim = None, *, SymInt output_size = None)", ops.repeat_interleave_self_Tensor.call, "aten::repeat_interleave.self_Tensor"),
+        ("repeat_interleave(Tensor repeats, *, SymInt output_size = None)", ops.repeat_interleave_Tensor.call, "aten::repeat_interleave.Tensor"),
+        ("repeat_interleave(Tensor input, SymInt repeats, int dim = None, *, SymInt output_size = None)", ops.repeat_interleave_self_int.call, "aten::repeat_interleave.self_int"),
     ),
 )
 
@@ -5783,7 +5783,7 @@ def _torch_unsafe_split_Tensor(self: Any, split_size: Any, dim: Any) -> Any:
 unsafe_split = Binding(
     "torch.unsafe_split",
     (
-        ("unsafe_split(Tensor input, int split_size, int dim = 0)", _torch_unsafe_split_Tensor, "aten::unsafe_split.Tensor"),
+        ("unsafe_split(Tensor input, SymInt split_size, int dim = 0)", _torch_unsafe_split_Tensor, "aten::unsafe_split.Tensor"),
     ),
 )
 
@@ -5795,7 +5795,7 @@ def _torch_unsafe_split_with_sizes(self: Any, split_sizes: Any, dim: Any) -> Any
 unsafe_split_with_sizes = Binding(
     "torch.unsafe_split_with_sizes",
     (
-        ("unsafe_split_with_sizes(Tensor input, tuple of ints split_sizes, int dim = 0)", _torch_unsafe_split_with_sizes, "aten::unsafe_split_with_sizes"),
+        ("unsafe_split_with_sizes(Tensor input, tuple of SymInts split_sizes, int dim = 0)", _torch_unsafe_split_with_sizes, "aten::unsafe_split_with_sizes"),
     ),
 )
 
@@ -5903,7 +5903,7 @@ diagflat = Binding(
 tile = Binding(
     "torch.tile",
     (
-        ("tile(Tensor input, tuple of ints dims)", ops.tile.call, "aten::tile"),
+        ("tile(Tensor input, tuple of SymInts dims)", ops.tile.call, "aten::tile"),
     ),
 )
 
@@ -5935,7 +5935,7 @@ def _torch_tril_indices(
 tril_indices = Binding(
     "torch.tril_indices",
     (
-        ("tril_indices(int row, int col, int offset = 0, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_tril_indices, "aten::tril_indices"),
+        ("tril_indices(int row, int col, int offset = 0, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_tril_indices, "aten::tril_indices"),
     ),
 )
 
@@ -5953,7 +5953,7 @@ def _torch_triu_indices(
 triu_indices = Binding(
     "torch.triu_indices",
     (
-        ("triu_indices(int row, int col, int offset = 0, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_triu_indices, "aten::triu_indices"),
+        ("triu_indices(int row, int col, int offset = 0, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_triu_indices, "aten::triu_indices"),
     ),
 )
 
@@ -5961,7 +5961,7 @@ triu_indices = Binding(
 select_scatter = Binding(
     "torch.select_scatter",
     (
-        ("select_scatter(Tensor input, Tensor src, int dim, int index)", ops.select_scatter.call, "aten::select_scatter"),
+        ("select_scatter(Tensor input, Tensor src, int dim, SymInt index)", ops.select_scatter.call, "aten::select_scatter"),
     ),
 )
 
@@ -5975,7 +5975,7 @@ def _torch_slice_scatter(self: Any, src: Any, dim: Any, start: Any, end: Any, st
 slice_scatter = Binding(
     "torch.slice_scatter",
     (
-        ("slice_scatter(Tensor input, Tensor src, int dim = 0, int start = None, int end = None, int step = 1, *, Tensor out = None)", _torch_slice_scatter, "aten::slice_scatter", ops.slice_scatter.call),
+        ("slice_scatter(Tensor input, Tensor src, int dim = 0, SymInt start = None, SymInt end = None, SymInt step = 1, *, Tensor out = None)", _torch_slice_scatter, "aten::slice_scatter", ops.slice_scatter.call),
     ),
 )
 
@@ -5991,7 +5991,7 @@ diagonal_scatter = Binding(
 as_strided_scatter = Binding(
     "torch.as_strided_scatter",
     (
-        ("as_strided_scatter(Tensor input, Tensor src, tuple of ints size, tuple of ints stride, int storage_offset = None)", ops.as_strided_scatter.call, "aten::as_strided_scatter"),
+        ("as_strided_scatter(Tensor input, Tensor src, tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = None)", ops.as_strided_scatter.call, "aten::as_strided_scatter"),
     ),
 )
 
@@ -6377,7 +6377,7 @@ def _torch__efficientzerotensor(
 _efficientzerotensor = Binding(
     "torch._efficientzerotensor",
     (
-        ("_efficientzerotensor(tuple of ints size, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch__efficientzerotensor, "aten::_efficientzerotensor"),
+        ("_efficientzerotensor(tuple of SymInts size, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch__efficientzerotensor, "aten::_efficientzerotensor"),
     ),
 )
 
@@ -6447,7 +6447,7 @@ broadcast_tensors = Binding(
 broadcast_to = Binding(
     "torch.broadcast_to",
     (
-        ("broadcast_to(Tensor input, tuple of ints size)", ops.broadcast_to.call, "aten::broadcast_to"),
+        ("broadcast_to(Tensor input, tuple of SymInts size)", ops.broadcast_to.call, "aten::broadcast_to"),
     ),
 )
 
@@ -6564,7 +6564,7 @@ def _torch_nonzero_static(self: Any, size: Any, fill_value: Any, out: Any) -> An
 nonzero_static = Binding(
     "torch.nonzero_static",
     (
-        ("nonzero_static(Tensor input, *, int size, int fill_value = -1, Tensor out = None)", _torch_nonzero_static, "aten::nonzero_static", ops.nonzero_static.call),
+        ("nonzero_static(Tensor input, *, SymInt size, int fill_value = -1, Tensor out = None)", _torch_nonzero_static, "aten::nonzero_static", ops.nonzero_static.call),
     ),
 )
 
@@ -6715,7 +6715,7 @@ _index_put_impl_ = Binding(
 bincount = Binding(
     "torch.bincount",
     (
-        ("bincount(Tensor input, Tensor weights = None, int minlength = 0)", ops.bincount.call, "aten::bincount"),
+        ("bincount(Tensor input, Tensor weights = None, SymInt minlength = 0)", ops.bincount.call, "aten::bincount"),
     ),
 )
 
@@ -6987,7 +6987,7 @@ _log_softmax_backward_data = Binding(
 layer_norm = Binding(
     "torch.layer_norm",
     (
-        ("layer_norm(Tensor input, tuple of ints normalized_shape, Tensor weight = None, Tensor bias = None, float eps = 1e-05, bool cudnn_enable = True)", ops.layer_norm.call, "aten::layer_norm"),
+        ("layer_norm(Tensor input, tuple of SymInts normalized_shape, Tensor weight = None, Tensor bias = None, float eps = 1e-05, bool cudnn_enable = True)", ops.layer_norm.call, "aten::layer_norm"),
     ),
 )
 
@@ -6995,7 +6995,7 @@ layer_norm = Binding(
 native_layer_norm = Binding(
     "torch.native_layer_norm",
     (
-        ("native_layer_norm(Tensor input, tuple of ints normalized_shape, Tensor? weight, Tensor? bias, float eps)", ops.native_layer_norm.call, "aten::native_layer_norm"),
+        ("native_layer_norm(Tensor input, tuple of SymInts normalized_shape, Tensor? weight, Tensor? bias, float eps)", ops.native_layer_norm.call, "aten::native_layer_norm"),
     ),
 )
 
@@ -7011,7 +7011,7 @@ einsum = Binding(
 embedding = Binding(
     "torch.embedding",
     (
-        ("embedding(Tensor weight, Tensor indices, int padding_idx = -1, bool scale_grad_by_freq = False, bool sparse = False)", ops.embedding.call, "aten::embedding"),
+        ("embedding(Tensor weight, Tensor indices, SymInt padding_idx = -1, bool scale_grad_by_freq = False, bool sparse = False)", ops.embedding.call, "aten::embedding"),
     ),
 )
 
@@ -7052,8 +7052,8 @@ _embedding_bag_forward_only = Binding(
 conv2d = Binding(
     "torch.conv2d",
     (
-        ("conv2d(Tensor input, Tensor weight, Tensor bias = None, tuple of ints[2] stride = 1, tuple of ints[2] padding = 0, tuple of ints[2] dilation = 1, int groups = 1)", ops.conv2d.call, "aten::conv2d"),
-        ("conv2d(Tensor input, Tensor weight, Tensor bias = None, tuple of ints[2] stride = 1, str padding = \"valid\", tuple of ints[2] dilation = 1, int groups = 1)", ops.conv2d_padding.call, "aten::conv2d.padding"),
+        ("conv2d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[2] stride = 1, tuple of SymInts[2] padding = 0, tuple of SymInts[2] dilation = 1, SymInt groups = 1)", ops.conv2d.call, "aten::conv2d"),
+        ("conv2d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[2] stride = 1, str padding = \"valid\", tuple of SymInts[2] dilation = 1, SymInt groups = 1)", ops.conv2d_padding.call, "aten::conv2d.padding"),
     ),
 )
 
@@ -7061,7 +7061,7 @@ conv2d = Binding(
 convolution = Binding(
     "torch.convolution",
     (
-        ("convolution(Tensor input, Tensor weight, Tensor? bias, tuple of ints stride, tuple of ints padding, tuple of ints dilation, bool transposed, tuple of ints output_padding, int groups)", ops.convolution.call, "aten::convolution"),
+        ("convolution(Tensor input, Tensor weight, Tensor? bias, tuple of SymInts stride, tuple of SymInts padding, tuple of SymInts dilation, bool transposed, tuple of SymInts output_padding, SymInt groups)", ops.convolution.call, "aten::convolution"),
     ),
 )
 
@@ -7217,8 +7217,8 @@ cudnn_is_acceptable = Binding(
 conv1d = Binding(
     "torch.conv1d",
     (
-        ("conv1d(Tensor input, Tensor weight, Tensor bias = None, tuple of ints[1] stride = 1, tuple of ints[1] padding = 0, tuple of ints[1] dilation = 1, int groups = 1)", ops.conv1d.call, "aten::conv1d"),
-        ("conv1d(Tensor input, Tensor weight, Tensor bias = None, tuple of ints[1] stride = 1, str padding = \"valid\", tuple of ints[1] dilation = 1, int groups = 1)", ops.conv1d_padding.call, "aten::conv1d.padding"),
+        ("conv1d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[1] stride = 1, tuple of SymInts[1] padding = 0, tuple of SymInts[1] dilation = 1, SymInt groups = 1)", ops.conv1d.call, "aten::conv1d"),
+        ("conv1d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[1] stride = 1, str padding = \"valid\", tuple of SymInts[1] dilation = 1, SymInt groups = 1)", ops.conv1d_padding.call, "aten::conv1d.padding"),
     ),
 )
 
@@ -7226,8 +7226,8 @@ conv1d = Binding(
 conv3d = Binding(
     "torch.conv3d",
     (
-        ("conv3d(Tensor input, Tensor weight, Tensor bias = None, tuple of ints[3] stride = 1, tuple of ints[3] padding = 0, tuple of ints[3] dilation = 1, int groups = 1)", ops.conv3d.call, "aten::conv3d"),
-        ("conv3d(Tensor input, Tensor weight, Tensor bias = None, tuple of ints[3] stride = 1, str padding = \"valid\", tuple of ints[3] dilation = 1, int groups = 1)", ops.conv3d_padding.call, "aten::conv3d.padding"),
+        ("conv3d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[3] stride = 1, tuple of SymInts[3] padding = 0, tuple of SymInts[3] dilation = 1, SymInt groups = 1)", ops.conv3d.call, "aten::conv3d"),
+        ("conv3d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[3] stride = 1, str padding = \"valid\", tuple of SymInts[3] dilation = 1, SymInt groups = 1)", ops.conv3d_padding.call, "aten::conv3d.padding"),
     ),
 )
 
@@ -7235,7 +7235,7 @@ conv3d = Binding(
 _convolution = Binding(
     "torch._convolution",
     (
-        ("_convolution(Tensor input, Tensor weight, Tensor? bias, tuple of ints stride, tuple of ints padding, tuple of ints dilation, bool transposed, tuple of ints output_padding, int groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32)", ops._convolution.call, "aten::_convolution"),
+        ("_convolution(Tensor input, Tensor weight, Tensor? bias, tuple of SymInts stride, tuple of SymInts padding, tuple of SymInts dilation, bool transposed, tuple of SymInts output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32)", ops._convolution.call, "aten::_convolution"),
     ),
 )
 
@@ -7243,7 +7243,7 @@ _convolution = Binding(
 _convolution_mode = Binding(
     "torch._convolution_mode",
     (
-        ("_convolution_mode(Tensor input, Tensor weight, Tensor? bias, tuple of ints stride, str padding, tuple of ints dilation, int groups)", ops._convolution_mode.call, "aten::_convolution_mode"),
+        ("_convolution_mode(Tensor input, Tensor weight, Tensor? bias, tuple of SymInts stride, str padding, tuple of SymInts dilation, SymInt groups)", ops._convolution_mode.call, "aten::_convolution_mode"),
     ),
 )
 
@@ -7251,7 +7251,7 @@ _convolution_mode = Binding(
 conv_transpose1d = Binding(
     "torch.conv_transpose1d",
     (
-        ("conv_transpose1d(Tensor input, Tensor weight, Tensor bias = None, tuple of ints[1] stride = 1, tuple of ints[1] padding = 0, tuple of ints[1] output_padding = 0, int groups = 1, tuple of ints[1] dilation = 1)", ops.conv_transpose1d.call, "aten::conv_transpose1d"),
+        ("conv_transpose1d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[1] stride = 1, tuple of SymInts[1] padding = 0, tuple of SymInts[1] output_padding = 0, SymInt groups = 1, tuple of SymInts[1] dilation = 1)", ops.conv_transpose1d.call, "aten::conv_transpose1d"),
     ),
 )
 
@@ -7259,7 +7259,7 @@ conv_transpose1d = Binding(
 conv_transpose2d = Binding(
     "torch.conv_transpose2d",
     (
-        ("conv_transpose2d(Tensor input, Tensor weight, Tensor bias = None, tuple of ints[2] stride = 1, tuple of ints[2] padding = 0, tuple of ints[2] output_padding = 0, int groups = 1, tuple of ints[2] dilation = 1)", ops.conv_transpose2d_input.call, "aten::conv_transpose2d.input"),
+        ("conv_transpose2d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[2] stride = 1, tuple of SymInts[2] padding = 0, tuple of SymInts[2] output_padding = 0, SymInt groups = 1, tuple of SymInts[2] dilation = 1)", ops.conv_transpose2d_input.call, "aten::conv_transpose2d.input"),
     ),
 )
 
@@ -7267,7 +7267,7 @@ conv_transpose2d = Binding(
 conv_transpose3d = Binding(
     "torch.conv_transpose3d",
     (
-        ("conv_transpose3d(Tensor input, Tensor weight, Tensor bias = None, tuple of ints[3] stride = 1, tuple of ints[3] padding = 0, tuple of ints[3] output_padding = 0, int groups = 1, tuple of ints[3] dilation = 1)", ops.conv_transpose3d_input.call, "aten::conv_transpose3d.input"),
+        ("conv_transpose3d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[3] stride = 1, tuple of SymInts[3] padding = 0, tuple of SymInts[3] output_padding = 0, SymInt groups = 1, tuple of SymInts[3] dilation = 1)", ops.conv_transpose3d_input.call, "aten::conv_transpose3d.input"),
     ),
 )
 
@@ -7275,7 +7275,7 @@ conv_transpose3d = Binding(
 mkldnn_convolution = Binding(
     "torch.mkldnn_convolution",
     (
-        ("mkldnn_convolution(Tensor input, Tensor weight, Tensor? bias, tuple of ints padding, tuple of ints stride, tuple of ints dilation, int groups)", ops.mkldnn_convolution.call, "aten::mkldnn_convolution"),
+        ("mkldnn_convolution(Tensor input, Tensor weight, Tensor? bias, tuple of SymInts padding, tuple of SymInts stride, tuple of SymInts dilation, SymInt groups)", ops.mkldnn_convolution.call, "aten::mkldnn_convolution"),
     ),
 )
 
@@ -7283,7 +7283,7 @@ mkldnn_convolution = Binding(
 cudnn_convolution = Binding(
     "torch.cudnn_convolution",
     (
-        ("cudnn_convolution(Tensor input, Tensor weight, tuple of ints padding, tuple of ints stride, tuple of ints dilation, int groups, bool benchmark, bool deterministic, bool allow_tf32)", ops.cudnn_convolution.call, "aten::cudnn_convolution"),
+        ("cudnn_convolution(Tensor input, Tensor weight, tuple of SymInts padding, tuple of SymInts stride, tuple of SymInts dilation, SymInt groups, bool benchmark, bool deterministic, bool allow_tf32)", ops.cudnn_convolution.call, "aten::cudnn_convolution"),
     ),
 )
 
@@ -7291,7 +7291,7 @@ cudnn_convolution = Binding(
 cudnn_convolution_transpose = Binding(
     "torch.cudnn_convolution_transpose",
     (
-        ("cudnn_convolution_transpose(Tensor input, Tensor weight, tuple of ints padding, tuple of ints output_padding, tuple of ints stride, tuple of ints dilation, int groups, bool benchmark, bool deterministic, bool allow_tf32)", ops.cudnn_convolution_transpose.call, "aten::cudnn_convolution_transpose"),
+        ("cudnn_convolution_transpose(Tensor input, Tensor weight, tuple of SymInts padding, tuple of SymInts output_padding, tuple of SymInts stride, tuple of SymInts dilation, SymInt groups, bool benchmark, bool deterministic, bool allow_tf32)", ops.cudnn_convolution_transpose.call, "aten::cudnn_convolution_transpose"),
     ),
 )
 
@@ -7315,7 +7315,7 @@ resize_as_ = Binding(
 constant_pad_nd = Binding(
     "torch.constant_pad_nd",
     (
-        ("constant_pad_nd(Tensor input, tuple of ints pad, Number value = 0)", ops.constant_pad_nd.call, "aten::constant_pad_nd"),
+        ("constant_pad_nd(Tensor input, tuple of SymInts pad, Number value = 0)", ops.constant_pad_nd.call, "aten::constant_pad_nd"),
     ),
 )
 
@@ -7339,7 +7339,7 @@ pixel_unshuffle = Binding(
 channel_shuffle = Binding(
     "torch.channel_shuffle",
     (
-        ("channel_shuffle(Tensor input, int groups)", ops.channel_shuffle.call, "aten::channel_shuffle"),
+        ("channel_shuffle(Tensor input, SymInt groups)", ops.channel_shuffle.call, "aten::channel_shuffle"),
     ),
 )
 
@@ -7347,7 +7347,7 @@ channel_shuffle = Binding(
 native_channel_shuffle = Binding(
     "torch.native_channel_shuffle",
     (
-        ("native_channel_shuffle(Tensor input, int groups)", ops.native_channel_shuffle.call, "aten::native_channel_shuffle"),
+        ("native_channel_shuffle(Tensor input, SymInt groups)", ops.native_channel_shuffle.call, "aten::native_channel_shuffle"),
     ),
 )
 
@@ -7768,7 +7768,7 @@ baddbmm = Binding(
 unflatten = Binding(
     "torch.unflatten",
     (
-        ("unflatten(Tensor input, int dim, tuple of ints sizes)", ops.unflatten_int.call, "aten::unflatten.int"),
+        ("unflatten(Tensor input, int dim, tuple of SymInts sizes)", ops.unflatten_int.call, "aten::unflatten.int"),
     ),
 )
 
@@ -7931,7 +7931,7 @@ adaptive_avg_pool1d = Binding(
 _adaptive_avg_pool2d = Binding(
     "torch._adaptive_avg_pool2d",
     (
-        ("_adaptive_avg_pool2d(Tensor input, tuple of ints[2] output_size)", ops._adaptive_avg_pool2d.call, "aten::_adaptive_avg_pool2d"),
+        ("_adaptive_avg_pool2d(Tensor input, tuple of SymInts[2] output_size)", ops._adaptive_avg_pool2d.call, "aten::_adaptive_avg_pool2d"),
     ),
 )
 
@@ -7939,7 +7939,7 @@ _adaptive_avg_pool2d = Binding(
 _adaptive_avg_pool3d = Binding(
     "torch._adaptive_avg_pool3d",
     (
-        ("_adaptive_avg_pool3d(Tensor input, tuple of ints[3] output_size)", ops._adaptive_avg_pool3d.call, "aten::_adaptive_avg_pool3d"),
+        ("_adaptive_avg_pool3d(Tensor input, tuple of SymInts[3] output_size)", ops._adaptive_avg_pool3d.call, "aten::_adaptive_avg_pool3d"),
     ),
 )
 
@@ -7963,7 +7963,7 @@ conv_tbc = Binding(
 affine_grid_generator = Binding(
     "torch.affine_grid_generator",
     (
-        ("affine_grid_generator(Tensor theta, tuple of ints size, bool align_corners)", ops.affine_grid_generator.call, "aten::affine_grid_generator"),
+        ("affine_grid_generator(Tensor theta, tuple of SymInts size, bool align_corners)", ops.affine_grid_generator.call, "aten::affine_grid_generator"),
     ),
 )
 
@@ -8234,7 +8234,7 @@ def _torch__fft_c2r(self: Any, dim: Any, normalization: Any, last_dim_size: Any,
 _fft_c2r = Binding(
     "torch._fft_c2r",
     (
-        ("_fft_c2r(Tensor input, tuple of ints dim, int normalization, int last_dim_size, *, Tensor out = None)", _torch__fft_c2r, "aten::_fft_c2r", ops._fft_c2r.call),
+        ("_fft_c2r(Tensor input, tuple of ints dim, int normalization, SymInt last_dim_size, *, Tensor out = None)", _torch__fft_c2r, "aten::_fft_c2r", ops._fft_c2r.call),
     ),
 )
 
@@ -8248,7 +8248,7 @@ def _torch__fft_c2c(self: Any, dim: Any, normalization: Any, forward: Any, out: 
 _fft_c2c = Binding(
     "torch._fft_c2c",
     (
-        ("_fft_c2c(Tensor input, tuple of ints dim, int normalization, bool forward, *, Tensor out = None)", _torch__fft_c2c, "aten::_fft_c2c", ops._fft_c2c.call),
+        ("_fft_c2c(Tensor input, tuple of SymInts dim, int normalization, bool forward, *, Tensor out = None)", _torch__fft_c2c, "aten::_fft_c2c", ops._fft_c2c.call),
     ),
 )
 
@@ -8432,7 +8432,7 @@ group_norm = Binding(
 native_group_norm = Binding(
     "torch.native_group_norm",
     (
-        ("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps)", ops.native_group_norm.call, "aten::native_group_norm"),
+        ("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps)", ops.native_group_norm.call, "aten::native_group_norm"),
     ),
 )
 
@@ -8440,7 +8440,7 @@ native_group_norm = Binding(
 rms_norm = Binding(
     "torch.rms_norm",
     (
-        ("rms_norm(Tensor input, tuple of ints normalized_shape, Tensor weight = None, float eps = None)", ops.rms_norm.call, "aten::rms_norm"),
+        ("rms_norm(Tensor input, tuple of SymInts normalized_shape, Tensor weight = None, float eps = None)", ops.rms_norm.call, "aten::rms_norm"),
     ),
 )
 
@@ -8525,7 +8525,7 @@ def _Tensor_new_empty(
 Tensor_new_empty = Binding(
     "Tensor.new_empty",
     (
-        ("new_empty(tuple of ints size, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _Tensor_new_empty, "aten::new_empty"),
+        ("new_empty(tuple of SymInts size, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _Tensor_new_empty, "aten::new_empty"),
     ),
 )
 
@@ -8540,7 +8540,7 @@ def _Tensor_new_empty_strided(
 Tensor_new_empty_strided = Binding(
     "Tensor.new_empty_strided",
     (
-        ("new_empty_strided(tuple of ints size, tuple of ints stride, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _Tensor_new_empty_strided, "aten::new_empty_strided"),
+        ("new_empty_strided(tuple of SymInts size, tuple of SymInts stride, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _Tensor_new_empty_strided, "aten::new_empty_strided"),
     ),
 )
 
@@ -8555,7 +8555,7 @@ def _Tensor_new_zeros(
 Tensor_new_zeros = Binding(
     "Tensor.new_zeros",
     (
-        ("new_zeros(tuple of ints size, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _Tensor_new_zeros, "aten::new_zeros"),
+        ("new_zeros(tuple of SymInts size, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _Tensor_new_zeros, "aten::new_zeros"),
     ),
 )
 
@@ -8570,7 +8570,7 @@ def _Tensor_new_ones(
 Tensor_new_ones = Binding(
     "Tensor.new_ones",
     (
-        ("new_ones(tuple of ints size, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _Tensor_new_ones, "aten::new_ones"),
+        ("new_ones(tuple of SymInts size, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _Tensor_new_ones, "aten::new_ones"),
     ),
 )
 
@@ -8585,7 +8585,7 @@ def _Tensor_new_full(
 Tensor_new_full = Binding(
     "Tensor.new_full",
     (
-        ("new_full(tuple of ints size, Number fill_value, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _Tensor_new_full, "aten::new_full"),
+        ("new_full(tuple of SymInts size, Number fill_value, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _Tensor_new_full, "aten::new_full"),
     ),
 )
 
@@ -8625,7 +8625,7 @@ Tensor_is_nonzero = Binding(
 Tensor_resize_ = Binding(
     "Tensor.resize_",
     (
-        ("resize_(tuple of ints size, *, torch.memory_format memory_format = None)", ops.resize_.call, "aten::resize_"),
+        ("resize_(tuple of SymInts size, *, torch.memory_format memory_format = None)", ops.resize_.call, "aten::resize_"),
     ),
 )
 
@@ -8726,7 +8726,7 @@ Tensor_log_normal_ = Binding(
 Tensor_multinomial = Binding(
     "Tensor.multinomial",
     (
-        ("multinomial(int num_samples, bool replacement = False, *, torch.Generator generator = None)", ops.multinomial.call, "aten::multinomial"),
+        ("multinomial(SymInt num_samples, bool replacement = False, *, torch.Generator generator = None)", ops.multinomial.call, "aten::multinomial"),
     ),
 )
 
@@ -10850,7 +10850,7 @@ Tensor_sum = Binding(
 Tensor_sum_to_size = Binding(
     "Tensor.sum_to_size",
     (
-        ("sum_to_size(tuple of ints size)", ops.sum_to_size.call, "aten::sum_to_size"),
+        ("sum_to_size(tuple of SymInts size)", ops.sum_to_size.call, "aten::sum_to_size"),
     ),
 )
 
@@ -11352,7 +11352,7 @@ def _Tensor_topk(self: Any, k: Any, dim: Any, largest: Any, sorted: Any) -> Any:
 Tensor_topk = Binding(
     "Tensor.topk",
     (
-        ("topk(int k, int dim = -1, bool largest = True, bool sorted = True)", _Tensor_topk, "aten::topk"),
+        ("topk(SymInt k, int dim = -1, bool largest = True, bool sorted = True)", _Tensor_topk, "aten::topk"),
     ),
 )
 
@@ -11364,7 +11364,7 @@ def _Tensor_kthvalue(self: Any, k: Any, dim: Any, keepdim: Any) -> Any:
 Tensor_kthvalue = Binding(
     "Tensor.kthvalue",
     (
-        ("kthvalue(int k, int dim = -1, bool keepdim = False)", _Tensor_kthvalue, "aten::kthvalue"),
+        ("kthvalue(SymInt k, int dim = -1, bool keepdim = False)", _Tensor_kthvalue, "aten::kthvalue"),
     ),
 )
 
@@ -11635,7 +11635,7 @@ Tensor_matmul = Binding(
 Tensor_as_strided = Binding(
     "Tensor.as_strided",
     (
-        ("as_strided(tuple of ints size, tuple of ints stride, int storage_offset = None)", ops.as_strided.call, "aten::as_strided"),
+        ("as_strided(tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = None)", ops.as_strided.call, "aten::as_strided"),
     ),
 )
 
@@ -11643,7 +11643,7 @@ Tensor_as_strided = Binding(
 Tensor_as_strided_ = Binding(
     "Tensor.as_strided_",
     (
-        ("as_strided_(tuple of ints size, tuple of ints stride, int storage_offset = None)", ops.as_strided_.call, "aten::as_strided_"),
+        ("as_strided_(tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = None)", ops.as_strided_.call, "aten::as_strided_"),
     ),
 )
 
@@ -11652,7 +11652,7 @@ Tensor_view = Binding(
     "Tensor.view",
     (
         ("view(torch.dtype dtype)", ops.view_dtype.call, "aten::view.dtype"),
-        ("view(tuple of ints size)", ops.view.call, "aten::view"),
+        ("view(tuple of SymInts size)", ops.view.call, "aten::view"),
     ),
 )
 
@@ -11660,7 +11660,7 @@ Tensor_view = Binding(
 Tensor_reshape = Binding(
     "Tensor.reshape",
     (
-        ("reshape(tuple of ints shape)", ops.reshape.call, "aten::reshape"),
+        ("reshape(tuple of SymInts shape)", ops.reshape.call, "aten::reshape"),
     ),
 )
 
@@ -11668,7 +11668,7 @@ Tensor_reshape = Binding(
 Tensor_expand = Binding(
     "Tensor.expand",
     (
-        ("expand(tuple of ints size, *, bool implicit = False)", ops.expand.call, "aten::expand"),
+        ("expand(tuple of SymInts size, *, bool implicit = False)", ops.expand.call, "aten::expand"),
     ),
 )
 
@@ -11809,7 +11809,7 @@ Tensor_movedim = Binding(
 Tensor_select = Binding(
     "Tensor.select",
     (
-        ("select(int dim, int index)", ops.select_int.call, "aten::select.int"),
+        ("select(int dim, SymInt index)", ops.select_int.call, "aten::select.int"),
     ),
 )
 
@@ -11817,8 +11817,8 @@ Tensor_select = Binding(
 Tensor_narrow = Binding(
     "Tensor.narrow",
     (
-        ("narrow(int dim, Tensor start, int length)", ops.narrow_Tensor.call, "aten::narrow.Tensor"),
-        ("narrow(int dim, int start, int length)", ops.narrow.call, "aten::narrow"),
+        ("narrow(int dim, Tensor start, SymInt length)", ops.narrow_Tensor.call, "aten::narrow.Tensor"),
+        ("narrow(int dim, SymInt start, SymInt length)", ops.narrow.call, "aten::narrow"),
     ),
 )
 
@@ -11838,7 +11838,7 @@ Tensor_unbind = Binding(
 Tensor_narrow_copy = Binding(
     "Tensor.narrow_copy",
     (
-        ("narrow_copy(int dim, int start, int length)", ops.narrow_copy.call, "aten::narrow_copy"),
+        ("narrow_copy(int dim, SymInt start, SymInt length)", ops.narrow_copy.call, "aten::narrow_copy"),
     ),
 )
 
@@ -11858,9 +11858,9 @@ def _Tensor_tensor_split_sections(self: Any, sections: Any, dim: Any) -> Any:
 Tensor_tensor_split = Binding(
     "Tensor.tensor_split",
     (
-        ("tensor_split(tuple of ints indices, int dim = 0)", _Tensor_tensor_split_indices, "aten::tensor_split.indices"),
+        ("tensor_split(tuple of SymInts indices, int dim = 0)", _Tensor_tensor_split_indices, "aten::tensor_split.indices"),
         ("tensor_split(Tensor tensor_indices_or_sections, int dim = 0)", _Tensor_tensor_split_tensor_indices_or_sections, "aten::tensor_split.tensor_indices_or_sections"),
-        ("tensor_split(int sections, int dim = 0)", _Tensor_tensor_split_sections, "aten::tensor_split.sections"),
+        ("tensor_split(SymInt sections, int dim = 0)", _Tensor_tensor_split_sections, "aten::tensor_split.sections"),
     ),
 )
 
@@ -11908,8 +11908,8 @@ def _Tensor_split_sizes(self: Any, split_size: Any, dim: Any) -> Any:
 Tensor_split = Binding(
     "Tensor.split",
     (
-        ("split(int split_size, int dim = 0)", _Tensor_split_Tensor, "aten::split.Tensor"),
-        ("split(tuple of ints split_size, int dim = 0)", _Tensor_split_sizes, "aten::split.sizes"),
+        ("split(SymInt split_size, int dim = 0)", _Tensor_split_Tensor, "aten::split.Tensor"),
+        ("split(tuple of SymInts split_size, int dim = 0)", _Tensor_split_sizes, "aten::split.sizes"),
     ),
 )
 
@@ -11921,7 +11921,7 @@ def _Tensor_split_with_sizes(self: Any, split_sizes: Any, dim: Any) -> Any:
 Tensor_split_with_sizes = Binding(
     "Tensor.split_with_sizes",
     (
-        ("split_with_sizes(tuple of ints split_sizes, int dim = 0)", _Tensor_split_with_sizes, "aten::split_with_sizes"),
+        ("split_with_sizes(tuple of SymInts split_sizes, int dim = 0)", _Tensor_split_with_sizes, "aten::split_with_sizes"),
     ),
 )
 
@@ -11965,7 +11965,7 @@ Tensor_flip = Binding(
 Tensor_repeat = Binding(
     "Tensor.repeat",
     (
-        ("repeat(tuple of ints repeats)", ops.repeat.call, "aten::repeat"),
+        ("repeat(tuple of SymInts repeats)", ops.repeat.call, "aten::repeat"),
     ),
 )
 
@@ -11973,7 +11973,7 @@ Tensor_repeat = Binding(
 Tensor_tril = Binding(
     "Tensor.tril",
     (
-        ("tril(int diagonal = 0)", ops.tril.call, "aten::tril"),
+        ("tril(SymInt diagonal = 0)", ops.tril.call, "aten::tril"),
     ),
 )
 
@@ -11981,7 +11981,7 @@ Tensor_tril = Binding(
 Tensor_tril_ = Binding(
     "Tensor.tril_",
     (
-        ("tril_(int diagonal = 0)", ops.tril_.call, "aten::tril_"),
+        ("tril_(SymInt diagonal = 0)", ops.tril_.call, "aten::tril_"),
     ),
 )
 
@@ -11989,7 +11989,7 @@ Tensor_tril_ = Binding(
 Tensor_triu = Binding(
     "Tensor.triu",
     (
-        ("triu(int diagonal = 0)", ops.triu.call, "aten::triu"),
+        ("triu(SymInt diagonal = 0)", ops.triu.call, "aten::triu"),
     ),
 )
 
@@ -11997,7 +11997,7 @@ Tensor_triu = Binding(
 Tensor_roll = Binding(
     "Tensor.roll",
     (
-        ("roll(tuple of ints[1] shifts, tuple of ints[1] dims = [])", ops.roll.call, "aten::roll"),
+        ("roll(tuple of SymInts[1] shifts, tuple of ints[1] dims = [])", ops.roll.call, "aten::roll"),
     ),
 )
 
@@ -12029,8 +12029,8 @@ Tensor_flipud = Binding(
 Tensor_repeat_interleave = Binding(
     "Tensor.repeat_interleave",
     (
-        ("repeat_interleave(Tensor repeats, int dim = None, *, int output_size = None)", ops.repeat_interleave_self_Tensor.call, "aten::repeat_interleave.self_Tensor"),
-        ("repeat_interleave(int repeats, int dim = None, *, int output_size = None)", ops.repeat_interleave_self_int.call, "aten::repeat_interleave.self_int"),
+        ("repeat_interleave(Tensor repeats, int dim = None, *, SymInt output_size = None)", ops.repeat_interleave_self_Tensor.call, "aten::repeat_interleave.self_Tensor"),
+        ("repeat_interleave(SymInt repeats, int dim = None, *, SymInt output_size = None)", ops.repeat_interleave_self_int.call, "aten::repeat_interleave.self_int"),
     ),
 )
 
@@ -12101,7 +12101,7 @@ def _Tensor_unsafe_split_Tensor(self: Any, split_size: Any, dim: Any) -> Any:
 Tensor_unsafe_split = Binding(
     "Tensor.unsafe_split",
     (
-        ("unsafe_split(int split_size, int dim = 0)", _Tensor_unsafe_split_Tensor, "aten::unsafe_split.Tensor"),
+        ("unsafe_split(SymInt split_size, int dim = 0)", _Tensor_unsafe_split_Tensor, "aten::unsafe_split.Tensor"),
     ),
 )
 
@@ -12113,7 +12113,7 @@ def _Tensor_unsafe_split_with_sizes(self: Any, split_sizes: Any, dim: Any) -> An
 Tensor_unsafe_split_with_sizes = Binding(
     "Tensor.unsafe_split_with_sizes",
     (
-        ("unsafe_split_with_sizes(tuple of ints split_sizes, int dim = 0)", _Tensor_unsafe_split_with_sizes, "aten::unsafe_split_with_sizes"),
+        ("unsafe_split_with_sizes(tuple of SymInts split_sizes, int dim = 0)", _Tensor_unsafe_split_with_sizes, "aten::unsafe_split_with_sizes"),
     ),
 )
 
@@ -12198,7 +12198,7 @@ Tensor_fill_diagonal_ = Binding(
 Tensor_tile = Binding(
     "Tensor.tile",
     (
-        ("tile(tuple of ints dims)", ops.tile.call, "aten::tile"),
+        ("tile(tuple of SymInts dims)", ops.tile.call, "aten::tile"),
     ),
 )
 
@@ -12214,7 +12214,7 @@ Tensor_diag = Binding(
 Tensor_select_scatter = Binding(
     "Tensor.select_scatter",
     (
-        ("select_scatter(Tensor src, int dim, int index)", ops.select_scatter.call, "aten::select_scatter"),
+        ("select_scatter(Tensor src, int dim, SymInt index)", ops.select_scatter.call, "aten::select_scatter"),
     ),
 )
 
@@ -12222,7 +12222,7 @@ Tensor_select_scatter = Binding(
 Tensor_slice_scatter = Binding(
     "Tensor.slice_scatter",
     (
-        ("slice_scatter(Tensor src, int dim = 0, int start = None, int end = None, int step = 1)", ops.slice_scatter.call, "aten::slice_scatter"),
+        ("slice_scatter(Tensor src, int dim = 0, SymInt start = None, SymInt end = None, SymInt step = 1)", ops.slice_scatter.call, "aten::slice_scatter"),
     ),
 )
 
@@ -12238,7 +12238,7 @@ Tensor_diagonal_scatter = Binding(
 Tensor_as_strided_scatter = Binding(
     "Tensor.as_strided_scatter",
     (
-        ("as_strided_scatter(Tensor src, tuple of ints size, tuple of ints stride, int storage_offset = None)", ops.as_strided_scatter.call, "aten::as_strided_scatter"),
+        ("as_strided_scatter(Tensor src, tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = None)", ops.as_strided_scatter.call, "aten::as_strided_scatter"),
     ),
 )
 
@@ -12246,7 +12246,7 @@ Tensor_as_strided_scatter = Binding(
 Tensor_triu_ = Binding(
     "Tensor.triu_",
     (
-        ("triu_(int diagonal = 0)", ops.triu_.call, "aten::triu_"),
+        ("triu_(SymInt diagonal = 0)", ops.triu_.call, "aten::triu_"),
     ),
 )
 
@@ -12430,7 +12430,7 @@ Tensor_is_set_to = Binding(
 Tensor_broadcast_to = Binding(
     "Tensor.broadcast_to",
     (
-        ("broadcast_to(tuple of ints size)", ops.broadcast_to.call, "aten::broadcast_to"),
+        ("broadcast_to(tuple of SymInts size)", ops.broadcast_to.call, "aten::broadcast_to"),
     ),
 )
 
@@ -12544,7 +12544,7 @@ Tensor_take_along_dim = Binding(
 Tensor_nonzero_static = Binding(
     "Tensor.nonzero_static",
     (
-        ("nonzero_static(*, int size, int fill_value = -1)", ops.nonzero_static.call, "aten::nonzero_static"),
+        ("nonzero_static(*, SymInt size, int fill_value = -1)", ops.nonzero_static.call, "aten::nonzero_static"),
     ),
 )
 
@@ -12630,7 +12630,7 @@ Tensor_index_put = Binding(
 Tensor_bincount = Binding(
     "Tensor.bincount",
     (
-        ("bincount(Tensor weights = None, int minlength = 0)", ops.bincount.call, "aten::bincount"),
+        ("bincount(Tensor weights = None, SymInt minlength = 0)", ops.bincount.call, "aten::bincount"),
     ),
 )
 
@@ -12739,7 +12739,7 @@ Tensor_baddbmm_ = Binding(
 Tensor_unflatten = Binding(
     "Tensor.unflatten",
     (
-        ("unflatten(int dim, tuple of ints sizes)", ops.unflatten_int.call, "aten::unflatten.int"),
+        ("unflatten(int dim, tuple of SymInts sizes)", ops.unflatten_int.call, "aten::unflatten.int"),
     ),
 )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dispatchviz.core import recorder
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bessel_functions, binary_float, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, gamma, gating, grids, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, linalg_triangular, logit, losses, losses_elementwise, membership, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, reductions, remainders, renorm, rounding, scattering, several_operands, shifts, shuffling, signs, slicing, slopes, softmax, special, trilinear, unary, unary_float, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, view_scatter, views
 from dispatchviz.core.structured import DefaultBackend, InPlace
@@ -40,7 +41,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_add_Tensor(
     ks: int, self: Tensor, other: Tensor, alpha: Scalar
 ) -> Tensor:
     op = DefaultBackend("add_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.add_Tensor_meta(op, self, other, alpha)
+    op.leave_meta()
     return ops.add_out.call(self, other, alpha, op.output)
 
 
@@ -48,7 +52,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_add__Tensor(
     ks: int, self: Tensor, other: Tensor, alpha: Scalar
 ) -> Tensor:
     op = InPlace("add_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.add_Tensor_meta(op, self, other, alpha)
+    op.leave_meta()
     return ops.add_out.call(self, other, alpha, op.output)
 
 
@@ -56,7 +63,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sub_Tensor(
     ks: int, self: Tensor, other: Tensor, alpha: Scalar
 ) -> Tensor:
     op = DefaultBackend("sub_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.sub_Tensor_meta(op, self, other, alpha)
+    op.leave_meta()
     return ops.sub_out.call(self, other, alpha, op.output)
 
 
@@ -64,25 +74,37 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sub__Tensor(
     ks: int, self: Tensor, other: Tensor, alpha: Scalar
 ) -> Tensor:
     op = InPlace("sub_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.sub_Tensor_meta(op, self, other, alpha)
+    op.leave_meta()
     return ops.sub_out.call(self, other, alpha, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_mul_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("mul_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.mul_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.mul_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_mul__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("mul_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.mul_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.mul_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_div_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("div_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.div_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.div_out.call(self, other, op.output)
 
 
@@ -90,13 +112,19 @@ def wrapper_CompositeExplicitAutogradNonFunctional_div_Tensor_mode(
     ks: int, self: Tensor, other: Tensor, rounding_mode: str | None
 ) -> Tensor:
     op = DefaultBackend("div_Tensor_mode")
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
+    op.leave_meta()
     return ops.div_out_mode.call(self, other, rounding_mode, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_div__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("div_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.div_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.div_out.call(self, other, op.output)
 
 
@@ -104,7 +132,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_div__Tensor_mode(
     ks: int, self: Tensor, other: Tensor, rounding_mode: str | None
 ) -> Tensor:
     op = InPlace("div_Tensor_mode", self)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
+    op.leave_meta()
     return ops.div_out_mode.call(self, other, rounding_mode, op.output)
 
 
@@ -112,13 +143,19 @@ def wrapper_CompositeExplicitAutogradNonFunctional_pow_Tensor_Tensor(
     ks: int, self: Tensor, exponent: Tensor
 ) -> Tensor:
     op = DefaultBackend("pow_Tensor_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     power.pow_Tensor_Tensor_meta(op, self, exponent)
+    op.leave_meta()
     return ops.pow_Tensor_Tensor_out.call(self, exponent, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_pow_Scalar(ks: int, self: Scalar, exponent: Tensor) -> Tensor:
     op = DefaultBackend("pow_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     power.pow_Scalar_meta(op, self, exponent)
+    op.leave_meta()
     return ops.pow_Scalar_out.call(self, exponent, op.output)
 
 
@@ -126,283 +163,424 @@ def wrapper_CompositeExplicitAutogradNonFunctional_pow_Tensor_Scalar(
     ks: int, self: Tensor, exponent: Scalar
 ) -> Tensor:
     op = DefaultBackend("pow_Tensor_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     power.pow_Tensor_Scalar_meta(op, self, exponent)
+    op.leave_meta()
     return ops.pow_Tensor_Scalar_out.call(self, exponent, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_pow__Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
     op = InPlace("pow_Tensor_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     power.pow_Tensor_Scalar_meta(op, self, exponent)
+    op.leave_meta()
     return ops.pow_Tensor_Scalar_out.call(self, exponent, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_pow__Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
     op = InPlace("pow_Tensor_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     power.pow_Tensor_Tensor_meta(op, self, exponent)
+    op.leave_meta()
     return ops.pow_Tensor_Tensor_out.call(self, exponent, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_neg(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("neg")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.neg_meta(op, self)
+    op.leave_meta()
     return ops.neg_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_neg_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("neg", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.neg_meta(op, self)
+    op.leave_meta()
     return ops.neg_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_exp(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("exp")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.exp_meta(op, self)
+    op.leave_meta()
     return ops.exp_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_exp_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("exp", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.exp_meta(op, self)
+    op.leave_meta()
     return ops.exp_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_acos(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("acos")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.acos_meta(op, self)
+    op.leave_meta()
     return ops.acos_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_acos_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("acos", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.acos_meta(op, self)
+    op.leave_meta()
     return ops.acos_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_acosh(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("acosh")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.acosh_meta(op, self)
+    op.leave_meta()
     return ops.acosh_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_acosh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("acosh", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.acosh_meta(op, self)
+    op.leave_meta()
     return ops.acosh_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_asinh(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("asinh")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.asinh_meta(op, self)
+    op.leave_meta()
     return ops.asinh_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_asinh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("asinh", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.asinh_meta(op, self)
+    op.leave_meta()
     return ops.asinh_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_atanh(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("atanh")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.atanh_meta(op, self)
+    op.leave_meta()
     return ops.atanh_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_atanh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("atanh", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.atanh_meta(op, self)
+    op.leave_meta()
     return ops.atanh_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_asin(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("asin")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.asin_meta(op, self)
+    op.leave_meta()
     return ops.asin_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_asin_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("asin", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.asin_meta(op, self)
+    op.leave_meta()
     return ops.asin_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_atan(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("atan")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.atan_meta(op, self)
+    op.leave_meta()
     return ops.atan_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_atan_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("atan", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.atan_meta(op, self)
+    op.leave_meta()
     return ops.atan_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_exp2(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("exp2")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.exp2_meta(op, self)
+    op.leave_meta()
     return ops.exp2_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_exp2_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("exp2", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.exp2_meta(op, self)
+    op.leave_meta()
     return ops.exp2_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_expm1(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("expm1")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.expm1_meta(op, self)
+    op.leave_meta()
     return ops.expm1_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_expm1_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("expm1", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.expm1_meta(op, self)
+    op.leave_meta()
     return ops.expm1_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_log10(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("log10")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.log10_meta(op, self)
+    op.leave_meta()
     return ops.log10_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_log10_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log10", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.log10_meta(op, self)
+    op.leave_meta()
     return ops.log10_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_log2(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("log2")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.log2_meta(op, self)
+    op.leave_meta()
     return ops.log2_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_log2_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log2", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.log2_meta(op, self)
+    op.leave_meta()
     return ops.log2_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_sinc(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("sinc")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.sinc_meta(op, self)
+    op.leave_meta()
     return ops.sinc_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_sinc_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sinc", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.sinc_meta(op, self)
+    op.leave_meta()
     return ops.sinc_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_tan(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("tan")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.tan_meta(op, self)
+    op.leave_meta()
     return ops.tan_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_tan_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("tan", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.tan_meta(op, self)
+    op.leave_meta()
     return ops.tan_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_log(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("log")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.log_meta(op, self)
+    op.leave_meta()
     return ops.log_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_log_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.log_meta(op, self)
+    op.leave_meta()
     return ops.log_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_sin(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("sin")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sin_meta(op, self)
+    op.leave_meta()
     return ops.sin_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_sin_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sin", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sin_meta(op, self)
+    op.leave_meta()
     return ops.sin_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_sinh(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("sinh")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sinh_meta(op, self)
+    op.leave_meta()
     return ops.sinh_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_sinh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sinh", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sinh_meta(op, self)
+    op.leave_meta()
     return ops.sinh_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_cosh(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("cosh")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.cosh_meta(op, self)
+    op.leave_meta()
     return ops.cosh_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_cosh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("cosh", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.cosh_meta(op, self)
+    op.leave_meta()
     return ops.cosh_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_cos(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("cos")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.cos_meta(op, self)
+    op.leave_meta()
     return ops.cos_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_cos_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("cos", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.cos_meta(op, self)
+    op.leave_meta()
     return ops.cos_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_reciprocal(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("reciprocal")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.reciprocal_meta(op, self)
+    op.leave_meta()
     return ops.reciprocal_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_reciprocal_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("reciprocal", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.reciprocal_meta(op, self)
+    op.leave_meta()
     return ops.reciprocal_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_clamp_min(ks: int, self: Tensor, min: Scalar) -> Tensor:
     op = DefaultBackend("clamp_min")
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_min_meta(op, self, min)
+    op.leave_meta()
     return ops.clamp_min_out.call(self, min, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_clamp_min_(ks: int, self: Tensor, min: Scalar) -> Tensor:
     op = InPlace("clamp_min", self)
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_min_meta(op, self, min)
+    op.leave_meta()
     return ops.clamp_min_out.call(self, min, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_clamp_min_Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
     op = DefaultBackend("clamp_min_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_min_Tensor_meta(op, self, min)
+    op.leave_meta()
     return ops.clamp_min_Tensor_out.call(self, min, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_clamp_min__Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
     op = InPlace("clamp_min_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_min_Tensor_meta(op, self, min)
+    op.leave_meta()
     return ops.clamp_min_Tensor_out.call(self, min, op.output)
 
 
@@ -410,7 +588,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_threshold(
     ks: int, self: Tensor, threshold: Scalar, value: Scalar
 ) -> Tensor:
     op = DefaultBackend("threshold")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.threshold_meta(op, self, threshold, value)
+    op.leave_meta()
     return ops.threshold_out.call(self, threshold, value, op.output)
 
 
@@ -418,7 +599,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_threshold_(
     ks: int, self: Tensor, threshold: Scalar, value: Scalar
 ) -> Tensor:
     op = InPlace("threshold", self)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.threshold_meta(op, self, threshold, value)
+    op.leave_meta()
     return ops.threshold_out.call(self, threshold, value, op.output)
 
 
@@ -426,403 +610,604 @@ def wrapper_CompositeExplicitAutogradNonFunctional_threshold_backward(
     ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar
 ) -> Tensor:
     op = DefaultBackend("threshold_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.threshold_backward_meta(op, grad_output, self, threshold)
+    op.leave_meta()
     return ops.threshold_backward_grad_input.call(grad_output, self, threshold, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_eq_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = DefaultBackend("eq_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.eq_Scalar_meta(op, self, other)
+    op.leave_meta()
     return ops.eq_Scalar_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_eq_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("eq_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.eq_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.eq_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_ne_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = DefaultBackend("ne_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ne_Scalar_meta(op, self, other)
+    op.leave_meta()
     return ops.ne_Scalar_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_ne_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("ne_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ne_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.ne_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_ge_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = DefaultBackend("ge_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ge_Scalar_meta(op, self, other)
+    op.leave_meta()
     return ops.ge_Scalar_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_ge_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("ge_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ge_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.ge_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_gt_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = DefaultBackend("gt_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.gt_Scalar_meta(op, self, other)
+    op.leave_meta()
     return ops.gt_Scalar_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_gt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("gt_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.gt_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.gt_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_le_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = DefaultBackend("le_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.le_Scalar_meta(op, self, other)
+    op.leave_meta()
     return ops.le_Scalar_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_le_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("le_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.le_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.le_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_lt_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = DefaultBackend("lt_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.lt_Scalar_meta(op, self, other)
+    op.leave_meta()
     return ops.lt_Scalar_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_lt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("lt_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.lt_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.lt_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_eq__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = InPlace("eq_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.eq_Scalar_meta(op, self, other)
+    op.leave_meta()
     return ops.eq_Scalar_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_eq__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("eq_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.eq_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.eq_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_ne__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = InPlace("ne_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ne_Scalar_meta(op, self, other)
+    op.leave_meta()
     return ops.ne_Scalar_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_ne__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("ne_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ne_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.ne_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_ge__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = InPlace("ge_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ge_Scalar_meta(op, self, other)
+    op.leave_meta()
     return ops.ge_Scalar_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_ge__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("ge_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ge_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.ge_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_le__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = InPlace("le_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.le_Scalar_meta(op, self, other)
+    op.leave_meta()
     return ops.le_Scalar_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_le__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("le_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.le_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.le_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_gt__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = InPlace("gt_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.gt_Scalar_meta(op, self, other)
+    op.leave_meta()
     return ops.gt_Scalar_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_gt__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("gt_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.gt_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.gt_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_lt__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = InPlace("lt_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.lt_Scalar_meta(op, self, other)
+    op.leave_meta()
     return ops.lt_Scalar_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_lt__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("lt_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.lt_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.lt_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_tanh(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("tanh")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.tanh_meta(op, self)
+    op.leave_meta()
     return ops.tanh_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_tanh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("tanh", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.tanh_meta(op, self)
+    op.leave_meta()
     return ops.tanh_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_sigmoid(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("sigmoid")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sigmoid_meta(op, self)
+    op.leave_meta()
     return ops.sigmoid_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_sigmoid_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sigmoid", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sigmoid_meta(op, self)
+    op.leave_meta()
     return ops.sigmoid_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_sqrt(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("sqrt")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sqrt_meta(op, self)
+    op.leave_meta()
     return ops.sqrt_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_sqrt_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sqrt", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sqrt_meta(op, self)
+    op.leave_meta()
     return ops.sqrt_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_rsqrt(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("rsqrt")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.rsqrt_meta(op, self)
+    op.leave_meta()
     return ops.rsqrt_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_rsqrt_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("rsqrt", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.rsqrt_meta(op, self)
+    op.leave_meta()
     return ops.rsqrt_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_erf(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("erf")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.erf_meta(op, self)
+    op.leave_meta()
     return ops.erf_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_erf_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("erf", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.erf_meta(op, self)
+    op.leave_meta()
     return ops.erf_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_erfc(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("erfc")
+    if recorder.active is not None:
+        op.enter_meta()
     special.erfc_meta(op, self)
+    op.leave_meta()
     return ops.erfc_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_erfc_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("erfc", self)
+    if recorder.active is not None:
+        op.enter_meta()
     special.erfc_meta(op, self)
+    op.leave_meta()
     return ops.erfc_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_digamma_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("digamma", self)
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.digamma_meta(op, self)
+    op.leave_meta()
     return ops.digamma_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_lgamma_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("lgamma", self)
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.lgamma_meta(op, self)
+    op.leave_meta()
     return ops.lgamma_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_lgamma(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("lgamma")
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.lgamma_meta(op, self)
+    op.leave_meta()
     return ops.lgamma_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_digamma(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("digamma")
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.digamma_meta(op, self)
+    op.leave_meta()
     return ops.digamma_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_polygamma(ks: int, n: int, self: Tensor) -> Tensor:
     op = DefaultBackend("polygamma")
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.polygamma_meta(op, n, self)
+    op.leave_meta()
     return ops.polygamma_out.call(n, self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_erfinv(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("erfinv")
+    if recorder.active is not None:
+        op.enter_meta()
     special.erfinv_meta(op, self)
+    op.leave_meta()
     return ops.erfinv_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_erfinv_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("erfinv", self)
+    if recorder.active is not None:
+        op.enter_meta()
     special.erfinv_meta(op, self)
+    op.leave_meta()
     return ops.erfinv_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_i0(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("i0")
+    if recorder.active is not None:
+        op.enter_meta()
     special.i0_meta(op, self)
+    op.leave_meta()
     return ops.i0_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_i0_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("i0", self)
+    if recorder.active is not None:
+        op.enter_meta()
     special.i0_meta(op, self)
+    op.leave_meta()
     return ops.i0_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_igamma(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("igamma")
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.igamma_meta(op, self, other)
+    op.leave_meta()
     return ops.igamma_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_igamma_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("igamma", self)
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.igamma_meta(op, self, other)
+    op.leave_meta()
     return ops.igamma_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_igammac(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("igammac")
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.igammac_meta(op, self, other)
+    op.leave_meta()
     return ops.igammac_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_igammac_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("igammac", self)
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.igammac_meta(op, self, other)
+    op.leave_meta()
     return ops.igammac_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_sgn(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("sgn")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sgn_meta(op, self)
+    op.leave_meta()
     return ops.sgn_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_sgn_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sgn", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sgn_meta(op, self)
+    op.leave_meta()
     return ops.sgn_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_sign(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("sign")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sign_meta(op, self)
+    op.leave_meta()
     return ops.sign_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_sign_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sign", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sign_meta(op, self)
+    op.leave_meta()
     return ops.sign_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_floor(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("floor")
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.floor_meta(op, self)
+    op.leave_meta()
     return ops.floor_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_floor_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("floor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.floor_meta(op, self)
+    op.leave_meta()
     return ops.floor_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_round(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("round")
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.round_meta(op, self)
+    op.leave_meta()
     return ops.round_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_round_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("round", self)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.round_meta(op, self)
+    op.leave_meta()
     return ops.round_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_round_decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
     op = DefaultBackend("round_decimals")
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.round_decimals_meta(op, self, decimals)
+    op.leave_meta()
     return ops.round_decimals_out.call(self, decimals, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_round__decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
     op = InPlace("round_decimals", self)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.round_decimals_meta(op, self, decimals)
+    op.leave_meta()
     return ops.round_decimals_out.call(self, decimals, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_ceil(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("ceil")
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.ceil_meta(op, self)
+    op.leave_meta()
     return ops.ceil_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_ceil_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("ceil", self)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.ceil_meta(op, self)
+    op.leave_meta()
     return ops.ceil_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_frac(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("frac")
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.frac_meta(op, self)
+    op.leave_meta()
     return ops.frac_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_frac_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("frac", self)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.frac_meta(op, self)
+    op.leave_meta()
     return ops.frac_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_trunc(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("trunc")
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.trunc_meta(op, self)
+    op.leave_meta()
     return ops.trunc_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_trunc_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("trunc", self)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.trunc_meta(op, self)
+    op.leave_meta()
     return ops.trunc_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_signbit(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("signbit")
+    if recorder.active is not None:
+        op.enter_meta()
     signs.signbit_meta(op, self)
+    op.leave_meta()
     return ops.signbit_out.call(self, op.output)
 
 
@@ -830,13 +1215,19 @@ def wrapper_CompositeExplicitAutogradNonFunctional_logit_backward(
     ks: int, grad_output: Tensor, self: Tensor, eps: float | None
 ) -> Tensor:
     op = DefaultBackend("logit_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     logit.logit_backward_meta(op, grad_output, self, eps)
+    op.leave_meta()
     return ops.logit_backward_grad_input.call(grad_output, self, eps, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_isposinf(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("isposinf")
+    if recorder.active is not None:
+        op.enter_meta()
     signs.isposinf_meta(op, self)
+    op.leave_meta()
     return ops.isposinf_out.call(self, op.output)
 
 
@@ -844,7 +1235,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_tanh_backward(
     ks: int, grad_output: Tensor, output: Tensor
 ) -> Tensor:
     op = DefaultBackend("tanh_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.tanh_backward_meta(op, grad_output, output)
+    op.leave_meta()
     return ops.tanh_backward_grad_input.call(grad_output, output, op.output)
 
 
@@ -852,19 +1246,28 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sigmoid_backward(
     ks: int, grad_output: Tensor, output: Tensor
 ) -> Tensor:
     op = DefaultBackend("sigmoid_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.sigmoid_backward_meta(op, grad_output, output)
+    op.leave_meta()
     return ops.sigmoid_backward_grad_input.call(grad_output, output, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_gelu_(ks: int, self: Tensor, approximate: str) -> Tensor:
     op = InPlace("gelu", self)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.gelu_meta(op, self, approximate)
+    op.leave_meta()
     return ops.gelu_out.call(self, approximate, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_gelu(ks: int, self: Tensor, approximate: str) -> Tensor:
     op = DefaultBackend("gelu")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.gelu_meta(op, self, approximate)
+    op.leave_meta()
     return ops.gelu_out.call(self, approximate, op.output)
 
 
@@ -872,19 +1275,28 @@ def wrapper_CompositeExplicitAutogradNonFunctional_gelu_backward(
     ks: int, grad_output: Tensor, self: Tensor, approximate: str
 ) -> Tensor:
     op = DefaultBackend("gelu_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.gelu_backward_meta(op, grad_output, self, approximate)
+    op.leave_meta()
     return ops.gelu_backward_grad_input.call(grad_output, self, approximate, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_silu(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("silu")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.silu_meta(op, self)
+    op.leave_meta()
     return ops.silu_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_silu_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("silu", self)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.silu_meta(op, self)
+    op.leave_meta()
     return ops.silu_out.call(self, op.output)
 
 
@@ -892,139 +1304,208 @@ def wrapper_CompositeExplicitAutogradNonFunctional_silu_backward(
     ks: int, grad_output: Tensor, self: Tensor
 ) -> Tensor:
     op = DefaultBackend("silu_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.silu_backward_meta(op, grad_output, self)
+    op.leave_meta()
     return ops.silu_backward_grad_input.call(grad_output, self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_maximum(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("maximum")
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.maximum_meta(op, self, other)
+    op.leave_meta()
     return ops.maximum_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_minimum(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("minimum")
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.minimum_meta(op, self, other)
+    op.leave_meta()
     return ops.minimum_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_atan2(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("atan2")
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.atan2_meta(op, self, other)
+    op.leave_meta()
     return ops.atan2_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_atan2_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("atan2", self)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.atan2_meta(op, self, other)
+    op.leave_meta()
     return ops.atan2_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_copysign_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("copysign_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     signs.copysign_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.copysign_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_copysign__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("copysign_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     signs.copysign_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.copysign_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_gcd(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("gcd")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.gcd_meta(op, self, other)
+    op.leave_meta()
     return ops.gcd_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_gcd_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("gcd", self)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.gcd_meta(op, self, other)
+    op.leave_meta()
     return ops.gcd_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_lcm(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("lcm")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.lcm_meta(op, self, other)
+    op.leave_meta()
     return ops.lcm_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_lcm_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("lcm", self)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.lcm_meta(op, self, other)
+    op.leave_meta()
     return ops.lcm_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_logaddexp(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("logaddexp")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.logaddexp_meta(op, self, other)
+    op.leave_meta()
     return ops.logaddexp_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_logaddexp2(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("logaddexp2")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.logaddexp2_meta(op, self, other)
+    op.leave_meta()
     return ops.logaddexp2_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_heaviside(ks: int, self: Tensor, values: Tensor) -> Tensor:
     op = DefaultBackend("heaviside")
+    if recorder.active is not None:
+        op.enter_meta()
     signs.heaviside_meta(op, self, values)
+    op.leave_meta()
     return ops.heaviside_out.call(self, values, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_heaviside_(ks: int, self: Tensor, values: Tensor) -> Tensor:
     op = InPlace("heaviside", self)
+    if recorder.active is not None:
+        op.enter_meta()
     signs.heaviside_meta(op, self, values)
+    op.leave_meta()
     return ops.heaviside_out.call(self, values, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_fmod_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("fmod_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     remainders.fmod_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.fmod_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_fmod__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("fmod_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     remainders.fmod_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.fmod_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_hypot(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("hypot")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.hypot_meta(op, self, other)
+    op.leave_meta()
     return ops.hypot_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_hypot_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("hypot", self)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.hypot_meta(op, self, other)
+    op.leave_meta()
     return ops.hypot_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_nextafter(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("nextafter")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.nextafter_meta(op, self, other)
+    op.leave_meta()
     return ops.nextafter_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_nextafter_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("nextafter", self)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.nextafter_meta(op, self, other)
+    op.leave_meta()
     return ops.nextafter_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_fmin(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("fmin")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.fmin_meta(op, self, other)
+    op.leave_meta()
     return ops.fmin_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_fmax(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("fmax")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.fmax_meta(op, self, other)
+    op.leave_meta()
     return ops.fmax_out.call(self, other, op.output)
 
 
@@ -1032,7 +1513,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_lerp_Scalar(
     ks: int, self: Tensor, end: Tensor, weight: Scalar
 ) -> Tensor:
     op = DefaultBackend("lerp_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.lerp_Scalar_meta(op, self, end, weight)
+    op.leave_meta()
     return ops.lerp_Scalar_out.call(self, end, weight, op.output)
 
 
@@ -1040,7 +1524,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_lerp__Scalar(
     ks: int, self: Tensor, end: Tensor, weight: Scalar
 ) -> Tensor:
     op = InPlace("lerp_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.lerp_Scalar_meta(op, self, end, weight)
+    op.leave_meta()
     return ops.lerp_Scalar_out.call(self, end, weight, op.output)
 
 
@@ -1048,7 +1535,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_lerp_Tensor(
     ks: int, self: Tensor, end: Tensor, weight: Tensor
 ) -> Tensor:
     op = DefaultBackend("lerp_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.lerp_Tensor_meta(op, self, end, weight)
+    op.leave_meta()
     return ops.lerp_Tensor_out.call(self, end, weight, op.output)
 
 
@@ -1056,7 +1546,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_lerp__Tensor(
     ks: int, self: Tensor, end: Tensor, weight: Tensor
 ) -> Tensor:
     op = InPlace("lerp_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.lerp_Tensor_meta(op, self, end, weight)
+    op.leave_meta()
     return ops.lerp_Tensor_out.call(self, end, weight, op.output)
 
 
@@ -1064,7 +1557,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addcmul(
     ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar
 ) -> Tensor:
     op = DefaultBackend("addcmul")
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    op.leave_meta()
     return ops.addcmul_out.call(self, tensor1, tensor2, value, op.output)
 
 
@@ -1072,7 +1568,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addcmul_(
     ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar
 ) -> Tensor:
     op = InPlace("addcmul", self)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    op.leave_meta()
     return ops.addcmul_out.call(self, tensor1, tensor2, value, op.output)
 
 
@@ -1080,7 +1579,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addcdiv(
     ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar
 ) -> Tensor:
     op = DefaultBackend("addcdiv")
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    op.leave_meta()
     return ops.addcdiv_out.call(self, tensor1, tensor2, value, op.output)
 
 
@@ -1088,7 +1590,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addcdiv_(
     ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar
 ) -> Tensor:
     op = InPlace("addcdiv", self)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    op.leave_meta()
     return ops.addcdiv_out.call(self, tensor1, tensor2, value, op.output)
 
 
@@ -1096,7 +1601,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp(
     ks: int, self: Tensor, min: Scalar | None, max: Scalar | None
 ) -> Tensor:
     op = DefaultBackend("clamp")
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.clamp_meta(op, self, min, max)
+    op.leave_meta()
     return ops.clamp_out.call(self, min, max, op.output)
 
 
@@ -1104,7 +1612,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp_Tensor(
     ks: int, self: Tensor, min: Tensor | None, max: Tensor | None
 ) -> Tensor:
     op = DefaultBackend("clamp_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.clamp_Tensor_meta(op, self, min, max)
+    op.leave_meta()
     return ops.clamp_Tensor_out.call(self, min, max, op.output)
 
 
@@ -1112,7 +1623,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp_(
     ks: int, self: Tensor, min: Scalar | None, max: Scalar | None
 ) -> Tensor:
     op = InPlace("clamp", self)
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.clamp_meta(op, self, min, max)
+    op.leave_meta()
     return ops.clamp_out.call(self, min, max, op.output)
 
 
@@ -1120,37 +1634,55 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp__Tensor(
     ks: int, self: Tensor, min: Tensor | None, max: Tensor | None
 ) -> Tensor:
     op = InPlace("clamp_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.clamp_Tensor_meta(op, self, min, max)
+    op.leave_meta()
     return ops.clamp_Tensor_out.call(self, min, max, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_remainder_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("remainder_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     remainders.remainder_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.remainder_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_remainder__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("remainder_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     remainders.remainder_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.remainder_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_not(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("bitwise_not")
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_not_meta(op, self)
+    op.leave_meta()
     return ops.bitwise_not_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_not_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("bitwise_not", self)
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_not_meta(op, self)
+    op.leave_meta()
     return ops.bitwise_not_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_and_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("bitwise_and_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_and_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.bitwise_and_Tensor_out.call(self, other, op.output)
 
 
@@ -1158,25 +1690,37 @@ def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_and__Tensor(
     ks: int, self: Tensor, other: Tensor
 ) -> Tensor:
     op = InPlace("bitwise_and_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_and_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.bitwise_and_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_or_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("bitwise_or_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_or_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.bitwise_or_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_or__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("bitwise_or_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_or_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.bitwise_or_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_xor_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("bitwise_xor_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_xor_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.bitwise_xor_Tensor_out.call(self, other, op.output)
 
 
@@ -1184,7 +1728,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_xor__Tensor(
     ks: int, self: Tensor, other: Tensor
 ) -> Tensor:
     op = InPlace("bitwise_xor_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_xor_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.bitwise_xor_Tensor_out.call(self, other, op.output)
 
 
@@ -1192,7 +1739,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_left_shift_Tensor(
     ks: int, self: Tensor, other: Tensor
 ) -> Tensor:
     op = DefaultBackend("bitwise_left_shift_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.bitwise_left_shift_Tensor_out.call(self, other, op.output)
 
 
@@ -1200,7 +1750,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_left_shift__Tensor(
     ks: int, self: Tensor, other: Tensor
 ) -> Tensor:
     op = InPlace("bitwise_left_shift_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.bitwise_left_shift_Tensor_out.call(self, other, op.output)
 
 
@@ -1208,7 +1761,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_right_shift_Tensor(
     ks: int, self: Tensor, other: Tensor
 ) -> Tensor:
     op = DefaultBackend("bitwise_right_shift_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     shifts.bitwise_right_shift_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.bitwise_right_shift_Tensor_out.call(self, other, op.output)
 
 
@@ -1216,7 +1772,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_right_shift__Tensor(
     ks: int, self: Tensor, other: Tensor
 ) -> Tensor:
     op = InPlace("bitwise_right_shift_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     shifts.bitwise_right_shift_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.bitwise_right_shift_Tensor_out.call(self, other, op.output)
 
 
@@ -1224,7 +1783,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sum_dim_IntList(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
     op = DefaultBackend("sum_dim_IntList")
+    if recorder.active is not None:
+        op.enter_meta()
     reductions.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
+    op.leave_meta()
     return ops.sum_IntList_out.call(self, dim, keepdim, dtype, op.output)
 
 
@@ -1232,19 +1794,28 @@ def wrapper_CompositeExplicitAutogradNonFunctional_mean_dim(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
     op = DefaultBackend("mean_dim")
+    if recorder.active is not None:
+        op.enter_meta()
     reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
+    op.leave_meta()
     return ops.mean_out.call(self, dim, keepdim, dtype, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_any(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("any")
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.any_meta(op, self)
+    op.leave_meta()
     return ops.any_all_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_any_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tensor:
     op = DefaultBackend("any_dim")
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.any_dim_meta(op, self, dim, keepdim)
+    op.leave_meta()
     return ops.any_out.call(self, dim, keepdim, op.output)
 
 
@@ -1252,19 +1823,28 @@ def wrapper_CompositeExplicitAutogradNonFunctional_any_dims(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool
 ) -> Tensor:
     op = DefaultBackend("any_dims")
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.any_dims_meta(op, self, dim, keepdim)
+    op.leave_meta()
     return ops.any_dims_out.call(self, dim, keepdim, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_all(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("all")
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.all_meta(op, self)
+    op.leave_meta()
     return ops.all_all_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_all_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tensor:
     op = DefaultBackend("all_dim")
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.all_dim_meta(op, self, dim, keepdim)
+    op.leave_meta()
     return ops.all_out.call(self, dim, keepdim, op.output)
 
 
@@ -1272,7 +1852,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_all_dims(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool
 ) -> Tensor:
     op = DefaultBackend("all_dims")
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.all_dims_meta(op, self, dim, keepdim)
+    op.leave_meta()
     return ops.all_dims_out.call(self, dim, keepdim, op.output)
 
 
@@ -1280,7 +1863,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_prod_dim_int(
     ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None
 ) -> Tensor:
     op = DefaultBackend("prod_dim_int")
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.prod_dim_int_meta(op, self, dim, keepdim, dtype)
+    op.leave_meta()
     return ops.prod_int_out.call(self, dim, keepdim, dtype, op.output)
 
 
@@ -1288,7 +1874,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_max_dim(
     ks: int, self: Tensor, dim: int, keepdim: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = DefaultBackend("max_dim"), DefaultBackend("max_dim")
+    if recorder.active is not None:
+        op0.enter_meta()
     extremes.max_dim_meta((op0, op1), self, dim, keepdim)
+    op0.leave_meta()
     return ops.max_dim_max.call(self, dim, keepdim, op0.output, op1.output)
 
 
@@ -1296,7 +1885,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_min_dim(
     ks: int, self: Tensor, dim: int, keepdim: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = DefaultBackend("min_dim"), DefaultBackend("min_dim")
+    if recorder.active is not None:
+        op0.enter_meta()
     extremes.min_dim_meta((op0, op1), self, dim, keepdim)
+    op0.leave_meta()
     return ops.min_dim_min.call(self, dim, keepdim, op0.output, op1.output)
 
 
@@ -1304,19 +1896,28 @@ def wrapper_CompositeExplicitAutogradNonFunctional_aminmax(
     ks: int, self: Tensor, dim: int | None, keepdim: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = DefaultBackend("aminmax"), DefaultBackend("aminmax")
+    if recorder.active is not None:
+        op0.enter_meta()
     extremes.aminmax_meta((op0, op1), self, dim, keepdim)
+    op0.leave_meta()
     return ops.aminmax_out.call(self, dim, keepdim, op0.output, op1.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_amax(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
     op = DefaultBackend("amax")
+    if recorder.active is not None:
+        op.enter_meta()
     extremes.amax_meta(op, self, dim, keepdim)
+    op.leave_meta()
     return ops.amax_out.call(self, dim, keepdim, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_amin(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
     op = DefaultBackend("amin")
+    if recorder.active is not None:
+        op.enter_meta()
     extremes.amin_meta(op, self, dim, keepdim)
+    op.leave_meta()
     return ops.amin_out.call(self, dim, keepdim, op.output)
 
 
@@ -1324,7 +1925,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_argmax(
     ks: int, self: Tensor, dim: int | None, keepdim: bool
 ) -> Tensor:
     op = DefaultBackend("argmax")
+    if recorder.active is not None:
+        op.enter_meta()
     extremes.argmax_meta(op, self, dim, keepdim)
+    op.leave_meta()
     return ops.argmax_out.call(self, dim, keepdim, op.output)
 
 
@@ -1332,7 +1936,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_argmin(
     ks: int, self: Tensor, dim: int | None, keepdim: bool
 ) -> Tensor:
     op = DefaultBackend("argmin")
+    if recorder.active is not None:
+        op.enter_meta()
     extremes.argmin_meta(op, self, dim, keepdim)
+    op.leave_meta()
     return ops.argmin_out.call(self, dim, keepdim, op.output)
 
 
@@ -1346,7 +1953,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_vector_norm(
     ks: int, self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
     op = DefaultBackend("linalg_vector_norm")
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
+    op.leave_meta()
     return ops.linalg_vector_norm_out.call(self, ord, dim, keepdim, dtype, op.output)
 
 
@@ -1354,7 +1964,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_triangular_solve(
     ks: int, self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = DefaultBackend("triangular_solve"), DefaultBackend("triangular_solve")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_triangular.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
+    op0.leave_meta()
     return ops.triangular_solve_X.call(self, A, upper, transpose, unitriangular, op0.output, op1.output)
 
 
@@ -1362,7 +1975,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_lu_unpack(
     ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = DefaultBackend("lu_unpack"), DefaultBackend("lu_unpack"), DefaultBackend("lu_unpack")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_lu.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
+    op0.leave_meta()
     return ops.lu_unpack_out.call(LU_data, LU_pivots, unpack_data, unpack_pivots, op0.output, op1.output, op2.output)
 
 
@@ -1370,7 +1986,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_cholesky_ex(
     ks: int, self: Tensor, upper: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = DefaultBackend("linalg_cholesky_ex"), DefaultBackend("linalg_cholesky_ex")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
+    op0.leave_meta()
     return ops.linalg_cholesky_ex_L.call(self, upper, check_errors, op0.output, op1.output)
 
 
@@ -1378,7 +1997,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_cross(
     ks: int, self: Tensor, other: Tensor, dim: int
 ) -> Tensor:
     op = DefaultBackend("linalg_cross")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg_cross.linalg_cross_meta(op, self, other, dim)
+    op.leave_meta()
     return ops.linalg_cross_out.call(self, other, dim, op.output)
 
 
@@ -1386,7 +2008,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_lu_factor_ex(
     ks: int, A: Tensor, pivot: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = DefaultBackend("linalg_lu_factor_ex"), DefaultBackend("linalg_lu_factor_ex"), DefaultBackend("linalg_lu_factor_ex")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_lu.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
+    op0.leave_meta()
     return ops.linalg_lu_factor_ex_out.call(A, pivot, check_errors, op0.output, op1.output, op2.output)
 
 
@@ -1394,7 +2019,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_lu(
     ks: int, A: Tensor, pivot: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = DefaultBackend("linalg_lu"), DefaultBackend("linalg_lu"), DefaultBackend("linalg_lu")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_lu.linalg_lu_meta((op0, op1, op2), A, pivot)
+    op0.leave_meta()
     return ops.linalg_lu_out.call(A, pivot, op0.output, op1.output, op2.output)
 
 
@@ -1402,13 +2030,19 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_lu_solve(
     ks: int, LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool
 ) -> Tensor:
     op = DefaultBackend("linalg_lu_solve")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg_solve.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
+    op.leave_meta()
     return ops.linalg_lu_solve_out.call(LU, pivots, B, left, adjoint, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__linalg_det(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = DefaultBackend("_linalg_det"), DefaultBackend("_linalg_det"), DefaultBackend("_linalg_det")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_det._linalg_det_meta((op0, op1, op2), A)
+    op0.leave_meta()
     return ops._linalg_det_result.call(A, op0.output, op1.output, op2.output)
 
 
@@ -1416,7 +2050,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_ldl_factor_ex(
     ks: int, self: Tensor, hermitian: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = DefaultBackend("linalg_ldl_factor_ex"), DefaultBackend("linalg_ldl_factor_ex"), DefaultBackend("linalg_ldl_factor_ex")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
+    op0.leave_meta()
     return ops.linalg_ldl_factor_ex_out.call(self, hermitian, check_errors, op0.output, op1.output, op2.output)
 
 
@@ -1424,7 +2061,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_ldl_solve(
     ks: int, LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool
 ) -> Tensor:
     op = DefaultBackend("linalg_ldl_solve")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg_ldl.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
+    op.leave_meta()
     return ops.linalg_ldl_solve_out.call(LD, pivots, B, hermitian, op.output)
 
 
@@ -1432,7 +2072,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional__linalg_slogdet(
     ks: int, A: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     op0, op1, op2, op3 = DefaultBackend("_linalg_slogdet"), DefaultBackend("_linalg_slogdet"), DefaultBackend("_linalg_slogdet"), DefaultBackend("_linalg_slogdet")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
+    op0.leave_meta()
     return ops._linalg_slogdet_sign.call(A, op0.output, op1.output, op2.output, op3.output)
 
 
@@ -1440,7 +2083,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional__linalg_eigh(
     ks: int, A: Tensor, UPLO: str, compute_v: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = DefaultBackend("_linalg_eigh"), DefaultBackend("_linalg_eigh")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_spectral._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
+    op0.leave_meta()
     return ops._linalg_eigh_eigenvalues.call(A, UPLO, compute_v, op0.output, op1.output)
 
 
@@ -1448,7 +2094,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_inv_ex(
     ks: int, A: Tensor, check_errors: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = DefaultBackend("linalg_inv_ex"), DefaultBackend("linalg_inv_ex")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_solve.linalg_inv_ex_meta((op0, op1), A, check_errors)
+    op0.leave_meta()
     return ops.linalg_inv_ex_inverse.call(A, check_errors, op0.output, op1.output)
 
 
@@ -1456,7 +2105,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional__linalg_svd(
     ks: int, A: Tensor, full_matrices: bool, compute_uv: bool, driver: str | None
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = DefaultBackend("_linalg_svd"), DefaultBackend("_linalg_svd"), DefaultBackend("_linalg_svd")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_spectral._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
+    op0.leave_meta()
     return ops._linalg_svd_U.call(A, full_matrices, compute_uv, driver, op0.output, op1.output, op2.output)
 
 
@@ -1470,13 +2122,19 @@ def wrapper_CompositeExplicitAutogradNonFunctional__linalg_solve_ex(
     ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     op0, op1, op2, op3 = DefaultBackend("_linalg_solve_ex"), DefaultBackend("_linalg_solve_ex"), DefaultBackend("_linalg_solve_ex"), DefaultBackend("_linalg_solve_ex")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
+    op0.leave_meta()
     return ops._linalg_solve_ex_result.call(A, B, left, check_errors, op0.output, op1.output, op2.output, op3.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_linalg_qr(ks: int, A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
     op0, op1 = DefaultBackend("linalg_qr"), DefaultBackend("linalg_qr")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_qr.linalg_qr_meta((op0, op1), A, mode)
+    op0.leave_meta()
     return ops.linalg_qr_out.call(A, mode, op0.output, op1.output)
 
 
@@ -1484,7 +2142,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_cumsum(
     ks: int, self: Tensor, dim: int, dtype: DType | None
 ) -> Tensor:
     op = DefaultBackend("cumsum")
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.cumsum_meta(op, self, dim, dtype)
+    op.leave_meta()
     return ops.cumsum_out.call(self, dim, dtype, op.output)
 
 
@@ -1492,7 +2153,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_cumsum_(
     ks: int, self: Tensor, dim: int, dtype: DType | None
 ) -> Tensor:
     op = InPlace("cumsum", self)
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.cumsum_meta(op, self, dim, dtype)
+    op.leave_meta()
     return ops.cumsum_out.call(self, dim, dtype, op.output)
 
 
@@ -1500,7 +2164,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_cumprod(
     ks: int, self: Tensor, dim: int, dtype: DType | None
 ) -> Tensor:
     op = DefaultBackend("cumprod")
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.cumprod_meta(op, self, dim, dtype)
+    op.leave_meta()
     return ops.cumprod_out.call(self, dim, dtype, op.output)
 
 
@@ -1508,7 +2175,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_cumprod_(
     ks: int, self: Tensor, dim: int, dtype: DType | None
 ) -> Tensor:
     op = InPlace("cumprod", self)
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.cumprod_meta(op, self, dim, dtype)
+    op.leave_meta()
     return ops.cumprod_out.call(self, dim, dtype, op.output)
 
 
@@ -1516,7 +2186,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sort_stable(
     ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = DefaultBackend("sort_stable"), DefaultBackend("sort_stable")
+    if recorder.active is not None:
+        op0.enter_meta()
     ordering.sort_stable_meta((op0, op1), self, stable, dim, descending)
+    op0.leave_meta()
     return ops.sort_values_stable.call(self, stable, dim, descending, op0.output, op1.output)
 
 
@@ -1524,13 +2197,19 @@ def wrapper_CompositeExplicitAutogradNonFunctional_topk(
     ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = DefaultBackend("topk"), DefaultBackend("topk")
+    if recorder.active is not None:
+        op0.enter_meta()
     ordering.topk_meta((op0, op1), self, k, dim, largest, sorted)
+    op0.leave_meta()
     return ops.topk_values.call(self, k, dim, largest, sorted, op0.output, op1.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = DefaultBackend("mm")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.mm_meta(op, self, mat2)
+    op.leave_meta()
     return ops.mm_out.call(self, mat2, op.output)
 
 
@@ -1538,7 +2217,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addmm(
     ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
     op = DefaultBackend("addmm")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    op.leave_meta()
     return ops.addmm_out.call(self, mat1, mat2, beta, alpha, op.output)
 
 
@@ -1546,7 +2228,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addmm_(
     ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
     op = InPlace("addmm", self)
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    op.leave_meta()
     return ops.addmm_out.call(self, mat1, mat2, beta, alpha, op.output)
 
 
@@ -1554,13 +2239,19 @@ def wrapper_CompositeExplicitAutogradNonFunctional__addmm_activation(
     ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, use_gelu: bool
 ) -> Tensor:
     op = DefaultBackend("_addmm_activation")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
+    op.leave_meta()
     return ops._addmm_activation_out.call(self, mat1, mat2, beta, alpha, use_gelu, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = DefaultBackend("bmm")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.bmm_meta(op, self, mat2)
+    op.leave_meta()
     return ops.bmm_out.call(self, mat2, op.output)
 
 
@@ -1568,7 +2259,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addmv(
     ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
     op = DefaultBackend("addmv")
+    if recorder.active is not None:
+        op.enter_meta()
     blas.addmv_meta(op, self, mat, vec, beta, alpha)
+    op.leave_meta()
     return ops.addmv_out.call(self, mat, vec, beta, alpha, op.output)
 
 
@@ -1576,7 +2270,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addmv_(
     ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
     op = InPlace("addmv", self)
+    if recorder.active is not None:
+        op.enter_meta()
     blas.addmv_meta(op, self, mat, vec, beta, alpha)
+    op.leave_meta()
     return ops.addmv_out.call(self, mat, vec, beta, alpha, op.output)
 
 
@@ -1720,19 +2417,28 @@ def wrapper_CompositeExplicitAutogradNonFunctional__alias_copy(ks: int, self: Te
 
 def wrapper_CompositeExplicitAutogradNonFunctional_tril(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = DefaultBackend("tril")
+    if recorder.active is not None:
+        op.enter_meta()
     cutting.tril_meta(op, self, diagonal)
+    op.leave_meta()
     return ops.tril_out.call(self, diagonal, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_tril_(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = InPlace("tril", self)
+    if recorder.active is not None:
+        op.enter_meta()
     cutting.tril_meta(op, self, diagonal)
+    op.leave_meta()
     return ops.tril_out.call(self, diagonal, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_triu(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = DefaultBackend("triu")
+    if recorder.active is not None:
+        op.enter_meta()
     cutting.triu_meta(op, self, diagonal)
+    op.leave_meta()
     return ops.triu_out.call(self, diagonal, op.output)
 
 
@@ -1770,7 +2476,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_isin_Tensor_Tensor(
     ks: int, elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool
 ) -> Tensor:
     op = DefaultBackend("isin_Tensor_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     membership.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
+    op.leave_meta()
     return ops.isin_Tensor_Tensor_out.call(elements, test_elements, assume_unique, invert, op.output)
 
 
@@ -1778,7 +2487,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_isin_Tensor_Scalar(
     ks: int, elements: Tensor, test_element: Scalar, assume_unique: bool, invert: bool
 ) -> Tensor:
     op = DefaultBackend("isin_Tensor_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     membership.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
+    op.leave_meta()
     return ops.isin_Tensor_Scalar_out.call(elements, test_element, assume_unique, invert, op.output)
 
 
@@ -1786,19 +2498,28 @@ def wrapper_CompositeExplicitAutogradNonFunctional_isin_Scalar_Tensor(
     ks: int, element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool
 ) -> Tensor:
     op = DefaultBackend("isin_Scalar_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     membership.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
+    op.leave_meta()
     return ops.isin_Scalar_Tensor_out.call(element, test_elements, assume_unique, invert, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_triu_(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = InPlace("triu", self)
+    if recorder.active is not None:
+        op.enter_meta()
     cutting.triu_meta(op, self, diagonal)
+    op.leave_meta()
     return ops.triu_out.call(self, diagonal, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
     op = DefaultBackend("cat")
+    if recorder.active is not None:
+        op.enter_meta()
     joining.cat_meta(op, tensors, dim)
+    op.leave_meta()
     return ops.cat_out.call(tensors, dim, op.output)
 
 
@@ -1806,7 +2527,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_add(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar
 ) -> Tensor:
     op = DefaultBackend("index_add")
+    if recorder.active is not None:
+        op.enter_meta()
     indexing.index_add_meta(op, self, dim, index, source, alpha)
+    op.leave_meta()
     return ops.index_add_out.call(self, dim, index, source, alpha, op.output)
 
 
@@ -1814,7 +2538,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_add_(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar
 ) -> Tensor:
     op = InPlace("index_add", self)
+    if recorder.active is not None:
+        op.enter_meta()
     indexing.index_add_meta(op, self, dim, index, source, alpha)
+    op.leave_meta()
     return ops.index_add_out.call(self, dim, index, source, alpha, op.output)
 
 
@@ -1822,7 +2549,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_copy(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor
 ) -> Tensor:
     op = DefaultBackend("index_copy")
+    if recorder.active is not None:
+        op.enter_meta()
     placing.index_copy_meta(op, self, dim, index, source)
+    op.leave_meta()
     return ops.index_copy_out.call(self, dim, index, source, op.output)
 
 
@@ -1830,7 +2560,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_copy_(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor
 ) -> Tensor:
     op = InPlace("index_copy", self)
+    if recorder.active is not None:
+        op.enter_meta()
     placing.index_copy_meta(op, self, dim, index, source)
+    op.leave_meta()
     return ops.index_copy_out.call(self, dim, index, source, op.output)
 
 
@@ -1838,7 +2571,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_reduce(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
     op = DefaultBackend("index_reduce")
+    if recorder.active is not None:
+        op.enter_meta()
     placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    op.leave_meta()
     return ops.index_reduce_out.call(self, dim, index, source, reduce, include_self, op.output)
 
 
@@ -1846,7 +2582,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_reduce_(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
     op = InPlace("index_reduce", self)
+    if recorder.active is not None:
+        op.enter_meta()
     placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    op.leave_meta()
     return ops.index_reduce_out.call(self, dim, index, source, reduce, include_self, op.output)
 
 
@@ -1854,7 +2593,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_gather(
     ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool
 ) -> Tensor:
     op = DefaultBackend("gather")
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.gather_meta(op, self, dim, index, sparse_grad)
+    op.leave_meta()
     return ops.gather_out.call(self, dim, index, sparse_grad, op.output)
 
 
@@ -1862,7 +2604,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter_src(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor
 ) -> Tensor:
     op = DefaultBackend("scatter_src")
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_src_meta(op, self, dim, index, src)
+    op.leave_meta()
     return ops.scatter_src_out.call(self, dim, index, src, op.output)
 
 
@@ -1870,7 +2615,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter__src(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor
 ) -> Tensor:
     op = InPlace("scatter_src", self)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_src_meta(op, self, dim, index, src)
+    op.leave_meta()
     return ops.scatter_src_out.call(self, dim, index, src, op.output)
 
 
@@ -1878,7 +2626,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter_value(
     ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar
 ) -> Tensor:
     op = DefaultBackend("scatter_value")
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_value_meta(op, self, dim, index, value)
+    op.leave_meta()
     return ops.scatter_value_out.call(self, dim, index, value, op.output)
 
 
@@ -1886,7 +2637,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter__value(
     ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar
 ) -> Tensor:
     op = InPlace("scatter_value", self)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_value_meta(op, self, dim, index, value)
+    op.leave_meta()
     return ops.scatter_value_out.call(self, dim, index, value, op.output)
 
 
@@ -1894,7 +2648,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter_reduce(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str
 ) -> Tensor:
     op = DefaultBackend("scatter_reduce")
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    op.leave_meta()
     return ops.scatter_reduce_out.call(self, dim, index, src, reduce, op.output)
 
 
@@ -1902,7 +2659,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter__reduce(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str
 ) -> Tensor:
     op = InPlace("scatter_reduce", self)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    op.leave_meta()
     return ops.scatter_reduce_out.call(self, dim, index, src, reduce, op.output)
 
 
@@ -1910,7 +2670,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter_value_reduce(
     ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str
 ) -> Tensor:
     op = DefaultBackend("scatter_value_reduce")
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    op.leave_meta()
     return ops.scatter_value_reduce_out.call(self, dim, index, value, reduce, op.output)
 
 
@@ -1918,7 +2681,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter__value_reduce(
     ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str
 ) -> Tensor:
     op = InPlace("scatter_value_reduce", self)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    op.leave_meta()
     return ops.scatter_value_reduce_out.call(self, dim, index, value, reduce, op.output)
 
 
@@ -1926,7 +2692,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter_reduce_two(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
     op = DefaultBackend("scatter_reduce_two")
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    op.leave_meta()
     return ops.scatter_reduce_two_out.call(self, dim, index, src, reduce, include_self, op.output)
 
 
@@ -1934,7 +2703,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter_reduce__two(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
     op = InPlace("scatter_reduce_two", self)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    op.leave_meta()
     return ops.scatter_reduce_two_out.call(self, dim, index, src, reduce, include_self, op.output)
 
 
@@ -1942,7 +2714,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter_add(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor
 ) -> Tensor:
     op = DefaultBackend("scatter_add")
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_add_meta(op, self, dim, index, src)
+    op.leave_meta()
     return ops.scatter_add_out.call(self, dim, index, src, op.output)
 
 
@@ -1950,7 +2725,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter_add_(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor
 ) -> Tensor:
     op = InPlace("scatter_add", self)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_add_meta(op, self, dim, index, src)
+    op.leave_meta()
     return ops.scatter_add_out.call(self, dim, index, src, op.output)
 
 
@@ -1958,7 +2736,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_Tensor(
     ks: int, self: Tensor, indices: list[Tensor | None]
 ) -> Tensor:
     op = DefaultBackend("index_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     advanced_indexing.index_Tensor_meta(op, self, indices)
+    op.leave_meta()
     return ops.index_Tensor_out.call(self, indices, op.output)
 
 
@@ -1973,7 +2754,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_mse_loss(
     ks: int, self: Tensor, target: Tensor, reduction: int
 ) -> Tensor:
     op = DefaultBackend("mse_loss")
+    if recorder.active is not None:
+        op.enter_meta()
     losses.mse_loss_meta(op, self, target, reduction)
+    op.leave_meta()
     return ops.mse_loss_out.call(self, target, reduction, op.output)
 
 
@@ -1981,7 +2765,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional__softmax(
     ks: int, self: Tensor, dim: int, half_to_float: bool
 ) -> Tensor:
     op = DefaultBackend("_softmax")
+    if recorder.active is not None:
+        op.enter_meta()
     softmax._softmax_meta(op, self, dim, half_to_float)
+    op.leave_meta()
     return ops._softmax_out.call(self, dim, half_to_float, op.output)
 
 
@@ -1989,7 +2776,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional__softmax_backward_data(
     ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
 ) -> Tensor:
     op = DefaultBackend("_softmax_backward_data")
+    if recorder.active is not None:
+        op.enter_meta()
     softmax._softmax_backward_data_meta(op, grad_output, output, dim, input_dtype)
+    op.leave_meta()
     return ops._softmax_backward_data_out.call(grad_output, output, dim, input_dtype, op.output)
 
 
@@ -1997,7 +2787,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional__log_softmax(
     ks: int, self: Tensor, dim: int, half_to_float: bool
 ) -> Tensor:
     op = DefaultBackend("_log_softmax")
+    if recorder.active is not None:
+        op.enter_meta()
     softmax._log_softmax_meta(op, self, dim, half_to_float)
+    op.leave_meta()
     return ops._log_softmax_out.call(self, dim, half_to_float, op.output)
 
 
@@ -2005,7 +2798,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional__log_softmax_backward_data(
     ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
 ) -> Tensor:
     op = DefaultBackend("_log_softmax_backward_data")
+    if recorder.active is not None:
+        op.enter_meta()
     softmax._log_softmax_backward_data_meta(op, grad_output, output, dim, input_dtype)
+    op.leave_meta()
     return ops._log_softmax_backward_data_out.call(grad_output, output, dim, input_dtype, op.output)
 
 
@@ -2013,7 +2809,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_nll_loss_forward(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = DefaultBackend("nll_loss_forward"), DefaultBackend("nll_loss_forward")
+    if recorder.active is not None:
+        op0.enter_meta()
     losses.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
+    op0.leave_meta()
     return ops.nll_loss_forward_output.call(self, target, weight, reduction, ignore_index, op0.output, op1.output)
 
 
@@ -2022,7 +2821,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_nll_loss_backward(
     int, total_weight: Tensor
 ) -> Tensor:
     op = DefaultBackend("nll_loss_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     losses.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
+    op.leave_meta()
     return ops.nll_loss_backward_grad_input.call(
         grad_output, self, target, weight, reduction, ignore_index, total_weight, op.output
     )
@@ -2032,7 +2834,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices(
     ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = DefaultBackend("max_pool2d_with_indices"), DefaultBackend("max_pool2d_with_indices")
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
+    op0.leave_meta()
     return ops.max_pool2d_with_indices_out.call(
         self, kernel_size, stride, padding, dilation, ceil_mode, op0.output, op1.output
     )
@@ -2043,9 +2848,12 @@ def wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices_backw
     ceil_mode: bool, indices: Tensor
 ) -> Tensor:
     op = DefaultBackend("max_pool2d_with_indices_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling.max_pool2d_with_indices_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
     )
+    op.leave_meta()
     return ops.max_pool2d_with_indices_backward_grad_input.call(
         grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, op.output
     )
@@ -2056,9 +2864,12 @@ def wrapper_CompositeExplicitAutogradNonFunctional_slow_conv_transpose2d(
     output_padding: Size, dilation: Size
 ) -> Tensor:
     op = DefaultBackend("slow_conv_transpose2d")
+    if recorder.active is not None:
+        op.enter_meta()
     conv_slow.slow_conv_transpose2d_meta(
         op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
     )
+    op.leave_meta()
     return ops.slow_conv_transpose2d_out.call(
         self, weight, kernel_size, bias, stride, padding, output_padding, dilation, op.output
     )
@@ -2066,7 +2877,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_slow_conv_transpose2d(
 
 def wrapper_CompositeExplicitAutogradNonFunctional_reflection_pad1d(ks: int, self: Tensor, padding: Size) -> Tensor:
     op = DefaultBackend("reflection_pad1d")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.reflection_pad1d_meta(op, self, padding)
+    op.leave_meta()
     return ops.reflection_pad1d_out.call(self, padding, op.output)
 
 
@@ -2074,13 +2888,19 @@ def wrapper_CompositeExplicitAutogradNonFunctional_reflection_pad1d_backward(
     ks: int, grad_output: Tensor, self: Tensor, padding: Size
 ) -> Tensor:
     op = DefaultBackend("reflection_pad1d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.reflection_pad1d_backward_meta(op, grad_output, self, padding)
+    op.leave_meta()
     return ops.reflection_pad1d_backward_grad_input.call(grad_output, self, padding, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_reflection_pad3d(ks: int, self: Tensor, padding: Size) -> Tensor:
     op = DefaultBackend("reflection_pad3d")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.reflection_pad3d_meta(op, self, padding)
+    op.leave_meta()
     return ops.reflection_pad3d_out.call(self, padding, op.output)
 
 
@@ -2088,13 +2908,19 @@ def wrapper_CompositeExplicitAutogradNonFunctional_reflection_pad3d_backward(
     ks: int, grad_output: Tensor, self: Tensor, padding: Size
 ) -> Tensor:
     op = DefaultBackend("reflection_pad3d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.reflection_pad3d_backward_meta(op, grad_output, self, padding)
+    op.leave_meta()
     return ops.reflection_pad3d_backward_grad_input.call(grad_output, self, padding, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_replication_pad1d(ks: int, self: Tensor, padding: Size) -> Tensor:
     op = DefaultBackend("replication_pad1d")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.replication_pad1d_meta(op, self, padding)
+    op.leave_meta()
     return ops.replication_pad1d_out.call(self, padding, op.output)
 
 
@@ -2102,19 +2928,28 @@ def wrapper_CompositeExplicitAutogradNonFunctional_replication_pad1d_backward(
     ks: int, grad_output: Tensor, self: Tensor, padding: Size
 ) -> Tensor:
     op = DefaultBackend("replication_pad1d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.replication_pad1d_backward_meta(op, grad_output, self, padding)
+    op.leave_meta()
     return ops.replication_pad1d_backward_grad_input.call(grad_output, self, padding, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_replication_pad2d(ks: int, self: Tensor, padding: Size) -> Tensor:
     op = DefaultBackend("replication_pad2d")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.replication_pad2d_meta(op, self, padding)
+    op.leave_meta()
     return ops.replication_pad2d_out.call(self, padding, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_replication_pad3d(ks: int, self: Tensor, padding: Size) -> Tensor:
     op = DefaultBackend("replication_pad3d")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.replication_pad3d_meta(op, self, padding)
+    op.leave_meta()
     return ops.replication_pad3d_out.call(self, padding, op.output)
 
 
@@ -2122,7 +2957,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_linear1d(
     ks: int, self: Tensor, output_size: Size, align_corners: bool, scales: float | None
 ) -> Tensor:
     op = DefaultBackend("upsample_linear1d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
+    op.leave_meta()
     return ops.upsample_linear1d_out.call(self, output_size, align_corners, scales, op.output)
 
 
@@ -2130,7 +2968,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_linear1d_backward(
     ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None
 ) -> Tensor:
     op = DefaultBackend("upsample_linear1d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
+    op.leave_meta()
     return ops.upsample_linear1d_backward_grad_input.call(
         grad_output, output_size, input_size, align_corners, scales, op.output
     )
@@ -2140,7 +2981,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_bilinear2d(
     ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = DefaultBackend("upsample_bilinear2d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    op.leave_meta()
     return ops.upsample_bilinear2d_out.call(self, output_size, align_corners, scales_h, scales_w, op.output)
 
 
@@ -2149,9 +2993,12 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_bilinear2d_backward(
     scales_w: float | None
 ) -> Tensor:
     op = DefaultBackend("upsample_bilinear2d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_bilinear2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
+    op.leave_meta()
     return ops.upsample_bilinear2d_backward_grad_input.call(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.output
     )
@@ -2161,7 +3008,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_bilinear2d_aa(
     ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = DefaultBackend("_upsample_bilinear2d_aa")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    op.leave_meta()
     return ops._upsample_bilinear2d_aa_out.call(self, output_size, align_corners, scales_h, scales_w, op.output)
 
 
@@ -2170,9 +3020,12 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_bilinear2d_aa_backw
     scales_w: float | None
 ) -> Tensor:
     op = DefaultBackend("_upsample_bilinear2d_aa_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear._upsample_bilinear2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
+    op.leave_meta()
     return ops._upsample_bilinear2d_aa_backward_grad_input.call(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.output
     )
@@ -2182,7 +3035,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_bicubic2d(
     ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = DefaultBackend("upsample_bicubic2d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_cubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    op.leave_meta()
     return ops.upsample_bicubic2d_out.call(self, output_size, align_corners, scales_h, scales_w, op.output)
 
 
@@ -2191,9 +3047,12 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_bicubic2d_backward(
     scales_w: float | None
 ) -> Tensor:
     op = DefaultBackend("upsample_bicubic2d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_cubic.upsample_bicubic2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
+    op.leave_meta()
     return ops.upsample_bicubic2d_backward_grad_input.call(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.output
     )
@@ -2203,7 +3062,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_bicubic2d_aa(
     ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = DefaultBackend("_upsample_bicubic2d_aa")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_cubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    op.leave_meta()
     return ops._upsample_bicubic2d_aa_out.call(self, output_size, align_corners, scales_h, scales_w, op.output)
 
 
@@ -2212,9 +3074,12 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_bicubic2d_aa_backwa
     scales_w: float | None
 ) -> Tensor:
     op = DefaultBackend("_upsample_bicubic2d_aa_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_cubic._upsample_bicubic2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
+    op.leave_meta()
     return ops._upsample_bicubic2d_aa_backward_grad_input.call(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.output
     )
@@ -2225,7 +3090,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_trilinear3d(
     scales_w: float | None
 ) -> Tensor:
     op = DefaultBackend("upsample_trilinear3d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
+    op.leave_meta()
     return ops.upsample_trilinear3d_out.call(
         self, output_size, align_corners, scales_d, scales_h, scales_w, op.output
     )
@@ -2236,9 +3104,12 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_trilinear3d_backward
     scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = DefaultBackend("upsample_trilinear3d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_trilinear3d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w
     )
+    op.leave_meta()
     return ops.upsample_trilinear3d_backward_grad_input.call(
         grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, op.output
     )
@@ -2248,7 +3119,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest1d(
     ks: int, self: Tensor, output_size: Size, scales: float | None
 ) -> Tensor:
     op = DefaultBackend("upsample_nearest1d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
+    op.leave_meta()
     return ops.upsample_nearest1d_out.call(self, output_size, scales, op.output)
 
 
@@ -2256,7 +3130,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact1d(
     ks: int, self: Tensor, output_size: Size, scales: float | None
 ) -> Tensor:
     op = DefaultBackend("_upsample_nearest_exact1d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
+    op.leave_meta()
     return ops._upsample_nearest_exact1d_out.call(self, output_size, scales, op.output)
 
 
@@ -2264,7 +3141,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest1d_backward(
     ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None
 ) -> Tensor:
     op = DefaultBackend("upsample_nearest1d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    op.leave_meta()
     return ops.upsample_nearest1d_backward_grad_input.call(grad_output, output_size, input_size, scales, op.output)
 
 
@@ -2272,7 +3152,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact1d_bac
     ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None
 ) -> Tensor:
     op = DefaultBackend("_upsample_nearest_exact1d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    op.leave_meta()
     return ops._upsample_nearest_exact1d_backward_grad_input.call(
         grad_output, output_size, input_size, scales, op.output
     )
@@ -2282,7 +3165,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest2d(
     ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = DefaultBackend("upsample_nearest2d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
+    op.leave_meta()
     return ops.upsample_nearest2d_out.call(self, output_size, scales_h, scales_w, op.output)
 
 
@@ -2290,7 +3176,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact2d(
     ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = DefaultBackend("_upsample_nearest_exact2d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
+    op.leave_meta()
     return ops._upsample_nearest_exact2d_out.call(self, output_size, scales_h, scales_w, op.output)
 
 
@@ -2298,7 +3187,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest2d_backward(
     ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = DefaultBackend("upsample_nearest2d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
+    op.leave_meta()
     return ops.upsample_nearest2d_backward_grad_input.call(
         grad_output, output_size, input_size, scales_h, scales_w, op.output
     )
@@ -2308,9 +3200,12 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact2d_bac
     ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = DefaultBackend("_upsample_nearest_exact2d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact2d_backward_meta(
         op, grad_output, output_size, input_size, scales_h, scales_w
     )
+    op.leave_meta()
     return ops._upsample_nearest_exact2d_backward_grad_input.call(
         grad_output, output_size, input_size, scales_h, scales_w, op.output
     )
@@ -2320,7 +3215,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest3d(
     ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = DefaultBackend("upsample_nearest3d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    op.leave_meta()
     return ops.upsample_nearest3d_out.call(self, output_size, scales_d, scales_h, scales_w, op.output)
 
 
@@ -2328,7 +3226,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact3d(
     ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = DefaultBackend("_upsample_nearest_exact3d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    op.leave_meta()
     return ops._upsample_nearest_exact3d_out.call(self, output_size, scales_d, scales_h, scales_w, op.output)
 
 
@@ -2337,9 +3238,12 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest3d_backward(
     scales_w: float | None
 ) -> Tensor:
     op = DefaultBackend("upsample_nearest3d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
+    op.leave_meta()
     return ops.upsample_nearest3d_backward_grad_input.call(
         grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.output
     )
@@ -2350,9 +3254,12 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact3d_bac
     scales_w: float | None
 ) -> Tensor:
     op = DefaultBackend("_upsample_nearest_exact3d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
+    op.leave_meta()
     return ops._upsample_nearest_exact3d_backward_grad_input.call(
         grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.output
     )
@@ -2374,7 +3281,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_baddbmm(
     ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
     op = DefaultBackend("baddbmm")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    op.leave_meta()
     return ops.baddbmm_out.call(self, batch1, batch2, beta, alpha, op.output)
 
 
@@ -2382,13 +3292,19 @@ def wrapper_CompositeExplicitAutogradNonFunctional_baddbmm_(
     ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
     op = InPlace("baddbmm", self)
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    op.leave_meta()
     return ops.baddbmm_out.call(self, batch1, batch2, beta, alpha, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_isneginf(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("isneginf")
+    if recorder.active is not None:
+        op.enter_meta()
     signs.isneginf_meta(op, self)
+    op.leave_meta()
     return ops.isneginf_out.call(self, op.output)
 
 
@@ -2396,7 +3312,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_leaky_relu(
     ks: int, self: Tensor, negative_slope: Scalar
 ) -> Tensor:
     op = DefaultBackend("leaky_relu")
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.leaky_relu_meta(op, self, negative_slope)
+    op.leave_meta()
     return ops.leaky_relu_out.call(self, negative_slope, op.output)
 
 
@@ -2404,7 +3323,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_leaky_relu_backward(
     ks: int, grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool
 ) -> Tensor:
     op = DefaultBackend("leaky_relu_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
+    op.leave_meta()
     return ops.leaky_relu_backward_grad_input.call(grad_output, self, negative_slope, self_is_result, op.output)
 
 
@@ -2412,7 +3334,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_leaky_relu_(
     ks: int, self: Tensor, negative_slope: Scalar
 ) -> Tensor:
     op = InPlace("leaky_relu", self)
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.leaky_relu_meta(op, self, negative_slope)
+    op.leave_meta()
     return ops.leaky_relu_out.call(self, negative_slope, op.output)
 
 
@@ -2420,7 +3345,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_elu(
     ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar
 ) -> Tensor:
     op = DefaultBackend("elu")
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.elu_meta(op, self, alpha, scale, input_scale)
+    op.leave_meta()
     return ops.elu_out.call(self, alpha, scale, input_scale, op.output)
 
 
@@ -2429,7 +3357,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_elu_backward(
     Tensor
 ) -> Tensor:
     op = DefaultBackend("elu_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
+    op.leave_meta()
     return ops.elu_backward_grad_input.call(
         grad_output, alpha, scale, input_scale, is_result, self_or_result, op.output
     )
@@ -2439,7 +3370,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_elu_(
     ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar
 ) -> Tensor:
     op = InPlace("elu", self)
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.elu_meta(op, self, alpha, scale, input_scale)
+    op.leave_meta()
     return ops.elu_out.call(self, alpha, scale, input_scale, op.output)
 
 
@@ -2447,7 +3381,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_softplus(
     ks: int, self: Tensor, beta: Scalar, threshold: Scalar
 ) -> Tensor:
     op = DefaultBackend("softplus")
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.softplus_meta(op, self, beta, threshold)
+    op.leave_meta()
     return ops.softplus_out.call(self, beta, threshold, op.output)
 
 
@@ -2455,13 +3392,19 @@ def wrapper_CompositeExplicitAutogradNonFunctional_softplus_backward(
     ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar
 ) -> Tensor:
     op = DefaultBackend("softplus_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
+    op.leave_meta()
     return ops.softplus_backward_grad_input.call(grad_output, self, beta, threshold, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_glu(ks: int, self: Tensor, dim: int) -> Tensor:
     op = DefaultBackend("glu")
+    if recorder.active is not None:
+        op.enter_meta()
     gating.glu_meta(op, self, dim)
+    op.leave_meta()
     return ops.glu_out.call(self, dim, op.output)
 
 
@@ -2470,9 +3413,12 @@ def wrapper_CompositeExplicitAutogradNonFunctional_avg_pool2d(
     divisor_override: int | None
 ) -> Tensor:
     op = DefaultBackend("avg_pool2d")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_average.avg_pool2d_meta(
         op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
+    op.leave_meta()
     return ops.avg_pool2d_out.call(
         self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.output
     )
@@ -2483,9 +3429,12 @@ def wrapper_CompositeExplicitAutogradNonFunctional_avg_pool2d_backward(
     count_include_pad: bool, divisor_override: int | None
 ) -> Tensor:
     op = DefaultBackend("avg_pool2d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_average.avg_pool2d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
+    op.leave_meta()
     return ops.avg_pool2d_backward_grad_input.call(
         grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.output
     )
@@ -2496,9 +3445,12 @@ def wrapper_CompositeExplicitAutogradNonFunctional_avg_pool3d(
     divisor_override: int | None
 ) -> Tensor:
     op = DefaultBackend("avg_pool3d")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_average.avg_pool3d_meta(
         op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
+    op.leave_meta()
     return ops.avg_pool3d_out.call(
         self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.output
     )
@@ -2509,9 +3461,12 @@ def wrapper_CompositeExplicitAutogradNonFunctional_avg_pool3d_backward(
     count_include_pad: bool, divisor_override: int | None
 ) -> Tensor:
     op = DefaultBackend("avg_pool3d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_average.avg_pool3d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
+    op.leave_meta()
     return ops.avg_pool3d_backward_grad_input.call(
         grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.output
     )
@@ -2521,7 +3476,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_adaptive_max_pool2d(
     ks: int, self: Tensor, output_size: Size
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = DefaultBackend("adaptive_max_pool2d"), DefaultBackend("adaptive_max_pool2d")
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling_adaptive.adaptive_max_pool2d_meta((op0, op1), self, output_size)
+    op0.leave_meta()
     return ops.adaptive_max_pool2d_out.call(self, output_size, op0.output, op1.output)
 
 
@@ -2529,7 +3487,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_adaptive_max_pool2d_backward(
     ks: int, grad_output: Tensor, self: Tensor, indices: Tensor
 ) -> Tensor:
     op = DefaultBackend("adaptive_max_pool2d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_adaptive.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
+    op.leave_meta()
     return ops.adaptive_max_pool2d_backward_grad_input.call(grad_output, self, indices, op.output)
 
 
@@ -2537,7 +3498,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_adaptive_max_pool3d(
     ks: int, self: Tensor, output_size: Size
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = DefaultBackend("adaptive_max_pool3d"), DefaultBackend("adaptive_max_pool3d")
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling_adaptive.adaptive_max_pool3d_meta((op0, op1), self, output_size)
+    op0.leave_meta()
     return ops.adaptive_max_pool3d_out.call(self, output_size, op0.output, op1.output)
 
 
@@ -2545,7 +3509,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_adaptive_max_pool3d_backward(
     ks: int, grad_output: Tensor, self: Tensor, indices: Tensor
 ) -> Tensor:
     op = DefaultBackend("adaptive_max_pool3d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_adaptive.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
+    op.leave_meta()
     return ops.adaptive_max_pool3d_backward_grad_input.call(grad_output, self, indices, op.output)
 
 
@@ -2553,7 +3520,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_fractional_max_pool2d(
     ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = DefaultBackend("fractional_max_pool2d"), DefaultBackend("fractional_max_pool2d")
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling_fractional.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    op0.leave_meta()
     return ops.fractional_max_pool2d_output.call(
         self, kernel_size, output_size, random_samples, op0.output, op1.output
     )
@@ -2563,7 +3533,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_fractional_max_pool3d(
     ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = DefaultBackend("fractional_max_pool3d"), DefaultBackend("fractional_max_pool3d")
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling_fractional.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    op0.leave_meta()
     return ops.fractional_max_pool3d_output.call(
         self, kernel_size, output_size, random_samples, op0.output, op1.output
     )
@@ -2573,7 +3546,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_fractional_max_pool2d_backwar
     ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor
 ) -> Tensor:
     op = DefaultBackend("fractional_max_pool2d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_fractional.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
+    op.leave_meta()
     return ops.fractional_max_pool2d_backward_grad_input.call(
         grad_output, self, kernel_size, output_size, indices, op.output
     )
@@ -2583,31 +3559,46 @@ def wrapper_CompositeExplicitAutogradNonFunctional_smooth_l1_loss(
     ks: int, self: Tensor, target: Tensor, reduction: int, beta: float
 ) -> Tensor:
     op = DefaultBackend("smooth_l1_loss")
+    if recorder.active is not None:
+        op.enter_meta()
     losses_elementwise.smooth_l1_loss_meta(op, self, target, reduction, beta)
+    op.leave_meta()
     return ops.smooth_l1_loss_out.call(self, target, reduction, beta, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_xlogy_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("xlogy_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.xlogy_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.xlogy_OutTensor.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_log1p(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("log1p")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.log1p_meta(op, self)
+    op.leave_meta()
     return ops.log1p_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_clamp_max(ks: int, self: Tensor, max: Scalar) -> Tensor:
     op = DefaultBackend("clamp_max")
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_max_meta(op, self, max)
+    op.leave_meta()
     return ops.clamp_max_out.call(self, max, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_clamp_max_Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
     op = DefaultBackend("clamp_max_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_max_Tensor_meta(op, self, max)
+    op.leave_meta()
     return ops.clamp_max_Tensor_out.call(self, max, op.output)
 
 
@@ -2615,91 +3606,136 @@ def wrapper_CompositeExplicitAutogradNonFunctional_norm_ScalarOpt_dim(
     ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool
 ) -> Tensor:
     op = DefaultBackend("norm_ScalarOpt_dim")
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
+    op.leave_meta()
     return ops.norm_out.call(self, p, dim, keepdim, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_log1p_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log1p", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.log1p_meta(op, self)
+    op.leave_meta()
     return ops.log1p_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_clamp_max_(ks: int, self: Tensor, max: Scalar) -> Tensor:
     op = InPlace("clamp_max", self)
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_max_meta(op, self, max)
+    op.leave_meta()
     return ops.clamp_max_out.call(self, max, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_clamp_max__Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
     op = InPlace("clamp_max_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_max_Tensor_meta(op, self, max)
+    op.leave_meta()
     return ops.clamp_max_Tensor_out.call(self, max, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_xlogy__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("xlogy_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.xlogy_Tensor_meta(op, self, other)
+    op.leave_meta()
     return ops.xlogy_OutTensor.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_special_entr(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("special_entr")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_entr_meta(op, self)
+    op.leave_meta()
     return ops.special_entr_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_special_ndtri(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("special_ndtri")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_ndtri_meta(op, self)
+    op.leave_meta()
     return ops.special_ndtri_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_special_log_ndtr(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("special_log_ndtr")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_log_ndtr_meta(op, self)
+    op.leave_meta()
     return ops.special_log_ndtr_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_special_erfcx(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("special_erfcx")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_erfcx_meta(op, self)
+    op.leave_meta()
     return ops.special_erfcx_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_special_xlog1py(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("special_xlog1py")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_xlog1py_meta(op, self, other)
+    op.leave_meta()
     return ops.special_xlog1py_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_special_airy_ai(ks: int, x: Tensor) -> Tensor:
     op = DefaultBackend("special_airy_ai")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_airy_ai_meta(op, x)
+    op.leave_meta()
     return ops.special_airy_ai_out.call(x, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_special_bessel_j0(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("special_bessel_j0")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_bessel_j0_meta(op, self)
+    op.leave_meta()
     return ops.special_bessel_j0_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_special_bessel_j1(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("special_bessel_j1")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_bessel_j1_meta(op, self)
+    op.leave_meta()
     return ops.special_bessel_j1_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_special_bessel_y0(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("special_bessel_y0")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_bessel_y0_meta(op, self)
+    op.leave_meta()
     return ops.special_bessel_y0_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_special_bessel_y1(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("special_bessel_y1")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_bessel_y1_meta(op, self)
+    op.leave_meta()
     return ops.special_bessel_y1_out.call(self, op.output)
 
 
@@ -2707,7 +3743,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_special_chebyshev_polynomial_
     ks: int, x: Tensor, n: Tensor
 ) -> Tensor:
     op = DefaultBackend("special_chebyshev_polynomial_t")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_chebyshev_polynomial_t_meta(op, x, n)
+    op.leave_meta()
     return ops.special_chebyshev_polynomial_t_out.call(x, n, op.output)
 
 
@@ -2715,7 +3754,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_special_chebyshev_polynomial_
     ks: int, x: Tensor, n: Tensor
 ) -> Tensor:
     op = DefaultBackend("special_chebyshev_polynomial_u")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_chebyshev_polynomial_u_meta(op, x, n)
+    op.leave_meta()
     return ops.special_chebyshev_polynomial_u_out.call(x, n, op.output)
 
 
@@ -2723,7 +3765,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_special_chebyshev_polynomial_
     ks: int, x: Tensor, n: Tensor
 ) -> Tensor:
     op = DefaultBackend("special_chebyshev_polynomial_v")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_chebyshev_polynomial_v_meta(op, x, n)
+    op.leave_meta()
     return ops.special_chebyshev_polynomial_v_out.call(x, n, op.output)
 
 
@@ -2731,7 +3776,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_special_chebyshev_polynomial_
     ks: int, x: Tensor, n: Tensor
 ) -> Tensor:
     op = DefaultBackend("special_chebyshev_polynomial_w")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_chebyshev_polynomial_w_meta(op, x, n)
+    op.leave_meta()
     return ops.special_chebyshev_polynomial_w_out.call(x, n, op.output)
 
 
@@ -2739,7 +3787,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_special_hermite_polynomial_h(
     ks: int, x: Tensor, n: Tensor
 ) -> Tensor:
     op = DefaultBackend("special_hermite_polynomial_h")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_hermite_polynomial_h_meta(op, x, n)
+    op.leave_meta()
     return ops.special_hermite_polynomial_h_out.call(x, n, op.output)
 
 
@@ -2747,7 +3798,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_special_hermite_polynomial_he
     ks: int, x: Tensor, n: Tensor
 ) -> Tensor:
     op = DefaultBackend("special_hermite_polynomial_he")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_hermite_polynomial_he_meta(op, x, n)
+    op.leave_meta()
     return ops.special_hermite_polynomial_he_out.call(x, n, op.output)
 
 
@@ -2755,7 +3809,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_special_laguerre_polynomial_l
     ks: int, x: Tensor, n: Tensor
 ) -> Tensor:
     op = DefaultBackend("special_laguerre_polynomial_l")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_laguerre_polynomial_l_meta(op, x, n)
+    op.leave_meta()
     return ops.special_laguerre_polynomial_l_out.call(x, n, op.output)
 
 
@@ -2763,43 +3820,64 @@ def wrapper_CompositeExplicitAutogradNonFunctional_special_legendre_polynomial_p
     ks: int, x: Tensor, n: Tensor
 ) -> Tensor:
     op = DefaultBackend("special_legendre_polynomial_p")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_legendre_polynomial_p_meta(op, x, n)
+    op.leave_meta()
     return ops.special_legendre_polynomial_p_out.call(x, n, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_special_modified_bessel_i0(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("special_modified_bessel_i0")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_modified_bessel_i0_meta(op, self)
+    op.leave_meta()
     return ops.special_modified_bessel_i0_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_special_modified_bessel_i1(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("special_modified_bessel_i1")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_modified_bessel_i1_meta(op, self)
+    op.leave_meta()
     return ops.special_modified_bessel_i1_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_special_modified_bessel_k0(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("special_modified_bessel_k0")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_modified_bessel_k0_meta(op, self)
+    op.leave_meta()
     return ops.special_modified_bessel_k0_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_special_modified_bessel_k1(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("special_modified_bessel_k1")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_modified_bessel_k1_meta(op, self)
+    op.leave_meta()
     return ops.special_modified_bessel_k1_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_special_scaled_modified_bessel_k0(ks: int, x: Tensor) -> Tensor:
     op = DefaultBackend("special_scaled_modified_bessel_k0")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_scaled_modified_bessel_k0_meta(op, x)
+    op.leave_meta()
     return ops.special_scaled_modified_bessel_k0_out.call(x, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_special_scaled_modified_bessel_k1(ks: int, x: Tensor) -> Tensor:
     op = DefaultBackend("special_scaled_modified_bessel_k1")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_scaled_modified_bessel_k1_meta(op, x)
+    op.leave_meta()
     return ops.special_scaled_modified_bessel_k1_out.call(x, op.output)
 
 
@@ -2807,7 +3885,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_special_shifted_chebyshev_pol
     ks: int, x: Tensor, n: Tensor
 ) -> Tensor:
     op = DefaultBackend("special_shifted_chebyshev_polynomial_t")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_shifted_chebyshev_polynomial_t_meta(op, x, n)
+    op.leave_meta()
     return ops.special_shifted_chebyshev_polynomial_t_out.call(x, n, op.output)
 
 
@@ -2815,7 +3896,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_special_shifted_chebyshev_pol
     ks: int, x: Tensor, n: Tensor
 ) -> Tensor:
     op = DefaultBackend("special_shifted_chebyshev_polynomial_u")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_shifted_chebyshev_polynomial_u_meta(op, x, n)
+    op.leave_meta()
     return ops.special_shifted_chebyshev_polynomial_u_out.call(x, n, op.output)
 
 
@@ -2823,7 +3907,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_special_shifted_chebyshev_pol
     ks: int, x: Tensor, n: Tensor
 ) -> Tensor:
     op = DefaultBackend("special_shifted_chebyshev_polynomial_v")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_shifted_chebyshev_polynomial_v_meta(op, x, n)
+    op.leave_meta()
     return ops.special_shifted_chebyshev_polynomial_v_out.call(x, n, op.output)
 
 
@@ -2831,37 +3918,55 @@ def wrapper_CompositeExplicitAutogradNonFunctional_special_shifted_chebyshev_pol
     ks: int, x: Tensor, n: Tensor
 ) -> Tensor:
     op = DefaultBackend("special_shifted_chebyshev_polynomial_w")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_shifted_chebyshev_polynomial_w_meta(op, x, n)
+    op.leave_meta()
     return ops.special_shifted_chebyshev_polynomial_w_out.call(x, n, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_special_spherical_bessel_j0(ks: int, x: Tensor) -> Tensor:
     op = DefaultBackend("special_spherical_bessel_j0")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_spherical_bessel_j0_meta(op, x)
+    op.leave_meta()
     return ops.special_spherical_bessel_j0_out.call(x, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_special_zeta(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = DefaultBackend("special_zeta")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_zeta_meta(op, self, other)
+    op.leave_meta()
     return ops.special_zeta_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_special_i0e(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("special_i0e")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_i0e_meta(op, self)
+    op.leave_meta()
     return ops.special_i0e_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_special_i1(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("special_i1")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_i1_meta(op, self)
+    op.leave_meta()
     return ops.special_i1_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_special_i1e(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("special_i1e")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_i1e_meta(op, self)
+    op.leave_meta()
     return ops.special_i1e_out.call(self, op.output)
 
 
@@ -2869,7 +3974,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_renorm(
     ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar
 ) -> Tensor:
     op = DefaultBackend("renorm")
+    if recorder.active is not None:
+        op.enter_meta()
     renorm.renorm_meta(op, self, p, dim, maxnorm)
+    op.leave_meta()
     return ops.renorm_out.call(self, p, dim, maxnorm, op.output)
 
 
@@ -2877,19 +3985,28 @@ def wrapper_CompositeExplicitAutogradNonFunctional_renorm_(
     ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar
 ) -> Tensor:
     op = InPlace("renorm", self)
+    if recorder.active is not None:
+        op.enter_meta()
     renorm.renorm_meta(op, self, p, dim, maxnorm)
+    op.leave_meta()
     return ops.renorm_out.call(self, p, dim, maxnorm, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_hardsigmoid(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("hardsigmoid")
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardsigmoid_meta(op, self)
+    op.leave_meta()
     return ops.hardsigmoid_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_hardsigmoid_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("hardsigmoid", self)
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardsigmoid_meta(op, self)
+    op.leave_meta()
     return ops.hardsigmoid_out.call(self, op.output)
 
 
@@ -2897,25 +4014,37 @@ def wrapper_CompositeExplicitAutogradNonFunctional_hardsigmoid_backward(
     ks: int, grad_output: Tensor, self: Tensor
 ) -> Tensor:
     op = DefaultBackend("hardsigmoid_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardsigmoid_backward_meta(op, grad_output, self)
+    op.leave_meta()
     return ops.hardsigmoid_backward_grad_input.call(grad_output, self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_mish(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("mish")
+    if recorder.active is not None:
+        op.enter_meta()
     activation_units.mish_meta(op, self)
+    op.leave_meta()
     return ops.mish_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_mish_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("mish", self)
+    if recorder.active is not None:
+        op.enter_meta()
     activation_units.mish_meta(op, self)
+    op.leave_meta()
     return ops.mish_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_softshrink(ks: int, self: Tensor, lambd: Scalar) -> Tensor:
     op = DefaultBackend("softshrink")
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.softshrink_meta(op, self, lambd)
+    op.leave_meta()
     return ops.softshrink_out.call(self, lambd, op.output)
 
 
@@ -2923,13 +4052,19 @@ def wrapper_CompositeExplicitAutogradNonFunctional_softshrink_backward(
     ks: int, grad_output: Tensor, self: Tensor, lambd: Scalar
 ) -> Tensor:
     op = DefaultBackend("softshrink_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.softshrink_backward_meta(op, grad_output, self, lambd)
+    op.leave_meta()
     return ops.softshrink_backward_grad_input.call(grad_output, self, lambd, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_hardshrink(ks: int, self: Tensor, lambd: Scalar) -> Tensor:
     op = DefaultBackend("hardshrink")
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardshrink_meta(op, self, lambd)
+    op.leave_meta()
     return ops.hardshrink_out.call(self, lambd, op.output)
 
 
@@ -2937,7 +4072,10 @@ def wrapper_CompositeExplicitAutogradNonFunctional_hardshrink_backward(
     ks: int, grad_out: Tensor, self: Tensor, lambd: Scalar
 ) -> Tensor:
     op = DefaultBackend("hardshrink_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardshrink_backward_meta(op, grad_out, self, lambd)
+    op.leave_meta()
     return ops.hardshrink_backward_grad_input.call(grad_out, self, lambd, op.output)
 
 

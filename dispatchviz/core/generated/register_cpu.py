@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dispatchviz.core import recorder
 from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, attention, batch_norm_backward, batch_norm_cpu, bessel_functions, binary_float, bitwise, blas, choice, clamping, closeness, comparison, complex_numbers, conj, conv_slow, conv_slow_backward, copies, cutting, dirichlet, discrete_distributions, distances, distributions, dropout, embedding_bags, embedding_bags_backward, extremes, factories, fft_kernels, fill, fold, fused_attention, fused_optimizers, gamma, gamma_gradient, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lstsq, linalg_lu, linalg_matrix_exp, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, loss_scaling, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masked_softmax, masks, membership, memory_overlap, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integer_factories, random_integers, ranges, reductions, rejection_tensors, remainders, renorm, repeating, rnn_mkldnn, rounding, running_extremes, sampling_grids, scaled, scattering, searching, segments, selecting, set_storage, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, views, weight_norm, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Storage, Tensor
@@ -202,44 +203,80 @@ def wrapper_CPU_generator_out_randperm_out(ks: int, n: int, generator: Generator
 
 def wrapper_CPU_add_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     op = Functional("add_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.add_Tensor_meta(op, self, other, alpha)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("ufunc_add_CPU", pointwise.ufunc_add)
     pointwise.ufunc_add(self, other, alpha, op.target)
-    return op.finish("ufunc_add_CPU", pointwise.ufunc_add)
+    return op.finish()
 
 
 def wrapper_CPU_add_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
     op = Out("add_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.add_Tensor_meta(op, self, other, alpha)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("ufunc_add_CPU", pointwise.ufunc_add)
     pointwise.ufunc_add(self, other, alpha, op.target)
-    return op.finish("ufunc_add_CPU", pointwise.ufunc_add)
+    return op.finish()
 
 
 def wrapper_CPU_add__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     op = InPlace("add_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.add_Tensor_meta(op, self, other, alpha)
-    pointwise.ufunc_add(self, other, alpha, op.output)
-    return op.finish("ufunc_add_CPU", pointwise.ufunc_add)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("ufunc_add_CPU", pointwise.ufunc_add)
+    pointwise.ufunc_add(self, other, alpha, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_sub_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
     op = Out("sub_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.sub_Tensor_meta(op, self, other, alpha)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("sub_out", pointwise.sub_out)
     pointwise.sub_out(self, other, alpha, op.target)
-    return op.finish("sub_out", pointwise.sub_out)
+    return op.finish()
 
 
 def wrapper_CPU_sub_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     op = Functional("sub_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.sub_Tensor_meta(op, self, other, alpha)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("sub_out", pointwise.sub_out)
     pointwise.sub_out(self, other, alpha, op.target)
-    return op.finish("sub_out", pointwise.sub_out)
+    return op.finish()
 
 
 def wrapper_CPU_sub__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     op = InPlace("sub_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.sub_Tensor_meta(op, self, other, alpha)
-    pointwise.sub_out(self, other, alpha, op.output)
-    return op.finish("sub_out", pointwise.sub_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("sub_out", pointwise.sub_out)
+    pointwise.sub_out(self, other, alpha, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_Tensor_rsub(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
@@ -248,67 +285,121 @@ def wrapper_CPU_Tensor_rsub(ks: int, self: Tensor, other: Tensor, alpha: Scalar)
 
 def wrapper_CPU_mul_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("mul_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.mul_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("mul_out", pointwise.mul_out)
     pointwise.mul_out(self, other, op.target)
-    return op.finish("mul_out", pointwise.mul_out)
+    return op.finish()
 
 
 def wrapper_CPU_mul_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("mul_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.mul_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("mul_out", pointwise.mul_out)
     pointwise.mul_out(self, other, op.target)
-    return op.finish("mul_out", pointwise.mul_out)
+    return op.finish()
 
 
 def wrapper_CPU_mul__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("mul_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.mul_Tensor_meta(op, self, other)
-    pointwise.mul_out(self, other, op.output)
-    return op.finish("mul_out", pointwise.mul_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("mul_out", pointwise.mul_out)
+    pointwise.mul_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_div_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("div_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.div_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("div_out", pointwise.div_out)
     pointwise.div_out(self, other, op.target)
-    return op.finish("div_out", pointwise.div_out)
+    return op.finish()
 
 
 def wrapper_CPU_div_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("div_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.div_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("div_out", pointwise.div_out)
     pointwise.div_out(self, other, op.target)
-    return op.finish("div_out", pointwise.div_out)
+    return op.finish()
 
 
 def wrapper_CPU_div_Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
     op = Functional("div_Tensor_mode")
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("div_out_mode", pointwise.div_out_mode)
     pointwise.div_out_mode(self, other, rounding_mode, op.target)
-    return op.finish("div_out_mode", pointwise.div_out_mode)
+    return op.finish()
 
 
 def wrapper_CPU_div_out_out_mode(
     ks: int, self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor
 ) -> Tensor:
     op = Out("div_Tensor_mode", out)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("div_out_mode", pointwise.div_out_mode)
     pointwise.div_out_mode(self, other, rounding_mode, op.target)
-    return op.finish("div_out_mode", pointwise.div_out_mode)
+    return op.finish()
 
 
 def wrapper_CPU_div__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("div_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.div_Tensor_meta(op, self, other)
-    pointwise.div_out(self, other, op.output)
-    return op.finish("div_out", pointwise.div_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("div_out", pointwise.div_out)
+    pointwise.div_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_div__Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
     op = InPlace("div_Tensor_mode", self)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
-    pointwise.div_out_mode(self, other, rounding_mode, op.output)
-    return op.finish("div_out_mode", pointwise.div_out_mode)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("div_out_mode", pointwise.div_out_mode)
+    pointwise.div_out_mode(self, other, rounding_mode, op.target)
+    return op.finish()
 
 
 def wrapper_CPU__floor_divide(ks: int, self: Tensor, other: Tensor) -> Tensor:
@@ -325,478 +416,882 @@ def wrapper_CPU_out_floor_divide_out(ks: int, self: Tensor, other: Tensor, out: 
 
 def wrapper_CPU_pow_out_Tensor_Tensor_out(ks: int, self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
     op = Out("pow_Tensor_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     power.pow_Tensor_Tensor_meta(op, self, exponent)
+    if op.operands:
+        self, exponent = op.read(self, exponent)
+    if recorder.active is not None:
+        op.enter_impl("pow_Tensor_Tensor_out", power.pow_Tensor_Tensor_out)
     power.pow_Tensor_Tensor_out(self, exponent, op.target)
-    return op.finish("pow_Tensor_Tensor_out", power.pow_Tensor_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_pow_Tensor_Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
     op = Functional("pow_Tensor_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     power.pow_Tensor_Tensor_meta(op, self, exponent)
+    if op.operands:
+        self, exponent = op.read(self, exponent)
+    if recorder.active is not None:
+        op.enter_impl("pow_Tensor_Tensor_out", power.pow_Tensor_Tensor_out)
     power.pow_Tensor_Tensor_out(self, exponent, op.target)
-    return op.finish("pow_Tensor_Tensor_out", power.pow_Tensor_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_pow_out_Scalar_out(ks: int, self: Scalar, exponent: Tensor, out: Tensor) -> Tensor:
     op = Out("pow_Scalar", out)
+    if recorder.active is not None:
+        op.enter_meta()
     power.pow_Scalar_meta(op, self, exponent)
+    if recorder.active is not None:
+        op.enter_impl("pow_Scalar_out", power.pow_Scalar_out)
     power.pow_Scalar_out(self, exponent, op.target)
-    return op.finish("pow_Scalar_out", power.pow_Scalar_out)
+    return op.finish()
 
 
 def wrapper_CPU_pow_Scalar(ks: int, self: Scalar, exponent: Tensor) -> Tensor:
     op = Functional("pow_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     power.pow_Scalar_meta(op, self, exponent)
+    if recorder.active is not None:
+        op.enter_impl("pow_Scalar_out", power.pow_Scalar_out)
     power.pow_Scalar_out(self, exponent, op.target)
-    return op.finish("pow_Scalar_out", power.pow_Scalar_out)
+    return op.finish()
 
 
 def wrapper_CPU_pow_out_Tensor_Scalar_out(ks: int, self: Tensor, exponent: Scalar, out: Tensor) -> Tensor:
     op = Out("pow_Tensor_Scalar", out)
+    if recorder.active is not None:
+        op.enter_meta()
     power.pow_Tensor_Scalar_meta(op, self, exponent)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("pow_Tensor_Scalar_out", power.pow_Tensor_Scalar_out)
     power.pow_Tensor_Scalar_out(self, exponent, op.target)
-    return op.finish("pow_Tensor_Scalar_out", power.pow_Tensor_Scalar_out)
+    return op.finish()
 
 
 def wrapper_CPU_pow_Tensor_Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
     op = Functional("pow_Tensor_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     power.pow_Tensor_Scalar_meta(op, self, exponent)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("pow_Tensor_Scalar_out", power.pow_Tensor_Scalar_out)
     power.pow_Tensor_Scalar_out(self, exponent, op.target)
-    return op.finish("pow_Tensor_Scalar_out", power.pow_Tensor_Scalar_out)
+    return op.finish()
 
 
 def wrapper_CPU_pow__Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
     op = InPlace("pow_Tensor_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     power.pow_Tensor_Scalar_meta(op, self, exponent)
-    power.pow_Tensor_Scalar_out(self, exponent, op.output)
-    return op.finish("pow_Tensor_Scalar_out", power.pow_Tensor_Scalar_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("pow_Tensor_Scalar_out", power.pow_Tensor_Scalar_out)
+    power.pow_Tensor_Scalar_out(self, exponent, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_pow__Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
     op = InPlace("pow_Tensor_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     power.pow_Tensor_Tensor_meta(op, self, exponent)
-    power.pow_Tensor_Tensor_out(self, exponent, op.output)
-    return op.finish("pow_Tensor_Tensor_out", power.pow_Tensor_Tensor_out)
+    if op.operands:
+        self, exponent = op.read(self, exponent)
+    if recorder.active is not None:
+        op.enter_impl("pow_Tensor_Tensor_out", power.pow_Tensor_Tensor_out)
+    power.pow_Tensor_Tensor_out(self, exponent, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_neg(ks: int, self: Tensor) -> Tensor:
     op = Functional("neg")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.neg_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("neg_out", unary.neg_out)
     unary.neg_out(self, op.target)
-    return op.finish("neg_out", unary.neg_out)
+    return op.finish()
 
 
 def wrapper_CPU_neg_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("neg", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.neg_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("neg_out", unary.neg_out)
     unary.neg_out(self, op.target)
-    return op.finish("neg_out", unary.neg_out)
+    return op.finish()
 
 
 def wrapper_CPU_neg_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("neg", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.neg_meta(op, self)
-    unary.neg_out(self, op.output)
-    return op.finish("neg_out", unary.neg_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("neg_out", unary.neg_out)
+    unary.neg_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_exp(ks: int, self: Tensor) -> Tensor:
     op = Functional("exp")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.exp_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("exp_out", unary.exp_out)
     unary.exp_out(self, op.target)
-    return op.finish("exp_out", unary.exp_out)
+    return op.finish()
 
 
 def wrapper_CPU_exp_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("exp", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.exp_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("exp_out", unary.exp_out)
     unary.exp_out(self, op.target)
-    return op.finish("exp_out", unary.exp_out)
+    return op.finish()
 
 
 def wrapper_CPU_exp_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("exp", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.exp_meta(op, self)
-    unary.exp_out(self, op.output)
-    return op.finish("exp_out", unary.exp_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("exp_out", unary.exp_out)
+    unary.exp_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_acos(ks: int, self: Tensor) -> Tensor:
     op = Functional("acos")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.acos_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("acos_out", unary_float.acos_out)
     unary_float.acos_out(self, op.target)
-    return op.finish("acos_out", unary_float.acos_out)
+    return op.finish()
 
 
 def wrapper_CPU_acos_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("acos", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.acos_meta(op, self)
-    unary_float.acos_out(self, op.output)
-    return op.finish("acos_out", unary_float.acos_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("acos_out", unary_float.acos_out)
+    unary_float.acos_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_acos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("acos", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.acos_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("acos_out", unary_float.acos_out)
     unary_float.acos_out(self, op.target)
-    return op.finish("acos_out", unary_float.acos_out)
+    return op.finish()
 
 
 def wrapper_CPU_acosh(ks: int, self: Tensor) -> Tensor:
     op = Functional("acosh")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.acosh_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("acosh_out", unary_float.acosh_out)
     unary_float.acosh_out(self, op.target)
-    return op.finish("acosh_out", unary_float.acosh_out)
+    return op.finish()
 
 
 def wrapper_CPU_acosh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("acosh", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.acosh_meta(op, self)
-    unary_float.acosh_out(self, op.output)
-    return op.finish("acosh_out", unary_float.acosh_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("acosh_out", unary_float.acosh_out)
+    unary_float.acosh_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_acosh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("acosh", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.acosh_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("acosh_out", unary_float.acosh_out)
     unary_float.acosh_out(self, op.target)
-    return op.finish("acosh_out", unary_float.acosh_out)
+    return op.finish()
 
 
 def wrapper_CPU_asinh(ks: int, self: Tensor) -> Tensor:
     op = Functional("asinh")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.asinh_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("asinh_out", unary_float.asinh_out)
     unary_float.asinh_out(self, op.target)
-    return op.finish("asinh_out", unary_float.asinh_out)
+    return op.finish()
 
 
 def wrapper_CPU_asinh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("asinh", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.asinh_meta(op, self)
-    unary_float.asinh_out(self, op.output)
-    return op.finish("asinh_out", unary_float.asinh_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("asinh_out", unary_float.asinh_out)
+    unary_float.asinh_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_asinh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("asinh", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.asinh_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("asinh_out", unary_float.asinh_out)
     unary_float.asinh_out(self, op.target)
-    return op.finish("asinh_out", unary_float.asinh_out)
+    return op.finish()
 
 
 def wrapper_CPU_atanh(ks: int, self: Tensor) -> Tensor:
     op = Functional("atanh")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.atanh_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("atanh_out", unary_float.atanh_out)
     unary_float.atanh_out(self, op.target)
-    return op.finish("atanh_out", unary_float.atanh_out)
+    return op.finish()
 
 
 def wrapper_CPU_atanh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("atanh", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.atanh_meta(op, self)
-    unary_float.atanh_out(self, op.output)
-    return op.finish("atanh_out", unary_float.atanh_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("atanh_out", unary_float.atanh_out)
+    unary_float.atanh_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_atanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("atanh", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.atanh_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("atanh_out", unary_float.atanh_out)
     unary_float.atanh_out(self, op.target)
-    return op.finish("atanh_out", unary_float.atanh_out)
+    return op.finish()
 
 
 def wrapper_CPU_asin(ks: int, self: Tensor) -> Tensor:
     op = Functional("asin")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.asin_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("asin_out", unary_float.asin_out)
     unary_float.asin_out(self, op.target)
-    return op.finish("asin_out", unary_float.asin_out)
+    return op.finish()
 
 
 def wrapper_CPU_asin_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("asin", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.asin_meta(op, self)
-    unary_float.asin_out(self, op.output)
-    return op.finish("asin_out", unary_float.asin_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("asin_out", unary_float.asin_out)
+    unary_float.asin_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_asin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("asin", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.asin_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("asin_out", unary_float.asin_out)
     unary_float.asin_out(self, op.target)
-    return op.finish("asin_out", unary_float.asin_out)
+    return op.finish()
 
 
 def wrapper_CPU_atan(ks: int, self: Tensor) -> Tensor:
     op = Functional("atan")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.atan_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("atan_out", unary_float.atan_out)
     unary_float.atan_out(self, op.target)
-    return op.finish("atan_out", unary_float.atan_out)
+    return op.finish()
 
 
 def wrapper_CPU_atan_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("atan", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.atan_meta(op, self)
-    unary_float.atan_out(self, op.output)
-    return op.finish("atan_out", unary_float.atan_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("atan_out", unary_float.atan_out)
+    unary_float.atan_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_atan_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("atan", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.atan_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("atan_out", unary_float.atan_out)
     unary_float.atan_out(self, op.target)
-    return op.finish("atan_out", unary_float.atan_out)
+    return op.finish()
 
 
 def wrapper_CPU_exp2(ks: int, self: Tensor) -> Tensor:
     op = Functional("exp2")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.exp2_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("exp2_out", unary_float.exp2_out)
     unary_float.exp2_out(self, op.target)
-    return op.finish("exp2_out", unary_float.exp2_out)
+    return op.finish()
 
 
 def wrapper_CPU_exp2_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("exp2", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.exp2_meta(op, self)
-    unary_float.exp2_out(self, op.output)
-    return op.finish("exp2_out", unary_float.exp2_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("exp2_out", unary_float.exp2_out)
+    unary_float.exp2_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_exp2_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("exp2", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.exp2_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("exp2_out", unary_float.exp2_out)
     unary_float.exp2_out(self, op.target)
-    return op.finish("exp2_out", unary_float.exp2_out)
+    return op.finish()
 
 
 def wrapper_CPU_expm1(ks: int, self: Tensor) -> Tensor:
     op = Functional("expm1")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.expm1_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("expm1_out", unary_float.expm1_out)
     unary_float.expm1_out(self, op.target)
-    return op.finish("expm1_out", unary_float.expm1_out)
+    return op.finish()
 
 
 def wrapper_CPU_expm1_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("expm1", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.expm1_meta(op, self)
-    unary_float.expm1_out(self, op.output)
-    return op.finish("expm1_out", unary_float.expm1_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("expm1_out", unary_float.expm1_out)
+    unary_float.expm1_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_expm1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("expm1", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.expm1_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("expm1_out", unary_float.expm1_out)
     unary_float.expm1_out(self, op.target)
-    return op.finish("expm1_out", unary_float.expm1_out)
+    return op.finish()
 
 
 def wrapper_CPU_log10(ks: int, self: Tensor) -> Tensor:
     op = Functional("log10")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.log10_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("log10_out", unary_float.log10_out)
     unary_float.log10_out(self, op.target)
-    return op.finish("log10_out", unary_float.log10_out)
+    return op.finish()
 
 
 def wrapper_CPU_log10_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log10", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.log10_meta(op, self)
-    unary_float.log10_out(self, op.output)
-    return op.finish("log10_out", unary_float.log10_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("log10_out", unary_float.log10_out)
+    unary_float.log10_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_log10_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log10", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.log10_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("log10_out", unary_float.log10_out)
     unary_float.log10_out(self, op.target)
-    return op.finish("log10_out", unary_float.log10_out)
+    return op.finish()
 
 
 def wrapper_CPU_log2(ks: int, self: Tensor) -> Tensor:
     op = Functional("log2")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.log2_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("log2_out", unary_float.log2_out)
     unary_float.log2_out(self, op.target)
-    return op.finish("log2_out", unary_float.log2_out)
+    return op.finish()
 
 
 def wrapper_CPU_log2_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log2", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.log2_meta(op, self)
-    unary_float.log2_out(self, op.output)
-    return op.finish("log2_out", unary_float.log2_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("log2_out", unary_float.log2_out)
+    unary_float.log2_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_log2_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log2", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.log2_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("log2_out", unary_float.log2_out)
     unary_float.log2_out(self, op.target)
-    return op.finish("log2_out", unary_float.log2_out)
+    return op.finish()
 
 
 def wrapper_CPU_sinc(ks: int, self: Tensor) -> Tensor:
     op = Functional("sinc")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.sinc_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("sinc_out", unary_float.sinc_out)
     unary_float.sinc_out(self, op.target)
-    return op.finish("sinc_out", unary_float.sinc_out)
+    return op.finish()
 
 
 def wrapper_CPU_sinc_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sinc", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.sinc_meta(op, self)
-    unary_float.sinc_out(self, op.output)
-    return op.finish("sinc_out", unary_float.sinc_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("sinc_out", unary_float.sinc_out)
+    unary_float.sinc_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_sinc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sinc", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.sinc_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("sinc_out", unary_float.sinc_out)
     unary_float.sinc_out(self, op.target)
-    return op.finish("sinc_out", unary_float.sinc_out)
+    return op.finish()
 
 
 def wrapper_CPU_tan(ks: int, self: Tensor) -> Tensor:
     op = Functional("tan")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.tan_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("tan_out", unary_float.tan_out)
     unary_float.tan_out(self, op.target)
-    return op.finish("tan_out", unary_float.tan_out)
+    return op.finish()
 
 
 def wrapper_CPU_tan_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("tan", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.tan_meta(op, self)
-    unary_float.tan_out(self, op.output)
-    return op.finish("tan_out", unary_float.tan_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("tan_out", unary_float.tan_out)
+    unary_float.tan_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_tan_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("tan", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.tan_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("tan_out", unary_float.tan_out)
     unary_float.tan_out(self, op.target)
-    return op.finish("tan_out", unary_float.tan_out)
+    return op.finish()
 
 
 def wrapper_CPU_log(ks: int, self: Tensor) -> Tensor:
     op = Functional("log")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.log_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("log_out", unary.log_out)
     unary.log_out(self, op.target)
-    return op.finish("log_out", unary.log_out)
+    return op.finish()
 
 
 def wrapper_CPU_log_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.log_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("log_out", unary.log_out)
     unary.log_out(self, op.target)
-    return op.finish("log_out", unary.log_out)
+    return op.finish()
 
 
 def wrapper_CPU_log_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.log_meta(op, self)
-    unary.log_out(self, op.output)
-    return op.finish("log_out", unary.log_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("log_out", unary.log_out)
+    unary.log_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_sin(ks: int, self: Tensor) -> Tensor:
     op = Functional("sin")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sin_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("sin_out", unary.sin_out)
     unary.sin_out(self, op.target)
-    return op.finish("sin_out", unary.sin_out)
+    return op.finish()
 
 
 def wrapper_CPU_sin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sin", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sin_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("sin_out", unary.sin_out)
     unary.sin_out(self, op.target)
-    return op.finish("sin_out", unary.sin_out)
+    return op.finish()
 
 
 def wrapper_CPU_sin_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sin", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sin_meta(op, self)
-    unary.sin_out(self, op.output)
-    return op.finish("sin_out", unary.sin_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("sin_out", unary.sin_out)
+    unary.sin_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_sinh(ks: int, self: Tensor) -> Tensor:
     op = Functional("sinh")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sinh_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("sinh_out", unary.sinh_out)
     unary.sinh_out(self, op.target)
-    return op.finish("sinh_out", unary.sinh_out)
+    return op.finish()
 
 
 def wrapper_CPU_sinh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sinh", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sinh_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("sinh_out", unary.sinh_out)
     unary.sinh_out(self, op.target)
-    return op.finish("sinh_out", unary.sinh_out)
+    return op.finish()
 
 
 def wrapper_CPU_sinh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sinh", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sinh_meta(op, self)
-    unary.sinh_out(self, op.output)
-    return op.finish("sinh_out", unary.sinh_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("sinh_out", unary.sinh_out)
+    unary.sinh_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_cosh(ks: int, self: Tensor) -> Tensor:
     op = Functional("cosh")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.cosh_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("cosh_out", unary.cosh_out)
     unary.cosh_out(self, op.target)
-    return op.finish("cosh_out", unary.cosh_out)
+    return op.finish()
 
 
 def wrapper_CPU_cosh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("cosh", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.cosh_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("cosh_out", unary.cosh_out)
     unary.cosh_out(self, op.target)
-    return op.finish("cosh_out", unary.cosh_out)
+    return op.finish()
 
 
 def wrapper_CPU_cosh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("cosh", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.cosh_meta(op, self)
-    unary.cosh_out(self, op.output)
-    return op.finish("cosh_out", unary.cosh_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("cosh_out", unary.cosh_out)
+    unary.cosh_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_cos(ks: int, self: Tensor) -> Tensor:
     op = Functional("cos")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.cos_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("cos_out", unary.cos_out)
     unary.cos_out(self, op.target)
-    return op.finish("cos_out", unary.cos_out)
+    return op.finish()
 
 
 def wrapper_CPU_cos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("cos", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.cos_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("cos_out", unary.cos_out)
     unary.cos_out(self, op.target)
-    return op.finish("cos_out", unary.cos_out)
+    return op.finish()
 
 
 def wrapper_CPU_cos_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("cos", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.cos_meta(op, self)
-    unary.cos_out(self, op.output)
-    return op.finish("cos_out", unary.cos_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("cos_out", unary.cos_out)
+    unary.cos_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_reciprocal(ks: int, self: Tensor) -> Tensor:
     op = Functional("reciprocal")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.reciprocal_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("reciprocal_out", unary.reciprocal_out)
     unary.reciprocal_out(self, op.target)
-    return op.finish("reciprocal_out", unary.reciprocal_out)
+    return op.finish()
 
 
 def wrapper_CPU_reciprocal_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("reciprocal", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.reciprocal_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("reciprocal_out", unary.reciprocal_out)
     unary.reciprocal_out(self, op.target)
-    return op.finish("reciprocal_out", unary.reciprocal_out)
+    return op.finish()
 
 
 def wrapper_CPU_reciprocal_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("reciprocal", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.reciprocal_meta(op, self)
-    unary.reciprocal_out(self, op.output)
-    return op.finish("reciprocal_out", unary.reciprocal_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("reciprocal_out", unary.reciprocal_out)
+    unary.reciprocal_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU__relu(ks: int, self: Tensor) -> Tensor:
@@ -809,81 +1304,147 @@ def wrapper_CPU__relu_(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_CPU_clamp_min(ks: int, self: Tensor, min: Scalar) -> Tensor:
     op = Functional("clamp_min")
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_min_meta(op, self, min)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("clamp_min_out", choice.clamp_min_out)
     choice.clamp_min_out(self, min, op.target)
-    return op.finish("clamp_min_out", choice.clamp_min_out)
+    return op.finish()
 
 
 def wrapper_CPU_clamp_min_out_out(ks: int, self: Tensor, min: Scalar, out: Tensor) -> Tensor:
     op = Out("clamp_min", out)
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_min_meta(op, self, min)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("clamp_min_out", choice.clamp_min_out)
     choice.clamp_min_out(self, min, op.target)
-    return op.finish("clamp_min_out", choice.clamp_min_out)
+    return op.finish()
 
 
 def wrapper_CPU_clamp_min_(ks: int, self: Tensor, min: Scalar) -> Tensor:
     op = InPlace("clamp_min", self)
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_min_meta(op, self, min)
-    choice.clamp_min_out(self, min, op.output)
-    return op.finish("clamp_min_out", choice.clamp_min_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("clamp_min_out", choice.clamp_min_out)
+    choice.clamp_min_out(self, min, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_clamp_min_out_Tensor_out(ks: int, self: Tensor, min: Tensor, out: Tensor) -> Tensor:
     op = Out("clamp_min_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_min_Tensor_meta(op, self, min)
+    if op.operands:
+        self, min = op.read(self, min)
+    if recorder.active is not None:
+        op.enter_impl("clamp_min_Tensor_out", choice.clamp_min_Tensor_out)
     choice.clamp_min_Tensor_out(self, min, op.target)
-    return op.finish("clamp_min_Tensor_out", choice.clamp_min_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_clamp_min_Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
     op = Functional("clamp_min_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_min_Tensor_meta(op, self, min)
+    if op.operands:
+        self, min = op.read(self, min)
+    if recorder.active is not None:
+        op.enter_impl("clamp_min_Tensor_out", choice.clamp_min_Tensor_out)
     choice.clamp_min_Tensor_out(self, min, op.target)
-    return op.finish("clamp_min_Tensor_out", choice.clamp_min_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_clamp_min__Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
     op = InPlace("clamp_min_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_min_Tensor_meta(op, self, min)
-    choice.clamp_min_Tensor_out(self, min, op.output)
-    return op.finish("clamp_min_Tensor_out", choice.clamp_min_Tensor_out)
+    if op.operands:
+        self, min = op.read(self, min)
+    if recorder.active is not None:
+        op.enter_impl("clamp_min_Tensor_out", choice.clamp_min_Tensor_out)
+    choice.clamp_min_Tensor_out(self, min, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_threshold(ks: int, self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
     op = Functional("threshold")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.threshold_meta(op, self, threshold, value)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("threshold_out", activation.threshold_out)
     activation.threshold_out(self, threshold, value, op.target)
-    return op.finish("threshold_out", activation.threshold_out)
+    return op.finish()
 
 
 def wrapper_CPU_threshold_(ks: int, self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
     op = InPlace("threshold", self)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.threshold_meta(op, self, threshold, value)
-    activation.threshold_out(self, threshold, value, op.output)
-    return op.finish("threshold_out", activation.threshold_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("threshold_out", activation.threshold_out)
+    activation.threshold_out(self, threshold, value, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_threshold_out_out(ks: int, self: Tensor, threshold: Scalar, value: Scalar, out: Tensor) -> Tensor:
     op = Out("threshold", out)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.threshold_meta(op, self, threshold, value)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("threshold_out", activation.threshold_out)
     activation.threshold_out(self, threshold, value, op.target)
-    return op.finish("threshold_out", activation.threshold_out)
+    return op.finish()
 
 
 def wrapper_CPU_threshold_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar, grad_input: Tensor
 ) -> Tensor:
     op = Out("threshold_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.threshold_backward_meta(op, grad_output, self, threshold)
+    if op.operands:
+        grad_output, self = op.read(grad_output, self)
+    if recorder.active is not None:
+        op.enter_impl("threshold_backward_out", activation.threshold_backward_out)
     activation.threshold_backward_out(grad_output, self, threshold, op.target)
-    return op.finish("threshold_backward_out", activation.threshold_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_threshold_backward(ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar) -> Tensor:
     op = Functional("threshold_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.threshold_backward_meta(op, grad_output, self, threshold)
+    if op.operands:
+        grad_output, self = op.read(grad_output, self)
+    if recorder.active is not None:
+        op.enter_impl("threshold_backward_out", activation.threshold_backward_out)
     activation.threshold_backward_out(grad_output, self, threshold, op.target)
-    return op.finish("threshold_backward_out", activation.threshold_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_self_where(ks: int, condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
@@ -900,380 +1461,704 @@ def wrapper_CPU_out_logical_and_out(ks: int, self: Tensor, other: Tensor, out: T
 
 def wrapper_CPU_eq_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     op = Out("eq_Scalar", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.eq_Scalar_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("eq_Scalar_out", comparison.eq_Scalar_out)
     comparison.eq_Scalar_out(self, other, op.target)
-    return op.finish("eq_Scalar_out", comparison.eq_Scalar_out)
+    return op.finish()
 
 
 def wrapper_CPU_eq_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = Functional("eq_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.eq_Scalar_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("eq_Scalar_out", comparison.eq_Scalar_out)
     comparison.eq_Scalar_out(self, other, op.target)
-    return op.finish("eq_Scalar_out", comparison.eq_Scalar_out)
+    return op.finish()
 
 
 def wrapper_CPU_eq_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("eq_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.eq_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("eq_Tensor_out", comparison.eq_Tensor_out)
     comparison.eq_Tensor_out(self, other, op.target)
-    return op.finish("eq_Tensor_out", comparison.eq_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_eq_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("eq_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.eq_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("eq_Tensor_out", comparison.eq_Tensor_out)
     comparison.eq_Tensor_out(self, other, op.target)
-    return op.finish("eq_Tensor_out", comparison.eq_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_ne_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     op = Out("ne_Scalar", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ne_Scalar_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("ne_Scalar_out", comparison.ne_Scalar_out)
     comparison.ne_Scalar_out(self, other, op.target)
-    return op.finish("ne_Scalar_out", comparison.ne_Scalar_out)
+    return op.finish()
 
 
 def wrapper_CPU_ne_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = Functional("ne_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ne_Scalar_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("ne_Scalar_out", comparison.ne_Scalar_out)
     comparison.ne_Scalar_out(self, other, op.target)
-    return op.finish("ne_Scalar_out", comparison.ne_Scalar_out)
+    return op.finish()
 
 
 def wrapper_CPU_ne_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("ne_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ne_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("ne_Tensor_out", comparison.ne_Tensor_out)
     comparison.ne_Tensor_out(self, other, op.target)
-    return op.finish("ne_Tensor_out", comparison.ne_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_ne_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("ne_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ne_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("ne_Tensor_out", comparison.ne_Tensor_out)
     comparison.ne_Tensor_out(self, other, op.target)
-    return op.finish("ne_Tensor_out", comparison.ne_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_ge_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     op = Out("ge_Scalar", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ge_Scalar_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("ge_Scalar_out", comparison.ge_Scalar_out)
     comparison.ge_Scalar_out(self, other, op.target)
-    return op.finish("ge_Scalar_out", comparison.ge_Scalar_out)
+    return op.finish()
 
 
 def wrapper_CPU_ge_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = Functional("ge_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ge_Scalar_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("ge_Scalar_out", comparison.ge_Scalar_out)
     comparison.ge_Scalar_out(self, other, op.target)
-    return op.finish("ge_Scalar_out", comparison.ge_Scalar_out)
+    return op.finish()
 
 
 def wrapper_CPU_ge_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("ge_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ge_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("ge_Tensor_out", comparison.ge_Tensor_out)
     comparison.ge_Tensor_out(self, other, op.target)
-    return op.finish("ge_Tensor_out", comparison.ge_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_ge_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("ge_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ge_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("ge_Tensor_out", comparison.ge_Tensor_out)
     comparison.ge_Tensor_out(self, other, op.target)
-    return op.finish("ge_Tensor_out", comparison.ge_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_gt_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     op = Out("gt_Scalar", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.gt_Scalar_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("gt_Scalar_out", comparison.gt_Scalar_out)
     comparison.gt_Scalar_out(self, other, op.target)
-    return op.finish("gt_Scalar_out", comparison.gt_Scalar_out)
+    return op.finish()
 
 
 def wrapper_CPU_gt_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = Functional("gt_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.gt_Scalar_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("gt_Scalar_out", comparison.gt_Scalar_out)
     comparison.gt_Scalar_out(self, other, op.target)
-    return op.finish("gt_Scalar_out", comparison.gt_Scalar_out)
+    return op.finish()
 
 
 def wrapper_CPU_gt_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("gt_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.gt_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("gt_Tensor_out", comparison.gt_Tensor_out)
     comparison.gt_Tensor_out(self, other, op.target)
-    return op.finish("gt_Tensor_out", comparison.gt_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_gt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("gt_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.gt_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("gt_Tensor_out", comparison.gt_Tensor_out)
     comparison.gt_Tensor_out(self, other, op.target)
-    return op.finish("gt_Tensor_out", comparison.gt_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_le_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     op = Out("le_Scalar", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.le_Scalar_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("le_Scalar_out", comparison.le_Scalar_out)
     comparison.le_Scalar_out(self, other, op.target)
-    return op.finish("le_Scalar_out", comparison.le_Scalar_out)
+    return op.finish()
 
 
 def wrapper_CPU_le_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = Functional("le_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.le_Scalar_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("le_Scalar_out", comparison.le_Scalar_out)
     comparison.le_Scalar_out(self, other, op.target)
-    return op.finish("le_Scalar_out", comparison.le_Scalar_out)
+    return op.finish()
 
 
 def wrapper_CPU_le_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("le_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.le_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("le_Tensor_out", comparison.le_Tensor_out)
     comparison.le_Tensor_out(self, other, op.target)
-    return op.finish("le_Tensor_out", comparison.le_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_le_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("le_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.le_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("le_Tensor_out", comparison.le_Tensor_out)
     comparison.le_Tensor_out(self, other, op.target)
-    return op.finish("le_Tensor_out", comparison.le_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_lt_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     op = Out("lt_Scalar", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.lt_Scalar_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("lt_Scalar_out", comparison.lt_Scalar_out)
     comparison.lt_Scalar_out(self, other, op.target)
-    return op.finish("lt_Scalar_out", comparison.lt_Scalar_out)
+    return op.finish()
 
 
 def wrapper_CPU_lt_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = Functional("lt_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.lt_Scalar_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("lt_Scalar_out", comparison.lt_Scalar_out)
     comparison.lt_Scalar_out(self, other, op.target)
-    return op.finish("lt_Scalar_out", comparison.lt_Scalar_out)
+    return op.finish()
 
 
 def wrapper_CPU_lt_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("lt_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.lt_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("lt_Tensor_out", comparison.lt_Tensor_out)
     comparison.lt_Tensor_out(self, other, op.target)
-    return op.finish("lt_Tensor_out", comparison.lt_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_lt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("lt_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.lt_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("lt_Tensor_out", comparison.lt_Tensor_out)
     comparison.lt_Tensor_out(self, other, op.target)
-    return op.finish("lt_Tensor_out", comparison.lt_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_eq__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = InPlace("eq_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.eq_Scalar_meta(op, self, other)
-    comparison.eq_Scalar_out(self, other, op.output)
-    return op.finish("eq_Scalar_out", comparison.eq_Scalar_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("eq_Scalar_out", comparison.eq_Scalar_out)
+    comparison.eq_Scalar_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_eq__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("eq_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.eq_Tensor_meta(op, self, other)
-    comparison.eq_Tensor_out(self, other, op.output)
-    return op.finish("eq_Tensor_out", comparison.eq_Tensor_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("eq_Tensor_out", comparison.eq_Tensor_out)
+    comparison.eq_Tensor_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_ne__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = InPlace("ne_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ne_Scalar_meta(op, self, other)
-    comparison.ne_Scalar_out(self, other, op.output)
-    return op.finish("ne_Scalar_out", comparison.ne_Scalar_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("ne_Scalar_out", comparison.ne_Scalar_out)
+    comparison.ne_Scalar_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_ne__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("ne_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ne_Tensor_meta(op, self, other)
-    comparison.ne_Tensor_out(self, other, op.output)
-    return op.finish("ne_Tensor_out", comparison.ne_Tensor_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("ne_Tensor_out", comparison.ne_Tensor_out)
+    comparison.ne_Tensor_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_ge__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = InPlace("ge_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ge_Scalar_meta(op, self, other)
-    comparison.ge_Scalar_out(self, other, op.output)
-    return op.finish("ge_Scalar_out", comparison.ge_Scalar_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("ge_Scalar_out", comparison.ge_Scalar_out)
+    comparison.ge_Scalar_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_ge__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("ge_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ge_Tensor_meta(op, self, other)
-    comparison.ge_Tensor_out(self, other, op.output)
-    return op.finish("ge_Tensor_out", comparison.ge_Tensor_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("ge_Tensor_out", comparison.ge_Tensor_out)
+    comparison.ge_Tensor_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_le__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = InPlace("le_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.le_Scalar_meta(op, self, other)
-    comparison.le_Scalar_out(self, other, op.output)
-    return op.finish("le_Scalar_out", comparison.le_Scalar_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("le_Scalar_out", comparison.le_Scalar_out)
+    comparison.le_Scalar_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_le__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("le_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.le_Tensor_meta(op, self, other)
-    comparison.le_Tensor_out(self, other, op.output)
-    return op.finish("le_Tensor_out", comparison.le_Tensor_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("le_Tensor_out", comparison.le_Tensor_out)
+    comparison.le_Tensor_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_gt__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = InPlace("gt_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.gt_Scalar_meta(op, self, other)
-    comparison.gt_Scalar_out(self, other, op.output)
-    return op.finish("gt_Scalar_out", comparison.gt_Scalar_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("gt_Scalar_out", comparison.gt_Scalar_out)
+    comparison.gt_Scalar_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_gt__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("gt_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.gt_Tensor_meta(op, self, other)
-    comparison.gt_Tensor_out(self, other, op.output)
-    return op.finish("gt_Tensor_out", comparison.gt_Tensor_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("gt_Tensor_out", comparison.gt_Tensor_out)
+    comparison.gt_Tensor_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_lt__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = InPlace("lt_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.lt_Scalar_meta(op, self, other)
-    comparison.lt_Scalar_out(self, other, op.output)
-    return op.finish("lt_Scalar_out", comparison.lt_Scalar_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("lt_Scalar_out", comparison.lt_Scalar_out)
+    comparison.lt_Scalar_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_lt__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("lt_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.lt_Tensor_meta(op, self, other)
-    comparison.lt_Tensor_out(self, other, op.output)
-    return op.finish("lt_Tensor_out", comparison.lt_Tensor_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("lt_Tensor_out", comparison.lt_Tensor_out)
+    comparison.lt_Tensor_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_tanh(ks: int, self: Tensor) -> Tensor:
     op = Functional("tanh")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.tanh_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("tanh_out", unary.tanh_out)
     unary.tanh_out(self, op.target)
-    return op.finish("tanh_out", unary.tanh_out)
+    return op.finish()
 
 
 def wrapper_CPU_tanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("tanh", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.tanh_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("tanh_out", unary.tanh_out)
     unary.tanh_out(self, op.target)
-    return op.finish("tanh_out", unary.tanh_out)
+    return op.finish()
 
 
 def wrapper_CPU_tanh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("tanh", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.tanh_meta(op, self)
-    unary.tanh_out(self, op.output)
-    return op.finish("tanh_out", unary.tanh_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("tanh_out", unary.tanh_out)
+    unary.tanh_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_sigmoid(ks: int, self: Tensor) -> Tensor:
     op = Functional("sigmoid")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sigmoid_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("sigmoid_out", unary.sigmoid_out)
     unary.sigmoid_out(self, op.target)
-    return op.finish("sigmoid_out", unary.sigmoid_out)
+    return op.finish()
 
 
 def wrapper_CPU_sigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sigmoid", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sigmoid_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("sigmoid_out", unary.sigmoid_out)
     unary.sigmoid_out(self, op.target)
-    return op.finish("sigmoid_out", unary.sigmoid_out)
+    return op.finish()
 
 
 def wrapper_CPU_sigmoid_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sigmoid", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sigmoid_meta(op, self)
-    unary.sigmoid_out(self, op.output)
-    return op.finish("sigmoid_out", unary.sigmoid_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("sigmoid_out", unary.sigmoid_out)
+    unary.sigmoid_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_sqrt(ks: int, self: Tensor) -> Tensor:
     op = Functional("sqrt")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sqrt_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("sqrt_out", unary.sqrt_out)
     unary.sqrt_out(self, op.target)
-    return op.finish("sqrt_out", unary.sqrt_out)
+    return op.finish()
 
 
 def wrapper_CPU_sqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sqrt", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sqrt_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("sqrt_out", unary.sqrt_out)
     unary.sqrt_out(self, op.target)
-    return op.finish("sqrt_out", unary.sqrt_out)
+    return op.finish()
 
 
 def wrapper_CPU_sqrt_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sqrt", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sqrt_meta(op, self)
-    unary.sqrt_out(self, op.output)
-    return op.finish("sqrt_out", unary.sqrt_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("sqrt_out", unary.sqrt_out)
+    unary.sqrt_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_rsqrt(ks: int, self: Tensor) -> Tensor:
     op = Functional("rsqrt")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.rsqrt_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("rsqrt_out", unary.rsqrt_out)
     unary.rsqrt_out(self, op.target)
-    return op.finish("rsqrt_out", unary.rsqrt_out)
+    return op.finish()
 
 
 def wrapper_CPU_rsqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("rsqrt", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.rsqrt_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("rsqrt_out", unary.rsqrt_out)
     unary.rsqrt_out(self, op.target)
-    return op.finish("rsqrt_out", unary.rsqrt_out)
+    return op.finish()
 
 
 def wrapper_CPU_rsqrt_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("rsqrt", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.rsqrt_meta(op, self)
-    unary.rsqrt_out(self, op.output)
-    return op.finish("rsqrt_out", unary.rsqrt_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("rsqrt_out", unary.rsqrt_out)
+    unary.rsqrt_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_erf(ks: int, self: Tensor) -> Tensor:
     op = Functional("erf")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.erf_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("erf_out", unary.erf_out)
     unary.erf_out(self, op.target)
-    return op.finish("erf_out", unary.erf_out)
+    return op.finish()
 
 
 def wrapper_CPU_erf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("erf", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.erf_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("erf_out", unary.erf_out)
     unary.erf_out(self, op.target)
-    return op.finish("erf_out", unary.erf_out)
+    return op.finish()
 
 
 def wrapper_CPU_erf_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("erf", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.erf_meta(op, self)
-    unary.erf_out(self, op.output)
-    return op.finish("erf_out", unary.erf_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("erf_out", unary.erf_out)
+    unary.erf_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_erfc(ks: int, self: Tensor) -> Tensor:
     op = Functional("erfc")
+    if recorder.active is not None:
+        op.enter_meta()
     special.erfc_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("erfc_out", special.erfc_out)
     special.erfc_out(self, op.target)
-    return op.finish("erfc_out", special.erfc_out)
+    return op.finish()
 
 
 def wrapper_CPU_erfc_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("erfc", self)
+    if recorder.active is not None:
+        op.enter_meta()
     special.erfc_meta(op, self)
-    special.erfc_out(self, op.output)
-    return op.finish("erfc_out", special.erfc_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("erfc_out", special.erfc_out)
+    special.erfc_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_erfc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("erfc", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.erfc_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("erfc_out", special.erfc_out)
     special.erfc_out(self, op.target)
-    return op.finish("erfc_out", special.erfc_out)
+    return op.finish()
 
 
 def wrapper_CPU_out_mvlgamma_out(ks: int, self: Tensor, p: int, out: Tensor) -> Tensor:
@@ -1282,142 +2167,262 @@ def wrapper_CPU_out_mvlgamma_out(ks: int, self: Tensor, p: int, out: Tensor) -> 
 
 def wrapper_CPU_digamma_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("digamma", self)
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.digamma_meta(op, self)
-    gamma.digamma_out(self, op.output)
-    return op.finish("digamma_out", gamma.digamma_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("digamma_out", gamma.digamma_out)
+    gamma.digamma_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_lgamma_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("lgamma", out)
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.lgamma_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("lgamma_out", gamma.lgamma_out)
     gamma.lgamma_out(self, op.target)
-    return op.finish("lgamma_out", gamma.lgamma_out)
+    return op.finish()
 
 
 def wrapper_CPU_lgamma_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("lgamma", self)
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.lgamma_meta(op, self)
-    gamma.lgamma_out(self, op.output)
-    return op.finish("lgamma_out", gamma.lgamma_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("lgamma_out", gamma.lgamma_out)
+    gamma.lgamma_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_lgamma(ks: int, self: Tensor) -> Tensor:
     op = Functional("lgamma")
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.lgamma_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("lgamma_out", gamma.lgamma_out)
     gamma.lgamma_out(self, op.target)
-    return op.finish("lgamma_out", gamma.lgamma_out)
+    return op.finish()
 
 
 def wrapper_CPU_digamma_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("digamma", out)
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.digamma_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("digamma_out", gamma.digamma_out)
     gamma.digamma_out(self, op.target)
-    return op.finish("digamma_out", gamma.digamma_out)
+    return op.finish()
 
 
 def wrapper_CPU_digamma(ks: int, self: Tensor) -> Tensor:
     op = Functional("digamma")
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.digamma_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("digamma_out", gamma.digamma_out)
     gamma.digamma_out(self, op.target)
-    return op.finish("digamma_out", gamma.digamma_out)
+    return op.finish()
 
 
 def wrapper_CPU_polygamma_out_out(ks: int, n: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("polygamma", out)
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.polygamma_meta(op, n, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("polygamma_out", gamma.polygamma_out)
     gamma.polygamma_out(n, self, op.target)
-    return op.finish("polygamma_out", gamma.polygamma_out)
+    return op.finish()
 
 
 def wrapper_CPU_polygamma(ks: int, n: int, self: Tensor) -> Tensor:
     op = Functional("polygamma")
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.polygamma_meta(op, n, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("polygamma_out", gamma.polygamma_out)
     gamma.polygamma_out(n, self, op.target)
-    return op.finish("polygamma_out", gamma.polygamma_out)
+    return op.finish()
 
 
 def wrapper_CPU_erfinv(ks: int, self: Tensor) -> Tensor:
     op = Functional("erfinv")
+    if recorder.active is not None:
+        op.enter_meta()
     special.erfinv_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("erfinv_out", special.erfinv_out)
     special.erfinv_out(self, op.target)
-    return op.finish("erfinv_out", special.erfinv_out)
+    return op.finish()
 
 
 def wrapper_CPU_erfinv_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("erfinv", self)
+    if recorder.active is not None:
+        op.enter_meta()
     special.erfinv_meta(op, self)
-    special.erfinv_out(self, op.output)
-    return op.finish("erfinv_out", special.erfinv_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("erfinv_out", special.erfinv_out)
+    special.erfinv_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_erfinv_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("erfinv", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.erfinv_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("erfinv_out", special.erfinv_out)
     special.erfinv_out(self, op.target)
-    return op.finish("erfinv_out", special.erfinv_out)
+    return op.finish()
 
 
 def wrapper_CPU_i0(ks: int, self: Tensor) -> Tensor:
     op = Functional("i0")
+    if recorder.active is not None:
+        op.enter_meta()
     special.i0_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("i0_out", special.i0_out)
     special.i0_out(self, op.target)
-    return op.finish("i0_out", special.i0_out)
+    return op.finish()
 
 
 def wrapper_CPU_i0_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("i0", self)
+    if recorder.active is not None:
+        op.enter_meta()
     special.i0_meta(op, self)
-    special.i0_out(self, op.output)
-    return op.finish("i0_out", special.i0_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("i0_out", special.i0_out)
+    special.i0_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_i0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("i0", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.i0_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("i0_out", special.i0_out)
     special.i0_out(self, op.target)
-    return op.finish("i0_out", special.i0_out)
+    return op.finish()
 
 
 def wrapper_CPU_igamma_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("igamma", out)
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.igamma_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("igamma_out", gamma.igamma_out)
     gamma.igamma_out(self, other, op.target)
-    return op.finish("igamma_out", gamma.igamma_out)
+    return op.finish()
 
 
 def wrapper_CPU_igamma(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("igamma")
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.igamma_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("igamma_out", gamma.igamma_out)
     gamma.igamma_out(self, other, op.target)
-    return op.finish("igamma_out", gamma.igamma_out)
+    return op.finish()
 
 
 def wrapper_CPU_igamma_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("igamma", self)
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.igamma_meta(op, self, other)
-    gamma.igamma_out(self, other, op.output)
-    return op.finish("igamma_out", gamma.igamma_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("igamma_out", gamma.igamma_out)
+    gamma.igamma_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_igammac_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("igammac", out)
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.igammac_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("igammac_out", gamma.igammac_out)
     gamma.igammac_out(self, other, op.target)
-    return op.finish("igammac_out", gamma.igammac_out)
+    return op.finish()
 
 
 def wrapper_CPU_igammac(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("igammac")
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.igammac_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("igammac_out", gamma.igammac_out)
     gamma.igammac_out(self, other, op.target)
-    return op.finish("igammac_out", gamma.igammac_out)
+    return op.finish()
 
 
 def wrapper_CPU_igammac_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("igammac", self)
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.igammac_meta(op, self, other)
-    gamma.igammac_out(self, other, op.output)
-    return op.finish("igammac_out", gamma.igammac_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("igammac_out", gamma.igammac_out)
+    gamma.igammac_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_out_abs_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
@@ -1434,170 +2439,314 @@ def wrapper_CPU_out_angle_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 
 def wrapper_CPU_sgn(ks: int, self: Tensor) -> Tensor:
     op = Functional("sgn")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sgn_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("sgn_out", unary.sgn_out)
     unary.sgn_out(self, op.target)
-    return op.finish("sgn_out", unary.sgn_out)
+    return op.finish()
 
 
 def wrapper_CPU_sgn_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sgn", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sgn_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("sgn_out", unary.sgn_out)
     unary.sgn_out(self, op.target)
-    return op.finish("sgn_out", unary.sgn_out)
+    return op.finish()
 
 
 def wrapper_CPU_sgn_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sgn", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sgn_meta(op, self)
-    unary.sgn_out(self, op.output)
-    return op.finish("sgn_out", unary.sgn_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("sgn_out", unary.sgn_out)
+    unary.sgn_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_sign(ks: int, self: Tensor) -> Tensor:
     op = Functional("sign")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sign_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("sign_out", unary.sign_out)
     unary.sign_out(self, op.target)
-    return op.finish("sign_out", unary.sign_out)
+    return op.finish()
 
 
 def wrapper_CPU_sign_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sign", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sign_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("sign_out", unary.sign_out)
     unary.sign_out(self, op.target)
-    return op.finish("sign_out", unary.sign_out)
+    return op.finish()
 
 
 def wrapper_CPU_sign_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sign", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sign_meta(op, self)
-    unary.sign_out(self, op.output)
-    return op.finish("sign_out", unary.sign_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("sign_out", unary.sign_out)
+    unary.sign_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_floor(ks: int, self: Tensor) -> Tensor:
     op = Functional("floor")
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.floor_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("floor_out", rounding.floor_out)
     rounding.floor_out(self, op.target)
-    return op.finish("floor_out", rounding.floor_out)
+    return op.finish()
 
 
 def wrapper_CPU_floor_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("floor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.floor_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("floor_out", rounding.floor_out)
     rounding.floor_out(self, op.target)
-    return op.finish("floor_out", rounding.floor_out)
+    return op.finish()
 
 
 def wrapper_CPU_floor_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("floor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.floor_meta(op, self)
-    rounding.floor_out(self, op.output)
-    return op.finish("floor_out", rounding.floor_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("floor_out", rounding.floor_out)
+    rounding.floor_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_round(ks: int, self: Tensor) -> Tensor:
     op = Functional("round")
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.round_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("round_out", rounding.round_out)
     rounding.round_out(self, op.target)
-    return op.finish("round_out", rounding.round_out)
+    return op.finish()
 
 
 def wrapper_CPU_round_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("round", out)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.round_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("round_out", rounding.round_out)
     rounding.round_out(self, op.target)
-    return op.finish("round_out", rounding.round_out)
+    return op.finish()
 
 
 def wrapper_CPU_round_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("round", self)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.round_meta(op, self)
-    rounding.round_out(self, op.output)
-    return op.finish("round_out", rounding.round_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("round_out", rounding.round_out)
+    rounding.round_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_round_decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
     op = Functional("round_decimals")
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.round_decimals_meta(op, self, decimals)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("round_decimals_out", rounding.round_decimals_out)
     rounding.round_decimals_out(self, decimals, op.target)
-    return op.finish("round_decimals_out", rounding.round_decimals_out)
+    return op.finish()
 
 
 def wrapper_CPU_round__decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
     op = InPlace("round_decimals", self)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.round_decimals_meta(op, self, decimals)
-    rounding.round_decimals_out(self, decimals, op.output)
-    return op.finish("round_decimals_out", rounding.round_decimals_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("round_decimals_out", rounding.round_decimals_out)
+    rounding.round_decimals_out(self, decimals, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_round_out_decimals_out(ks: int, self: Tensor, decimals: int, out: Tensor) -> Tensor:
     op = Out("round_decimals", out)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.round_decimals_meta(op, self, decimals)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("round_decimals_out", rounding.round_decimals_out)
     rounding.round_decimals_out(self, decimals, op.target)
-    return op.finish("round_decimals_out", rounding.round_decimals_out)
+    return op.finish()
 
 
 def wrapper_CPU_ceil(ks: int, self: Tensor) -> Tensor:
     op = Functional("ceil")
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.ceil_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("ceil_out", rounding.ceil_out)
     rounding.ceil_out(self, op.target)
-    return op.finish("ceil_out", rounding.ceil_out)
+    return op.finish()
 
 
 def wrapper_CPU_ceil_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("ceil", self)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.ceil_meta(op, self)
-    rounding.ceil_out(self, op.output)
-    return op.finish("ceil_out", rounding.ceil_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("ceil_out", rounding.ceil_out)
+    rounding.ceil_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_ceil_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("ceil", out)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.ceil_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("ceil_out", rounding.ceil_out)
     rounding.ceil_out(self, op.target)
-    return op.finish("ceil_out", rounding.ceil_out)
+    return op.finish()
 
 
 def wrapper_CPU_frac(ks: int, self: Tensor) -> Tensor:
     op = Functional("frac")
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.frac_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("frac_out", rounding.frac_out)
     rounding.frac_out(self, op.target)
-    return op.finish("frac_out", rounding.frac_out)
+    return op.finish()
 
 
 def wrapper_CPU_frac_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("frac", self)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.frac_meta(op, self)
-    rounding.frac_out(self, op.output)
-    return op.finish("frac_out", rounding.frac_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("frac_out", rounding.frac_out)
+    rounding.frac_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_frac_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("frac", out)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.frac_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("frac_out", rounding.frac_out)
     rounding.frac_out(self, op.target)
-    return op.finish("frac_out", rounding.frac_out)
+    return op.finish()
 
 
 def wrapper_CPU_trunc(ks: int, self: Tensor) -> Tensor:
     op = Functional("trunc")
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.trunc_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("trunc_out", rounding.trunc_out)
     rounding.trunc_out(self, op.target)
-    return op.finish("trunc_out", rounding.trunc_out)
+    return op.finish()
 
 
 def wrapper_CPU_trunc_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("trunc", self)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.trunc_meta(op, self)
-    rounding.trunc_out(self, op.output)
-    return op.finish("trunc_out", rounding.trunc_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("trunc_out", rounding.trunc_out)
+    rounding.trunc_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_trunc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("trunc", out)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.trunc_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("trunc_out", rounding.trunc_out)
     rounding.trunc_out(self, op.target)
-    return op.finish("trunc_out", rounding.trunc_out)
+    return op.finish()
 
 
 def wrapper_CPU__isnan(ks: int, self: Tensor) -> Tensor:
@@ -1630,536 +2779,980 @@ def wrapper_CPU_Tensor_out_frexp_out(
 
 def wrapper_CPU_signbit(ks: int, self: Tensor) -> Tensor:
     op = Functional("signbit")
+    if recorder.active is not None:
+        op.enter_meta()
     signs.signbit_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("signbit_out", signs.signbit_out)
     signs.signbit_out(self, op.target)
-    return op.finish("signbit_out", signs.signbit_out)
+    return op.finish()
 
 
 def wrapper_CPU_signbit_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("signbit", out)
+    if recorder.active is not None:
+        op.enter_meta()
     signs.signbit_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("signbit_out", signs.signbit_out)
     signs.signbit_out(self, op.target)
-    return op.finish("signbit_out", signs.signbit_out)
+    return op.finish()
 
 
 def wrapper_CPU_logit_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, eps: float | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("logit_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     logit.logit_backward_meta(op, grad_output, self, eps)
+    if op.operands:
+        grad_output, self = op.read(grad_output, self)
+    if recorder.active is not None:
+        op.enter_impl("logit_backward_out", logit.logit_backward_out)
     logit.logit_backward_out(grad_output, self, eps, op.target)
-    return op.finish("logit_backward_out", logit.logit_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_logit_backward(ks: int, grad_output: Tensor, self: Tensor, eps: float | None) -> Tensor:
     op = Functional("logit_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     logit.logit_backward_meta(op, grad_output, self, eps)
+    if op.operands:
+        grad_output, self = op.read(grad_output, self)
+    if recorder.active is not None:
+        op.enter_impl("logit_backward_out", logit.logit_backward_out)
     logit.logit_backward_out(grad_output, self, eps, op.target)
-    return op.finish("logit_backward_out", logit.logit_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_isposinf(ks: int, self: Tensor) -> Tensor:
     op = Functional("isposinf")
+    if recorder.active is not None:
+        op.enter_meta()
     signs.isposinf_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("isposinf_out", signs.isposinf_out)
     signs.isposinf_out(self, op.target)
-    return op.finish("isposinf_out", signs.isposinf_out)
+    return op.finish()
 
 
 def wrapper_CPU_isposinf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("isposinf", out)
+    if recorder.active is not None:
+        op.enter_meta()
     signs.isposinf_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("isposinf_out", signs.isposinf_out)
     signs.isposinf_out(self, op.target)
-    return op.finish("isposinf_out", signs.isposinf_out)
+    return op.finish()
 
 
 def wrapper_CPU_tanh_backward_out_grad_input(
     ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor
 ) -> Tensor:
     op = Out("tanh_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.tanh_backward_meta(op, grad_output, output)
+    if op.operands:
+        grad_output, output = op.read(grad_output, output)
+    if recorder.active is not None:
+        op.enter_impl("tanh_backward_out", activation.tanh_backward_out)
     activation.tanh_backward_out(grad_output, output, op.target)
-    return op.finish("tanh_backward_out", activation.tanh_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_tanh_backward(ks: int, grad_output: Tensor, output: Tensor) -> Tensor:
     op = Functional("tanh_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.tanh_backward_meta(op, grad_output, output)
+    if op.operands:
+        grad_output, output = op.read(grad_output, output)
+    if recorder.active is not None:
+        op.enter_impl("tanh_backward_out", activation.tanh_backward_out)
     activation.tanh_backward_out(grad_output, output, op.target)
-    return op.finish("tanh_backward_out", activation.tanh_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_sigmoid_backward_out_grad_input(
     ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor
 ) -> Tensor:
     op = Out("sigmoid_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.sigmoid_backward_meta(op, grad_output, output)
+    if op.operands:
+        grad_output, output = op.read(grad_output, output)
+    if recorder.active is not None:
+        op.enter_impl("sigmoid_backward_out", activation.sigmoid_backward_out)
     activation.sigmoid_backward_out(grad_output, output, op.target)
-    return op.finish("sigmoid_backward_out", activation.sigmoid_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_sigmoid_backward(ks: int, grad_output: Tensor, output: Tensor) -> Tensor:
     op = Functional("sigmoid_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.sigmoid_backward_meta(op, grad_output, output)
+    if op.operands:
+        grad_output, output = op.read(grad_output, output)
+    if recorder.active is not None:
+        op.enter_impl("sigmoid_backward_out", activation.sigmoid_backward_out)
     activation.sigmoid_backward_out(grad_output, output, op.target)
-    return op.finish("sigmoid_backward_out", activation.sigmoid_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_gelu_out_out(ks: int, self: Tensor, approximate: str, out: Tensor) -> Tensor:
     op = Out("gelu", out)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.gelu_meta(op, self, approximate)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("gelu_out_cpu", activation.gelu_out)
     activation.gelu_out(self, approximate, op.target)
-    return op.finish("gelu_out_cpu", activation.gelu_out)
+    return op.finish()
 
 
 def wrapper_CPU_gelu_(ks: int, self: Tensor, approximate: str) -> Tensor:
     op = InPlace("gelu", self)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.gelu_meta(op, self, approximate)
-    activation.gelu_out(self, approximate, op.output)
-    return op.finish("gelu_out_cpu", activation.gelu_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("gelu_out_cpu", activation.gelu_out)
+    activation.gelu_out(self, approximate, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_gelu(ks: int, self: Tensor, approximate: str) -> Tensor:
     op = Functional("gelu")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.gelu_meta(op, self, approximate)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("gelu_out_cpu", activation.gelu_out)
     activation.gelu_out(self, approximate, op.target)
-    return op.finish("gelu_out_cpu", activation.gelu_out)
+    return op.finish()
 
 
 def wrapper_CPU_gelu_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, approximate: str, grad_input: Tensor
 ) -> Tensor:
     op = Out("gelu_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.gelu_backward_meta(op, grad_output, self, approximate)
+    if op.operands:
+        grad_output, self = op.read(grad_output, self)
+    if recorder.active is not None:
+        op.enter_impl("gelu_backward_out_cpu", activation.gelu_backward_out)
     activation.gelu_backward_out(grad_output, self, approximate, op.target)
-    return op.finish("gelu_backward_out_cpu", activation.gelu_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_gelu_backward(ks: int, grad_output: Tensor, self: Tensor, approximate: str) -> Tensor:
     op = Functional("gelu_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.gelu_backward_meta(op, grad_output, self, approximate)
+    if op.operands:
+        grad_output, self = op.read(grad_output, self)
+    if recorder.active is not None:
+        op.enter_impl("gelu_backward_out_cpu", activation.gelu_backward_out)
     activation.gelu_backward_out(grad_output, self, approximate, op.target)
-    return op.finish("gelu_backward_out_cpu", activation.gelu_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_silu(ks: int, self: Tensor) -> Tensor:
     op = Functional("silu")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.silu_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("silu_out", activation.silu_out)
     activation.silu_out(self, op.target)
-    return op.finish("silu_out", activation.silu_out)
+    return op.finish()
 
 
 def wrapper_CPU_silu_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("silu", self)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.silu_meta(op, self)
-    activation.silu_out(self, op.output)
-    return op.finish("silu_out", activation.silu_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("silu_out", activation.silu_out)
+    activation.silu_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_silu_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("silu", out)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.silu_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("silu_out", activation.silu_out)
     activation.silu_out(self, op.target)
-    return op.finish("silu_out", activation.silu_out)
+    return op.finish()
 
 
 def wrapper_CPU_silu_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor
 ) -> Tensor:
     op = Out("silu_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.silu_backward_meta(op, grad_output, self)
+    if op.operands:
+        grad_output, self = op.read(grad_output, self)
+    if recorder.active is not None:
+        op.enter_impl("silu_backward_out", activation.silu_backward_out)
     activation.silu_backward_out(grad_output, self, op.target)
-    return op.finish("silu_backward_out", activation.silu_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_silu_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
     op = Functional("silu_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.silu_backward_meta(op, grad_output, self)
+    if op.operands:
+        grad_output, self = op.read(grad_output, self)
+    if recorder.active is not None:
+        op.enter_impl("silu_backward_out", activation.silu_backward_out)
     activation.silu_backward_out(grad_output, self, op.target)
-    return op.finish("silu_backward_out", activation.silu_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_maximum(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("maximum")
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.maximum_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("maximum_out", clamping.maximum_out)
     clamping.maximum_out(self, other, op.target)
-    return op.finish("maximum_out", clamping.maximum_out)
+    return op.finish()
 
 
 def wrapper_CPU_maximum_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("maximum", out)
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.maximum_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("maximum_out", clamping.maximum_out)
     clamping.maximum_out(self, other, op.target)
-    return op.finish("maximum_out", clamping.maximum_out)
+    return op.finish()
 
 
 def wrapper_CPU_minimum(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("minimum")
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.minimum_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("minimum_out", clamping.minimum_out)
     clamping.minimum_out(self, other, op.target)
-    return op.finish("minimum_out", clamping.minimum_out)
+    return op.finish()
 
 
 def wrapper_CPU_minimum_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("minimum", out)
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.minimum_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("minimum_out", clamping.minimum_out)
     clamping.minimum_out(self, other, op.target)
-    return op.finish("minimum_out", clamping.minimum_out)
+    return op.finish()
 
 
 def wrapper_CPU_atan2(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("atan2")
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.atan2_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("atan2_out", several_operands.atan2_out)
     several_operands.atan2_out(self, other, op.target)
-    return op.finish("atan2_out", several_operands.atan2_out)
+    return op.finish()
 
 
 def wrapper_CPU_atan2_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("atan2", out)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.atan2_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("atan2_out", several_operands.atan2_out)
     several_operands.atan2_out(self, other, op.target)
-    return op.finish("atan2_out", several_operands.atan2_out)
+    return op.finish()
 
 
 def wrapper_CPU_atan2_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("atan2", self)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.atan2_meta(op, self, other)
-    several_operands.atan2_out(self, other, op.output)
-    return op.finish("atan2_out", several_operands.atan2_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("atan2_out", several_operands.atan2_out)
+    several_operands.atan2_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_copysign_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("copysign_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     signs.copysign_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("copysign_out", signs.copysign_out)
     signs.copysign_out(self, other, op.target)
-    return op.finish("copysign_out", signs.copysign_out)
+    return op.finish()
 
 
 def wrapper_CPU_copysign_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("copysign_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     signs.copysign_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("copysign_out", signs.copysign_out)
     signs.copysign_out(self, other, op.target)
-    return op.finish("copysign_out", signs.copysign_out)
+    return op.finish()
 
 
 def wrapper_CPU_copysign__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("copysign_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     signs.copysign_Tensor_meta(op, self, other)
-    signs.copysign_out(self, other, op.output)
-    return op.finish("copysign_out", signs.copysign_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("copysign_out", signs.copysign_out)
+    signs.copysign_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_gcd_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("gcd", out)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.gcd_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("gcd_out", binary_float.gcd_out)
     binary_float.gcd_out(self, other, op.target)
-    return op.finish("gcd_out", binary_float.gcd_out)
+    return op.finish()
 
 
 def wrapper_CPU_gcd(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("gcd")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.gcd_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("gcd_out", binary_float.gcd_out)
     binary_float.gcd_out(self, other, op.target)
-    return op.finish("gcd_out", binary_float.gcd_out)
+    return op.finish()
 
 
 def wrapper_CPU_gcd_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("gcd", self)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.gcd_meta(op, self, other)
-    binary_float.gcd_out(self, other, op.output)
-    return op.finish("gcd_out", binary_float.gcd_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("gcd_out", binary_float.gcd_out)
+    binary_float.gcd_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_lcm_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("lcm", out)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.lcm_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("lcm_out", binary_float.lcm_out)
     binary_float.lcm_out(self, other, op.target)
-    return op.finish("lcm_out", binary_float.lcm_out)
+    return op.finish()
 
 
 def wrapper_CPU_lcm(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("lcm")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.lcm_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("lcm_out", binary_float.lcm_out)
     binary_float.lcm_out(self, other, op.target)
-    return op.finish("lcm_out", binary_float.lcm_out)
+    return op.finish()
 
 
 def wrapper_CPU_lcm_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("lcm", self)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.lcm_meta(op, self, other)
-    binary_float.lcm_out(self, other, op.output)
-    return op.finish("lcm_out", binary_float.lcm_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("lcm_out", binary_float.lcm_out)
+    binary_float.lcm_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_logaddexp_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("logaddexp", out)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.logaddexp_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("logaddexp_out", binary_float.logaddexp_out)
     binary_float.logaddexp_out(self, other, op.target)
-    return op.finish("logaddexp_out", binary_float.logaddexp_out)
+    return op.finish()
 
 
 def wrapper_CPU_logaddexp(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("logaddexp")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.logaddexp_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("logaddexp_out", binary_float.logaddexp_out)
     binary_float.logaddexp_out(self, other, op.target)
-    return op.finish("logaddexp_out", binary_float.logaddexp_out)
+    return op.finish()
 
 
 def wrapper_CPU_logaddexp2_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("logaddexp2", out)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.logaddexp2_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("logaddexp2_out", binary_float.logaddexp2_out)
     binary_float.logaddexp2_out(self, other, op.target)
-    return op.finish("logaddexp2_out", binary_float.logaddexp2_out)
+    return op.finish()
 
 
 def wrapper_CPU_logaddexp2(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("logaddexp2")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.logaddexp2_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("logaddexp2_out", binary_float.logaddexp2_out)
     binary_float.logaddexp2_out(self, other, op.target)
-    return op.finish("logaddexp2_out", binary_float.logaddexp2_out)
+    return op.finish()
 
 
 def wrapper_CPU_heaviside_out_out(ks: int, self: Tensor, values: Tensor, out: Tensor) -> Tensor:
     op = Out("heaviside", out)
+    if recorder.active is not None:
+        op.enter_meta()
     signs.heaviside_meta(op, self, values)
+    if op.operands:
+        self, values = op.read(self, values)
+    if recorder.active is not None:
+        op.enter_impl("heaviside_out", signs.heaviside_out)
     signs.heaviside_out(self, values, op.target)
-    return op.finish("heaviside_out", signs.heaviside_out)
+    return op.finish()
 
 
 def wrapper_CPU_heaviside(ks: int, self: Tensor, values: Tensor) -> Tensor:
     op = Functional("heaviside")
+    if recorder.active is not None:
+        op.enter_meta()
     signs.heaviside_meta(op, self, values)
+    if op.operands:
+        self, values = op.read(self, values)
+    if recorder.active is not None:
+        op.enter_impl("heaviside_out", signs.heaviside_out)
     signs.heaviside_out(self, values, op.target)
-    return op.finish("heaviside_out", signs.heaviside_out)
+    return op.finish()
 
 
 def wrapper_CPU_heaviside_(ks: int, self: Tensor, values: Tensor) -> Tensor:
     op = InPlace("heaviside", self)
+    if recorder.active is not None:
+        op.enter_meta()
     signs.heaviside_meta(op, self, values)
-    signs.heaviside_out(self, values, op.output)
-    return op.finish("heaviside_out", signs.heaviside_out)
+    if op.operands:
+        self, values = op.read(self, values)
+    if recorder.active is not None:
+        op.enter_impl("heaviside_out", signs.heaviside_out)
+    signs.heaviside_out(self, values, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_fmod_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("fmod_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     remainders.fmod_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("fmod_out", remainders.fmod_out)
     remainders.fmod_out(self, other, op.target)
-    return op.finish("fmod_out", remainders.fmod_out)
+    return op.finish()
 
 
 def wrapper_CPU_fmod_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("fmod_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     remainders.fmod_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("fmod_out", remainders.fmod_out)
     remainders.fmod_out(self, other, op.target)
-    return op.finish("fmod_out", remainders.fmod_out)
+    return op.finish()
 
 
 def wrapper_CPU_fmod__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("fmod_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     remainders.fmod_Tensor_meta(op, self, other)
-    remainders.fmod_out(self, other, op.output)
-    return op.finish("fmod_out", remainders.fmod_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("fmod_out", remainders.fmod_out)
+    remainders.fmod_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_hypot_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("hypot", out)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.hypot_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("hypot_out", binary_float.hypot_out)
     binary_float.hypot_out(self, other, op.target)
-    return op.finish("hypot_out", binary_float.hypot_out)
+    return op.finish()
 
 
 def wrapper_CPU_hypot(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("hypot")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.hypot_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("hypot_out", binary_float.hypot_out)
     binary_float.hypot_out(self, other, op.target)
-    return op.finish("hypot_out", binary_float.hypot_out)
+    return op.finish()
 
 
 def wrapper_CPU_hypot_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("hypot", self)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.hypot_meta(op, self, other)
-    binary_float.hypot_out(self, other, op.output)
-    return op.finish("hypot_out", binary_float.hypot_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("hypot_out", binary_float.hypot_out)
+    binary_float.hypot_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_nextafter_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("nextafter", out)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.nextafter_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("nextafter_out", binary_float.nextafter_out)
     binary_float.nextafter_out(self, other, op.target)
-    return op.finish("nextafter_out", binary_float.nextafter_out)
+    return op.finish()
 
 
 def wrapper_CPU_nextafter(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("nextafter")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.nextafter_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("nextafter_out", binary_float.nextafter_out)
     binary_float.nextafter_out(self, other, op.target)
-    return op.finish("nextafter_out", binary_float.nextafter_out)
+    return op.finish()
 
 
 def wrapper_CPU_nextafter_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("nextafter", self)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.nextafter_meta(op, self, other)
-    binary_float.nextafter_out(self, other, op.output)
-    return op.finish("nextafter_out", binary_float.nextafter_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("nextafter_out", binary_float.nextafter_out)
+    binary_float.nextafter_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_fmin(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("fmin")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.fmin_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("fmin_out", binary_float.fmin_out)
     binary_float.fmin_out(self, other, op.target)
-    return op.finish("fmin_out", binary_float.fmin_out)
+    return op.finish()
 
 
 def wrapper_CPU_fmin_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("fmin", out)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.fmin_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("fmin_out", binary_float.fmin_out)
     binary_float.fmin_out(self, other, op.target)
-    return op.finish("fmin_out", binary_float.fmin_out)
+    return op.finish()
 
 
 def wrapper_CPU_fmax(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("fmax")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.fmax_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("fmax_out", binary_float.fmax_out)
     binary_float.fmax_out(self, other, op.target)
-    return op.finish("fmax_out", binary_float.fmax_out)
+    return op.finish()
 
 
 def wrapper_CPU_fmax_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("fmax", out)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.fmax_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("fmax_out", binary_float.fmax_out)
     binary_float.fmax_out(self, other, op.target)
-    return op.finish("fmax_out", binary_float.fmax_out)
+    return op.finish()
 
 
 def wrapper_CPU_lerp_Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
     op = Functional("lerp_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.lerp_Scalar_meta(op, self, end, weight)
+    if op.operands:
+        self, end = op.read(self, end)
+    if recorder.active is not None:
+        op.enter_impl("lerp_Scalar", several_operands.lerp_Scalar)
     several_operands.lerp_Scalar(self, end, weight, op.target)
-    return op.finish("lerp_Scalar", several_operands.lerp_Scalar)
+    return op.finish()
 
 
 def wrapper_CPU_lerp_out_Scalar_out(ks: int, self: Tensor, end: Tensor, weight: Scalar, out: Tensor) -> Tensor:
     op = Out("lerp_Scalar", out)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.lerp_Scalar_meta(op, self, end, weight)
+    if op.operands:
+        self, end = op.read(self, end)
+    if recorder.active is not None:
+        op.enter_impl("lerp_Scalar", several_operands.lerp_Scalar)
     several_operands.lerp_Scalar(self, end, weight, op.target)
-    return op.finish("lerp_Scalar", several_operands.lerp_Scalar)
+    return op.finish()
 
 
 def wrapper_CPU_lerp__Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
     op = InPlace("lerp_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.lerp_Scalar_meta(op, self, end, weight)
-    several_operands.lerp_Scalar(self, end, weight, op.output)
-    return op.finish("lerp_Scalar", several_operands.lerp_Scalar)
+    if op.operands:
+        self, end = op.read(self, end)
+    if recorder.active is not None:
+        op.enter_impl("lerp_Scalar", several_operands.lerp_Scalar)
+    several_operands.lerp_Scalar(self, end, weight, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_lerp_out_Tensor_out(ks: int, self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> Tensor:
     op = Out("lerp_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.lerp_Tensor_meta(op, self, end, weight)
+    if op.operands:
+        self, end, weight = op.read(self, end, weight)
+    if recorder.active is not None:
+        op.enter_impl("lerp_Tensor", several_operands.lerp_Tensor)
     several_operands.lerp_Tensor(self, end, weight, op.target)
-    return op.finish("lerp_Tensor", several_operands.lerp_Tensor)
+    return op.finish()
 
 
 def wrapper_CPU_lerp_Tensor(ks: int, self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     op = Functional("lerp_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.lerp_Tensor_meta(op, self, end, weight)
+    if op.operands:
+        self, end, weight = op.read(self, end, weight)
+    if recorder.active is not None:
+        op.enter_impl("lerp_Tensor", several_operands.lerp_Tensor)
     several_operands.lerp_Tensor(self, end, weight, op.target)
-    return op.finish("lerp_Tensor", several_operands.lerp_Tensor)
+    return op.finish()
 
 
 def wrapper_CPU_lerp__Tensor(ks: int, self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     op = InPlace("lerp_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.lerp_Tensor_meta(op, self, end, weight)
-    several_operands.lerp_Tensor(self, end, weight, op.output)
-    return op.finish("lerp_Tensor", several_operands.lerp_Tensor)
+    if op.operands:
+        self, end, weight = op.read(self, end, weight)
+    if recorder.active is not None:
+        op.enter_impl("lerp_Tensor", several_operands.lerp_Tensor)
+    several_operands.lerp_Tensor(self, end, weight, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_addcmul(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
     op = Functional("addcmul")
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    if op.operands:
+        self, tensor1, tensor2 = op.read(self, tensor1, tensor2)
+    if recorder.active is not None:
+        op.enter_impl("addcmul_out", several_operands.addcmul_out)
     several_operands.addcmul_out(self, tensor1, tensor2, value, op.target)
-    return op.finish("addcmul_out", several_operands.addcmul_out)
+    return op.finish()
 
 
 def wrapper_CPU_addcmul_out_out(
     ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor
 ) -> Tensor:
     op = Out("addcmul", out)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    if op.operands:
+        self, tensor1, tensor2 = op.read(self, tensor1, tensor2)
+    if recorder.active is not None:
+        op.enter_impl("addcmul_out", several_operands.addcmul_out)
     several_operands.addcmul_out(self, tensor1, tensor2, value, op.target)
-    return op.finish("addcmul_out", several_operands.addcmul_out)
+    return op.finish()
 
 
 def wrapper_CPU_addcmul_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
     op = InPlace("addcmul", self)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
-    several_operands.addcmul_out(self, tensor1, tensor2, value, op.output)
-    return op.finish("addcmul_out", several_operands.addcmul_out)
+    if op.operands:
+        self, tensor1, tensor2 = op.read(self, tensor1, tensor2)
+    if recorder.active is not None:
+        op.enter_impl("addcmul_out", several_operands.addcmul_out)
+    several_operands.addcmul_out(self, tensor1, tensor2, value, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_addcdiv(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
     op = Functional("addcdiv")
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    if op.operands:
+        self, tensor1, tensor2 = op.read(self, tensor1, tensor2)
+    if recorder.active is not None:
+        op.enter_impl("addcdiv_out", several_operands.addcdiv_out)
     several_operands.addcdiv_out(self, tensor1, tensor2, value, op.target)
-    return op.finish("addcdiv_out", several_operands.addcdiv_out)
+    return op.finish()
 
 
 def wrapper_CPU_addcdiv_out_out(
     ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor
 ) -> Tensor:
     op = Out("addcdiv", out)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    if op.operands:
+        self, tensor1, tensor2 = op.read(self, tensor1, tensor2)
+    if recorder.active is not None:
+        op.enter_impl("addcdiv_out", several_operands.addcdiv_out)
     several_operands.addcdiv_out(self, tensor1, tensor2, value, op.target)
-    return op.finish("addcdiv_out", several_operands.addcdiv_out)
+    return op.finish()
 
 
 def wrapper_CPU_addcdiv_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
     op = InPlace("addcdiv", self)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
-    several_operands.addcdiv_out(self, tensor1, tensor2, value, op.output)
-    return op.finish("addcdiv_out", several_operands.addcdiv_out)
+    if op.operands:
+        self, tensor1, tensor2 = op.read(self, tensor1, tensor2)
+    if recorder.active is not None:
+        op.enter_impl("addcdiv_out", several_operands.addcdiv_out)
+    several_operands.addcdiv_out(self, tensor1, tensor2, value, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_clamp(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
     op = Functional("clamp")
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.clamp_meta(op, self, min, max)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("clamp_out", clamping.clamp_out)
     clamping.clamp_out(self, min, max, op.target)
-    return op.finish("clamp_out", clamping.clamp_out)
+    return op.finish()
 
 
 def wrapper_CPU_clamp_Tensor(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     op = Functional("clamp_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.clamp_Tensor_meta(op, self, min, max)
+    if op.operands:
+        self, min, max = op.read(self, min, max)
+    if recorder.active is not None:
+        op.enter_impl("clamp_Tensor_out", clamping.clamp_Tensor_out)
     clamping.clamp_Tensor_out(self, min, max, op.target)
-    return op.finish("clamp_Tensor_out", clamping.clamp_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_clamp_(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
     op = InPlace("clamp", self)
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.clamp_meta(op, self, min, max)
-    clamping.clamp_out(self, min, max, op.output)
-    return op.finish("clamp_out", clamping.clamp_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("clamp_out", clamping.clamp_out)
+    clamping.clamp_out(self, min, max, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_clamp__Tensor(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     op = InPlace("clamp_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.clamp_Tensor_meta(op, self, min, max)
-    clamping.clamp_Tensor_out(self, min, max, op.output)
-    return op.finish("clamp_Tensor_out", clamping.clamp_Tensor_out)
+    if op.operands:
+        self, min, max = op.read(self, min, max)
+    if recorder.active is not None:
+        op.enter_impl("clamp_Tensor_out", clamping.clamp_Tensor_out)
+    clamping.clamp_Tensor_out(self, min, max, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_clamp_out_out(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor) -> Tensor:
     op = Out("clamp", out)
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.clamp_meta(op, self, min, max)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("clamp_out", clamping.clamp_out)
     clamping.clamp_out(self, min, max, op.target)
-    return op.finish("clamp_out", clamping.clamp_out)
+    return op.finish()
 
 
 def wrapper_CPU_clamp_out_Tensor_out(
     ks: int, self: Tensor, min: Tensor | None, max: Tensor | None, out: Tensor
 ) -> Tensor:
     op = Out("clamp_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.clamp_Tensor_meta(op, self, min, max)
+    if op.operands:
+        self, min, max = op.read(self, min, max)
+    if recorder.active is not None:
+        op.enter_impl("clamp_Tensor_out", clamping.clamp_Tensor_out)
     clamping.clamp_Tensor_out(self, min, max, op.target)
-    return op.finish("clamp_Tensor_out", clamping.clamp_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_out_logical_or_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
@@ -2176,23 +3769,41 @@ def wrapper_CPU_out_logical_xor_out(ks: int, self: Tensor, other: Tensor, out: T
 
 def wrapper_CPU_remainder_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("remainder_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     remainders.remainder_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("remainder_out", remainders.remainder_out)
     remainders.remainder_out(self, other, op.target)
-    return op.finish("remainder_out", remainders.remainder_out)
+    return op.finish()
 
 
 def wrapper_CPU_remainder_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("remainder_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     remainders.remainder_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("remainder_out", remainders.remainder_out)
     remainders.remainder_out(self, other, op.target)
-    return op.finish("remainder_out", remainders.remainder_out)
+    return op.finish()
 
 
 def wrapper_CPU_remainder__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("remainder_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     remainders.remainder_Tensor_meta(op, self, other)
-    remainders.remainder_out(self, other, op.output)
-    return op.finish("remainder_out", remainders.remainder_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("remainder_out", remainders.remainder_out)
+    remainders.remainder_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_Scalar_Tensor_remainder(ks: int, self: Scalar, other: Tensor) -> Tensor:
@@ -2201,86 +3812,158 @@ def wrapper_CPU_Scalar_Tensor_remainder(ks: int, self: Scalar, other: Tensor) ->
 
 def wrapper_CPU_bitwise_not(ks: int, self: Tensor) -> Tensor:
     op = Functional("bitwise_not")
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_not_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("bitwise_not_out", bitwise.bitwise_not_out)
     bitwise.bitwise_not_out(self, op.target)
-    return op.finish("bitwise_not_out", bitwise.bitwise_not_out)
+    return op.finish()
 
 
 def wrapper_CPU_bitwise_not_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("bitwise_not", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_not_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("bitwise_not_out", bitwise.bitwise_not_out)
     bitwise.bitwise_not_out(self, op.target)
-    return op.finish("bitwise_not_out", bitwise.bitwise_not_out)
+    return op.finish()
 
 
 def wrapper_CPU_bitwise_not_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("bitwise_not", self)
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_not_meta(op, self)
-    bitwise.bitwise_not_out(self, op.output)
-    return op.finish("bitwise_not_out", bitwise.bitwise_not_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("bitwise_not_out", bitwise.bitwise_not_out)
+    bitwise.bitwise_not_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_bitwise_and_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("bitwise_and_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_and_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("bitwise_and_out", bitwise.bitwise_and_out)
     bitwise.bitwise_and_out(self, other, op.target)
-    return op.finish("bitwise_and_out", bitwise.bitwise_and_out)
+    return op.finish()
 
 
 def wrapper_CPU_bitwise_and_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("bitwise_and_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_and_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("bitwise_and_out", bitwise.bitwise_and_out)
     bitwise.bitwise_and_out(self, other, op.target)
-    return op.finish("bitwise_and_out", bitwise.bitwise_and_out)
+    return op.finish()
 
 
 def wrapper_CPU_bitwise_and__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("bitwise_and_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_and_Tensor_meta(op, self, other)
-    bitwise.bitwise_and_out(self, other, op.output)
-    return op.finish("bitwise_and_out", bitwise.bitwise_and_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("bitwise_and_out", bitwise.bitwise_and_out)
+    bitwise.bitwise_and_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_bitwise_or_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("bitwise_or_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_or_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("bitwise_or_out", bitwise.bitwise_or_out)
     bitwise.bitwise_or_out(self, other, op.target)
-    return op.finish("bitwise_or_out", bitwise.bitwise_or_out)
+    return op.finish()
 
 
 def wrapper_CPU_bitwise_or_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("bitwise_or_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_or_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("bitwise_or_out", bitwise.bitwise_or_out)
     bitwise.bitwise_or_out(self, other, op.target)
-    return op.finish("bitwise_or_out", bitwise.bitwise_or_out)
+    return op.finish()
 
 
 def wrapper_CPU_bitwise_or__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("bitwise_or_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_or_Tensor_meta(op, self, other)
-    bitwise.bitwise_or_out(self, other, op.output)
-    return op.finish("bitwise_or_out", bitwise.bitwise_or_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("bitwise_or_out", bitwise.bitwise_or_out)
+    bitwise.bitwise_or_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_bitwise_xor_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("bitwise_xor_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_xor_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("bitwise_xor_out", bitwise.bitwise_xor_out)
     bitwise.bitwise_xor_out(self, other, op.target)
-    return op.finish("bitwise_xor_out", bitwise.bitwise_xor_out)
+    return op.finish()
 
 
 def wrapper_CPU_bitwise_xor_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("bitwise_xor_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_xor_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("bitwise_xor_out", bitwise.bitwise_xor_out)
     bitwise.bitwise_xor_out(self, other, op.target)
-    return op.finish("bitwise_xor_out", bitwise.bitwise_xor_out)
+    return op.finish()
 
 
 def wrapper_CPU_bitwise_xor__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("bitwise_xor_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_xor_Tensor_meta(op, self, other)
-    bitwise.bitwise_xor_out(self, other, op.output)
-    return op.finish("bitwise_xor_out", bitwise.bitwise_xor_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("bitwise_xor_out", bitwise.bitwise_xor_out)
+    bitwise.bitwise_xor_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_Scalar___lshift__(ks: int, self: Tensor, other: Scalar) -> Tensor:
@@ -2301,23 +3984,41 @@ def wrapper_CPU_Tensor___ilshift__(ks: int, self: Tensor, other: Tensor) -> Tens
 
 def wrapper_CPU_bitwise_left_shift_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("bitwise_left_shift_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("bitwise_left_shift_out", shifts.bitwise_left_shift_out)
     shifts.bitwise_left_shift_out(self, other, op.target)
-    return op.finish("bitwise_left_shift_out", shifts.bitwise_left_shift_out)
+    return op.finish()
 
 
 def wrapper_CPU_bitwise_left_shift__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("bitwise_left_shift_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     shifts.bitwise_left_shift_Tensor_meta(op, self, other)
-    shifts.bitwise_left_shift_out(self, other, op.output)
-    return op.finish("bitwise_left_shift_out", shifts.bitwise_left_shift_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("bitwise_left_shift_out", shifts.bitwise_left_shift_out)
+    shifts.bitwise_left_shift_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_bitwise_left_shift_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("bitwise_left_shift_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("bitwise_left_shift_out", shifts.bitwise_left_shift_out)
     shifts.bitwise_left_shift_out(self, other, op.target)
-    return op.finish("bitwise_left_shift_out", shifts.bitwise_left_shift_out)
+    return op.finish()
 
 
 def wrapper_CPU_Scalar___rshift__(ks: int, self: Tensor, other: Scalar) -> Tensor:
@@ -2338,23 +4039,41 @@ def wrapper_CPU_Tensor___irshift__(ks: int, self: Tensor, other: Tensor) -> Tens
 
 def wrapper_CPU_bitwise_right_shift_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("bitwise_right_shift_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     shifts.bitwise_right_shift_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("bitwise_right_shift_out", shifts.bitwise_right_shift_out)
     shifts.bitwise_right_shift_out(self, other, op.target)
-    return op.finish("bitwise_right_shift_out", shifts.bitwise_right_shift_out)
+    return op.finish()
 
 
 def wrapper_CPU_bitwise_right_shift__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("bitwise_right_shift_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     shifts.bitwise_right_shift_Tensor_meta(op, self, other)
-    shifts.bitwise_right_shift_out(self, other, op.output)
-    return op.finish("bitwise_right_shift_out", shifts.bitwise_right_shift_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("bitwise_right_shift_out", shifts.bitwise_right_shift_out)
+    shifts.bitwise_right_shift_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_bitwise_right_shift_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("bitwise_right_shift_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     shifts.bitwise_right_shift_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("bitwise_right_shift_out", shifts.bitwise_right_shift_out)
     shifts.bitwise_right_shift_out(self, other, op.target)
-    return op.finish("bitwise_right_shift_out", shifts.bitwise_right_shift_out)
+    return op.finish()
 
 
 def wrapper_CPU__equal(ks: int, self: Tensor, other: Tensor) -> bool:
@@ -2385,34 +4104,50 @@ def wrapper_CPU_sum_dim_IntList(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
     op = Functional("sum_dim_IntList")
+    if recorder.active is not None:
+        op.enter_meta()
     reductions.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
+    if recorder.active is not None:
+        op.enter_impl("sum_out", reductions.sum_out)
     reductions.sum_out(self, dim, keepdim, dtype, op.target)
-    return op.finish("sum_out", reductions.sum_out)
+    return op.finish()
 
 
 def wrapper_CPU_sum_out_IntList_out(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
     op = Out("sum_dim_IntList", out)
+    if recorder.active is not None:
+        op.enter_meta()
     reductions.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
+    if recorder.active is not None:
+        op.enter_impl("sum_out", reductions.sum_out)
     reductions.sum_out(self, dim, keepdim, dtype, op.target)
-    return op.finish("sum_out", reductions.sum_out)
+    return op.finish()
 
 
 def wrapper_CPU_mean_dim(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
     op = Functional("mean_dim")
+    if recorder.active is not None:
+        op.enter_meta()
     reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
+    if recorder.active is not None:
+        op.enter_impl("mean_out", reductions.mean_out)
     reductions.mean_out(self, dim, keepdim, dtype, op.target)
-    return op.finish("mean_out", reductions.mean_out)
+    return op.finish()
 
 
 def wrapper_CPU_mean_out_out(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
     op = Out("mean_dim", out)
+    if recorder.active is not None:
+        op.enter_meta()
     reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
+    if recorder.active is not None:
+        op.enter_impl("mean_out", reductions.mean_out)
     reductions.mean_out(self, dim, keepdim, dtype, op.target)
-    return op.finish("mean_out", reductions.mean_out)
+    return op.finish()
 
 
 def wrapper_CPU__nansum(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
@@ -2427,86 +4162,134 @@ def wrapper_CPU_out_nansum_out(
 
 def wrapper_CPU_any(ks: int, self: Tensor) -> Tensor:
     op = Functional("any")
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.any_meta(op, self)
+    if recorder.active is not None:
+        op.enter_impl("any_all_out", any_true.any_all_out)
     any_true.any_all_out(self, op.target)
-    return op.finish("any_all_out", any_true.any_all_out)
+    return op.finish()
 
 
 def wrapper_CPU_any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("any", out)
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.any_meta(op, self)
+    if recorder.active is not None:
+        op.enter_impl("any_all_out", any_true.any_all_out)
     any_true.any_all_out(self, op.target)
-    return op.finish("any_all_out", any_true.any_all_out)
+    return op.finish()
 
 
 def wrapper_CPU_any_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tensor:
     op = Functional("any_dim")
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.any_dim_meta(op, self, dim, keepdim)
+    if recorder.active is not None:
+        op.enter_impl("any_out", any_true.any_out)
     any_true.any_out(self, dim, keepdim, op.target)
-    return op.finish("any_out", any_true.any_out)
+    return op.finish()
 
 
 def wrapper_CPU_any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("any_dim", out)
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.any_dim_meta(op, self, dim, keepdim)
+    if recorder.active is not None:
+        op.enter_impl("any_out", any_true.any_out)
     any_true.any_out(self, dim, keepdim, op.target)
-    return op.finish("any_out", any_true.any_out)
+    return op.finish()
 
 
 def wrapper_CPU_any_dims(ks: int, self: Tensor, dim: Size | None, keepdim: bool) -> Tensor:
     op = Functional("any_dims")
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.any_dims_meta(op, self, dim, keepdim)
+    if recorder.active is not None:
+        op.enter_impl("any_dims_out", any_true.any_dims_out)
     any_true.any_dims_out(self, dim, keepdim, op.target)
-    return op.finish("any_dims_out", any_true.any_dims_out)
+    return op.finish()
 
 
 def wrapper_CPU_any_out_dims_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("any_dims", out)
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.any_dims_meta(op, self, dim, keepdim)
+    if recorder.active is not None:
+        op.enter_impl("any_dims_out", any_true.any_dims_out)
     any_true.any_dims_out(self, dim, keepdim, op.target)
-    return op.finish("any_dims_out", any_true.any_dims_out)
+    return op.finish()
 
 
 def wrapper_CPU_all(ks: int, self: Tensor) -> Tensor:
     op = Functional("all")
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.all_meta(op, self)
+    if recorder.active is not None:
+        op.enter_impl("all_all_out", any_true.all_all_out)
     any_true.all_all_out(self, op.target)
-    return op.finish("all_all_out", any_true.all_all_out)
+    return op.finish()
 
 
 def wrapper_CPU_all_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("all", out)
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.all_meta(op, self)
+    if recorder.active is not None:
+        op.enter_impl("all_all_out", any_true.all_all_out)
     any_true.all_all_out(self, op.target)
-    return op.finish("all_all_out", any_true.all_all_out)
+    return op.finish()
 
 
 def wrapper_CPU_all_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tensor:
     op = Functional("all_dim")
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.all_dim_meta(op, self, dim, keepdim)
+    if recorder.active is not None:
+        op.enter_impl("all_out", any_true.all_out)
     any_true.all_out(self, dim, keepdim, op.target)
-    return op.finish("all_out", any_true.all_out)
+    return op.finish()
 
 
 def wrapper_CPU_all_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("all_dim", out)
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.all_dim_meta(op, self, dim, keepdim)
+    if recorder.active is not None:
+        op.enter_impl("all_out", any_true.all_out)
     any_true.all_out(self, dim, keepdim, op.target)
-    return op.finish("all_out", any_true.all_out)
+    return op.finish()
 
 
 def wrapper_CPU_all_dims(ks: int, self: Tensor, dim: Size | None, keepdim: bool) -> Tensor:
     op = Functional("all_dims")
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.all_dims_meta(op, self, dim, keepdim)
+    if recorder.active is not None:
+        op.enter_impl("all_dims_out", any_true.all_dims_out)
     any_true.all_dims_out(self, dim, keepdim, op.target)
-    return op.finish("all_dims_out", any_true.all_dims_out)
+    return op.finish()
 
 
 def wrapper_CPU_all_out_dims_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("all_dims", out)
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.all_dims_meta(op, self, dim, keepdim)
+    if recorder.active is not None:
+        op.enter_impl("all_dims_out", any_true.all_dims_out)
     any_true.all_dims_out(self, dim, keepdim, op.target)
-    return op.finish("all_dims_out", any_true.all_dims_out)
+    return op.finish()
 
 
 def wrapper_CPU__prod(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
@@ -2515,18 +4298,26 @@ def wrapper_CPU__prod(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
 
 def wrapper_CPU_prod_dim_int(ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
     op = Functional("prod_dim_int")
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.prod_dim_int_meta(op, self, dim, keepdim, dtype)
+    if recorder.active is not None:
+        op.enter_impl("prod_out", accumulating.prod_out)
     accumulating.prod_out(self, dim, keepdim, dtype, op.target)
-    return op.finish("prod_out", accumulating.prod_out)
+    return op.finish()
 
 
 def wrapper_CPU_prod_out_int_out(
     ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
     op = Out("prod_dim_int", out)
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.prod_dim_int_meta(op, self, dim, keepdim, dtype)
+    if recorder.active is not None:
+        op.enter_impl("prod_out", accumulating.prod_out)
     accumulating.prod_out(self, dim, keepdim, dtype, op.target)
-    return op.finish("prod_out", accumulating.prod_out)
+    return op.finish()
 
 
 def wrapper_CPU__max(ks: int, self: Tensor) -> Tensor:
@@ -2539,18 +4330,26 @@ def wrapper_CPU__min(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_CPU_max_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("max_dim"), Functional("max_dim")
+    if recorder.active is not None:
+        op0.enter_meta()
     extremes.max_dim_meta((op0, op1), self, dim, keepdim)
+    if recorder.active is not None:
+        op0.enter_impl("max_out", extremes.max_out_dim_max, op1)
     extremes.max_out_dim_max(self, dim, keepdim, op0.target, op1.target)
-    return op0.finish("max_out", extremes.max_out_dim_max), op1.finish("max_out", extremes.max_out_dim_max)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_max_out_dim_max(
     ks: int, self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("max_dim", max), Out("max_dim", max_values)
+    if recorder.active is not None:
+        op0.enter_meta()
     extremes.max_dim_meta((op0, op1), self, dim, keepdim)
+    if recorder.active is not None:
+        op0.enter_impl("max_out", extremes.max_out_dim_max, op1)
     extremes.max_out_dim_max(self, dim, keepdim, op0.target, op1.target)
-    return op0.finish("max_out", extremes.max_out_dim_max), op1.finish("max_out", extremes.max_out_dim_max)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_unary_out_max_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
@@ -2559,18 +4358,26 @@ def wrapper_CPU_unary_out_max_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 
 def wrapper_CPU_min_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("min_dim"), Functional("min_dim")
+    if recorder.active is not None:
+        op0.enter_meta()
     extremes.min_dim_meta((op0, op1), self, dim, keepdim)
+    if recorder.active is not None:
+        op0.enter_impl("min_out", extremes.min_out_dim_min, op1)
     extremes.min_out_dim_min(self, dim, keepdim, op0.target, op1.target)
-    return op0.finish("min_out", extremes.min_out_dim_min), op1.finish("min_out", extremes.min_out_dim_min)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_min_out_dim_min(
     ks: int, self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("min_dim", min), Out("min_dim", min_indices)
+    if recorder.active is not None:
+        op0.enter_meta()
     extremes.min_dim_meta((op0, op1), self, dim, keepdim)
+    if recorder.active is not None:
+        op0.enter_impl("min_out", extremes.min_out_dim_min, op1)
     extremes.min_out_dim_min(self, dim, keepdim, op0.target, op1.target)
-    return op0.finish("min_out", extremes.min_out_dim_min), op1.finish("min_out", extremes.min_out_dim_min)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU___cummax_helper(ks: int, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
@@ -2591,18 +4398,26 @@ def wrapper_CPU_msg__assert_async(ks: int, self: Tensor, assert_msg: str) -> Non
 
 def wrapper_CPU_aminmax(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("aminmax"), Functional("aminmax")
+    if recorder.active is not None:
+        op0.enter_meta()
     extremes.aminmax_meta((op0, op1), self, dim, keepdim)
+    if recorder.active is not None:
+        op0.enter_impl("aminmax_out", extremes.aminmax_out, op1)
     extremes.aminmax_out(self, dim, keepdim, op0.target, op1.target)
-    return op0.finish("aminmax_out", extremes.aminmax_out), op1.finish("aminmax_out", extremes.aminmax_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_aminmax_out_out(
     ks: int, self: Tensor, dim: int | None, keepdim: bool, min: Tensor, max: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("aminmax", min), Out("aminmax", max)
+    if recorder.active is not None:
+        op0.enter_meta()
     extremes.aminmax_meta((op0, op1), self, dim, keepdim)
+    if recorder.active is not None:
+        op0.enter_impl("aminmax_out", extremes.aminmax_out, op1)
     extremes.aminmax_out(self, dim, keepdim, op0.target, op1.target)
-    return op0.finish("aminmax_out", extremes.aminmax_out), op1.finish("aminmax_out", extremes.aminmax_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_unary_out_min_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
@@ -2611,58 +4426,90 @@ def wrapper_CPU_unary_out_min_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 
 def wrapper_CPU_amax(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
     op = Functional("amax")
+    if recorder.active is not None:
+        op.enter_meta()
     extremes.amax_meta(op, self, dim, keepdim)
+    if recorder.active is not None:
+        op.enter_impl("amax_out", extremes.amax_out)
     extremes.amax_out(self, dim, keepdim, op.target)
-    return op.finish("amax_out", extremes.amax_out)
+    return op.finish()
 
 
 def wrapper_CPU_amax_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("amax", out)
+    if recorder.active is not None:
+        op.enter_meta()
     extremes.amax_meta(op, self, dim, keepdim)
+    if recorder.active is not None:
+        op.enter_impl("amax_out", extremes.amax_out)
     extremes.amax_out(self, dim, keepdim, op.target)
-    return op.finish("amax_out", extremes.amax_out)
+    return op.finish()
 
 
 def wrapper_CPU_amin(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
     op = Functional("amin")
+    if recorder.active is not None:
+        op.enter_meta()
     extremes.amin_meta(op, self, dim, keepdim)
+    if recorder.active is not None:
+        op.enter_impl("amin_out", extremes.amin_out)
     extremes.amin_out(self, dim, keepdim, op.target)
-    return op.finish("amin_out", extremes.amin_out)
+    return op.finish()
 
 
 def wrapper_CPU_amin_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("amin", out)
+    if recorder.active is not None:
+        op.enter_meta()
     extremes.amin_meta(op, self, dim, keepdim)
+    if recorder.active is not None:
+        op.enter_impl("amin_out", extremes.amin_out)
     extremes.amin_out(self, dim, keepdim, op.target)
-    return op.finish("amin_out", extremes.amin_out)
+    return op.finish()
 
 
 def wrapper_CPU_argmax(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     op = Functional("argmax")
+    if recorder.active is not None:
+        op.enter_meta()
     extremes.argmax_meta(op, self, dim, keepdim)
+    if recorder.active is not None:
+        op.enter_impl("argmax_out", extremes.argmax_out)
     extremes.argmax_out(self, dim, keepdim, op.target)
-    return op.finish("argmax_out", extremes.argmax_out)
+    return op.finish()
 
 
 def wrapper_CPU_argmax_out_out(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("argmax", out)
+    if recorder.active is not None:
+        op.enter_meta()
     extremes.argmax_meta(op, self, dim, keepdim)
+    if recorder.active is not None:
+        op.enter_impl("argmax_out", extremes.argmax_out)
     extremes.argmax_out(self, dim, keepdim, op.target)
-    return op.finish("argmax_out", extremes.argmax_out)
+    return op.finish()
 
 
 def wrapper_CPU_argmin(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     op = Functional("argmin")
+    if recorder.active is not None:
+        op.enter_meta()
     extremes.argmin_meta(op, self, dim, keepdim)
+    if recorder.active is not None:
+        op.enter_impl("argmin_out", extremes.argmin_out)
     extremes.argmin_out(self, dim, keepdim, op.target)
-    return op.finish("argmin_out", extremes.argmin_out)
+    return op.finish()
 
 
 def wrapper_CPU_argmin_out_out(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("argmin", out)
+    if recorder.active is not None:
+        op.enter_meta()
     extremes.argmin_meta(op, self, dim, keepdim)
+    if recorder.active is not None:
+        op.enter_impl("argmin_out", extremes.argmin_out)
     extremes.argmin_out(self, dim, keepdim, op.target)
-    return op.finish("argmin_out", extremes.argmin_out)
+    return op.finish()
 
 
 def wrapper_CPU_correction_var(
@@ -2705,18 +4552,26 @@ def wrapper_CPU_linalg_vector_norm(
     ks: int, self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
     op = Functional("linalg_vector_norm")
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
+    if recorder.active is not None:
+        op.enter_impl("linalg_vector_norm_out", accumulating.linalg_vector_norm_out)
     accumulating.linalg_vector_norm_out(self, ord, dim, keepdim, dtype, op.target)
-    return op.finish("linalg_vector_norm_out", accumulating.linalg_vector_norm_out)
+    return op.finish()
 
 
 def wrapper_CPU_linalg_vector_norm_out_out(
     ks: int, self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
     op = Out("linalg_vector_norm", out)
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
+    if recorder.active is not None:
+        op.enter_impl("linalg_vector_norm_out", accumulating.linalg_vector_norm_out)
     accumulating.linalg_vector_norm_out(self, ord, dim, keepdim, dtype, op.target)
-    return op.finish("linalg_vector_norm_out", accumulating.linalg_vector_norm_out)
+    return op.finish()
 
 
 def wrapper_CPU__trace(ks: int, self: Tensor) -> Tensor:
@@ -2727,18 +4582,26 @@ def wrapper_CPU_triangular_solve_out_X(
     ks: int, self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool, X: Tensor, M: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("triangular_solve", X), Out("triangular_solve", M)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_triangular.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
+    if recorder.active is not None:
+        op0.enter_impl("triangular_solve_out", linalg_triangular.triangular_solve_out, op1)
     linalg_triangular.triangular_solve_out(self, A, upper, transpose, unitriangular, op0.target, op1.target)
-    return op0.finish("triangular_solve_out", linalg_triangular.triangular_solve_out), op1.finish("triangular_solve_out", linalg_triangular.triangular_solve_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_triangular_solve(
     ks: int, self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("triangular_solve"), Functional("triangular_solve")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_triangular.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
+    if recorder.active is not None:
+        op0.enter_impl("triangular_solve_out", linalg_triangular.triangular_solve_out, op1)
     linalg_triangular.triangular_solve_out(self, A, upper, transpose, unitriangular, op0.target, op1.target)
-    return op0.finish("triangular_solve_out", linalg_triangular.triangular_solve_out), op1.finish("triangular_solve_out", linalg_triangular.triangular_solve_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_out_linalg_solve_triangular_out(
@@ -2795,9 +4658,13 @@ def wrapper_CPU_lu_unpack(
     ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Functional("lu_unpack"), Functional("lu_unpack"), Functional("lu_unpack")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_lu.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
+    if recorder.active is not None:
+        op0.enter_impl("lu_unpack_out", linalg_lu.lu_unpack_out, op1, op2)
     linalg_lu.lu_unpack_out(LU_data, LU_pivots, unpack_data, unpack_pivots, op0.target, op1.target, op2.target)
-    return op0.finish("lu_unpack_out", linalg_lu.lu_unpack_out), op1.finish("lu_unpack_out", linalg_lu.lu_unpack_out), op2.finish("lu_unpack_out", linalg_lu.lu_unpack_out)
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_CPU_lu_unpack_out_out(
@@ -2805,155 +4672,231 @@ def wrapper_CPU_lu_unpack_out_out(
     Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Out("lu_unpack", P), Out("lu_unpack", L), Out("lu_unpack", U)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_lu.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
+    if recorder.active is not None:
+        op0.enter_impl("lu_unpack_out", linalg_lu.lu_unpack_out, op1, op2)
     linalg_lu.lu_unpack_out(LU_data, LU_pivots, unpack_data, unpack_pivots, op0.target, op1.target, op2.target)
-    return op0.finish("lu_unpack_out", linalg_lu.lu_unpack_out), op1.finish("lu_unpack_out", linalg_lu.lu_unpack_out), op2.finish("lu_unpack_out", linalg_lu.lu_unpack_out)
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_CPU_linalg_cholesky_ex(ks: int, self: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("linalg_cholesky_ex"), Functional("linalg_cholesky_ex")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
+    if recorder.active is not None:
+        op0.enter_impl("linalg_cholesky_ex_out", linalg_cholesky.linalg_cholesky_ex_out, op1)
     linalg_cholesky.linalg_cholesky_ex_out(self, upper, check_errors, op0.target, op1.target)
-    return op0.finish("linalg_cholesky_ex_out", linalg_cholesky.linalg_cholesky_ex_out), op1.finish("linalg_cholesky_ex_out", linalg_cholesky.linalg_cholesky_ex_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_linalg_cholesky_ex_out_L(
     ks: int, self: Tensor, upper: bool, check_errors: bool, L: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("linalg_cholesky_ex", L), Out("linalg_cholesky_ex", info)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
+    if recorder.active is not None:
+        op0.enter_impl("linalg_cholesky_ex_out", linalg_cholesky.linalg_cholesky_ex_out, op1)
     linalg_cholesky.linalg_cholesky_ex_out(self, upper, check_errors, op0.target, op1.target)
-    return op0.finish("linalg_cholesky_ex_out", linalg_cholesky.linalg_cholesky_ex_out), op1.finish("linalg_cholesky_ex_out", linalg_cholesky.linalg_cholesky_ex_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_linalg_cross(ks: int, self: Tensor, other: Tensor, dim: int) -> Tensor:
     op = Functional("linalg_cross")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg_cross.linalg_cross_meta(op, self, other, dim)
+    if recorder.active is not None:
+        op.enter_impl("linalg_cross_out", linalg_cross.linalg_cross_out)
     linalg_cross.linalg_cross_out(self, other, dim, op.target)
-    return op.finish("linalg_cross_out", linalg_cross.linalg_cross_out)
+    return op.finish()
 
 
 def wrapper_CPU_linalg_cross_out_out(ks: int, self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tensor:
     op = Out("linalg_cross", out)
+    if recorder.active is not None:
+        op.enter_meta()
     linalg_cross.linalg_cross_meta(op, self, other, dim)
+    if recorder.active is not None:
+        op.enter_impl("linalg_cross_out", linalg_cross.linalg_cross_out)
     linalg_cross.linalg_cross_out(self, other, dim, op.target)
-    return op.finish("linalg_cross_out", linalg_cross.linalg_cross_out)
+    return op.finish()
 
 
 def wrapper_CPU_linalg_lu_factor_ex(
     ks: int, A: Tensor, pivot: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_lu.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
+    if recorder.active is not None:
+        op0.enter_impl("linalg_lu_factor_ex_out", linalg_lu.linalg_lu_factor_ex_out, op1, op2)
     linalg_lu.linalg_lu_factor_ex_out(A, pivot, check_errors, op0.target, op1.target, op2.target)
-    return op0.finish("linalg_lu_factor_ex_out", linalg_lu.linalg_lu_factor_ex_out), op1.finish("linalg_lu_factor_ex_out", linalg_lu.linalg_lu_factor_ex_out), op2.finish("linalg_lu_factor_ex_out", linalg_lu.linalg_lu_factor_ex_out)
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_CPU_linalg_lu_factor_ex_out_out(
     ks: int, A: Tensor, pivot: bool, check_errors: bool, LU: Tensor, pivots: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Out("linalg_lu_factor_ex", LU), Out("linalg_lu_factor_ex", pivots), Out("linalg_lu_factor_ex", info)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_lu.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
+    if recorder.active is not None:
+        op0.enter_impl("linalg_lu_factor_ex_out", linalg_lu.linalg_lu_factor_ex_out, op1, op2)
     linalg_lu.linalg_lu_factor_ex_out(A, pivot, check_errors, op0.target, op1.target, op2.target)
-    return op0.finish("linalg_lu_factor_ex_out", linalg_lu.linalg_lu_factor_ex_out), op1.finish("linalg_lu_factor_ex_out", linalg_lu.linalg_lu_factor_ex_out), op2.finish("linalg_lu_factor_ex_out", linalg_lu.linalg_lu_factor_ex_out)
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_CPU_linalg_lu(ks: int, A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Functional("linalg_lu"), Functional("linalg_lu"), Functional("linalg_lu")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_lu.linalg_lu_meta((op0, op1, op2), A, pivot)
+    if recorder.active is not None:
+        op0.enter_impl("linalg_lu_out", linalg_lu.linalg_lu_out, op1, op2)
     linalg_lu.linalg_lu_out(A, pivot, op0.target, op1.target, op2.target)
-    return op0.finish("linalg_lu_out", linalg_lu.linalg_lu_out), op1.finish("linalg_lu_out", linalg_lu.linalg_lu_out), op2.finish("linalg_lu_out", linalg_lu.linalg_lu_out)
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_CPU_linalg_lu_out_out(
     ks: int, A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Out("linalg_lu", P), Out("linalg_lu", L), Out("linalg_lu", U)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_lu.linalg_lu_meta((op0, op1, op2), A, pivot)
+    if recorder.active is not None:
+        op0.enter_impl("linalg_lu_out", linalg_lu.linalg_lu_out, op1, op2)
     linalg_lu.linalg_lu_out(A, pivot, op0.target, op1.target, op2.target)
-    return op0.finish("linalg_lu_out", linalg_lu.linalg_lu_out), op1.finish("linalg_lu_out", linalg_lu.linalg_lu_out), op2.finish("linalg_lu_out", linalg_lu.linalg_lu_out)
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_CPU_linalg_lu_solve(ks: int, LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
     op = Functional("linalg_lu_solve")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg_solve.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
+    if recorder.active is not None:
+        op.enter_impl("linalg_lu_solve_out", linalg_solve.linalg_lu_solve_out)
     linalg_solve.linalg_lu_solve_out(LU, pivots, B, left, adjoint, op.target)
-    return op.finish("linalg_lu_solve_out", linalg_solve.linalg_lu_solve_out)
+    return op.finish()
 
 
 def wrapper_CPU_linalg_lu_solve_out_out(
     ks: int, LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor
 ) -> Tensor:
     op = Out("linalg_lu_solve", out)
+    if recorder.active is not None:
+        op.enter_meta()
     linalg_solve.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
+    if recorder.active is not None:
+        op.enter_impl("linalg_lu_solve_out", linalg_solve.linalg_lu_solve_out)
     linalg_solve.linalg_lu_solve_out(LU, pivots, B, left, adjoint, op.target)
-    return op.finish("linalg_lu_solve_out", linalg_solve.linalg_lu_solve_out)
+    return op.finish()
 
 
 def wrapper_CPU__linalg_det(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Functional("_linalg_det"), Functional("_linalg_det"), Functional("_linalg_det")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_det._linalg_det_meta((op0, op1, op2), A)
+    if recorder.active is not None:
+        op0.enter_impl("_linalg_det_out", linalg_det._linalg_det_out, op1, op2)
     linalg_det._linalg_det_out(A, op0.target, op1.target, op2.target)
-    return op0.finish("_linalg_det_out", linalg_det._linalg_det_out), op1.finish("_linalg_det_out", linalg_det._linalg_det_out), op2.finish("_linalg_det_out", linalg_det._linalg_det_out)
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_CPU__linalg_det_out_result(
     ks: int, A: Tensor, result: Tensor, LU: Tensor, pivots: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Out("_linalg_det", result), Out("_linalg_det", LU), Out("_linalg_det", pivots)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_det._linalg_det_meta((op0, op1, op2), A)
+    if recorder.active is not None:
+        op0.enter_impl("_linalg_det_out", linalg_det._linalg_det_out, op1, op2)
     linalg_det._linalg_det_out(A, op0.target, op1.target, op2.target)
-    return op0.finish("_linalg_det_out", linalg_det._linalg_det_out), op1.finish("_linalg_det_out", linalg_det._linalg_det_out), op2.finish("_linalg_det_out", linalg_det._linalg_det_out)
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_CPU_linalg_ldl_factor_ex(
     ks: int, self: Tensor, hermitian: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
+    if recorder.active is not None:
+        op0.enter_impl("linalg_ldl_factor_ex_out", linalg_ldl.linalg_ldl_factor_ex_out, op1, op2)
     linalg_ldl.linalg_ldl_factor_ex_out(self, hermitian, check_errors, op0.target, op1.target, op2.target)
-    return op0.finish("linalg_ldl_factor_ex_out", linalg_ldl.linalg_ldl_factor_ex_out), op1.finish("linalg_ldl_factor_ex_out", linalg_ldl.linalg_ldl_factor_ex_out), op2.finish("linalg_ldl_factor_ex_out", linalg_ldl.linalg_ldl_factor_ex_out)
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_CPU_linalg_ldl_factor_ex_out_out(
     ks: int, self: Tensor, hermitian: bool, check_errors: bool, LD: Tensor, pivots: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Out("linalg_ldl_factor_ex", LD), Out("linalg_ldl_factor_ex", pivots), Out("linalg_ldl_factor_ex", info)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
+    if recorder.active is not None:
+        op0.enter_impl("linalg_ldl_factor_ex_out", linalg_ldl.linalg_ldl_factor_ex_out, op1, op2)
     linalg_ldl.linalg_ldl_factor_ex_out(self, hermitian, check_errors, op0.target, op1.target, op2.target)
-    return op0.finish("linalg_ldl_factor_ex_out", linalg_ldl.linalg_ldl_factor_ex_out), op1.finish("linalg_ldl_factor_ex_out", linalg_ldl.linalg_ldl_factor_ex_out), op2.finish("linalg_ldl_factor_ex_out", linalg_ldl.linalg_ldl_factor_ex_out)
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_CPU_linalg_ldl_solve(ks: int, LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tensor:
     op = Functional("linalg_ldl_solve")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg_ldl.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
+    if recorder.active is not None:
+        op.enter_impl("linalg_ldl_solve_out", linalg_ldl.linalg_ldl_solve_out)
     linalg_ldl.linalg_ldl_solve_out(LD, pivots, B, hermitian, op.target)
-    return op.finish("linalg_ldl_solve_out", linalg_ldl.linalg_ldl_solve_out)
+    return op.finish()
 
 
 def wrapper_CPU_linalg_ldl_solve_out_out(
     ks: int, LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool, out: Tensor
 ) -> Tensor:
     op = Out("linalg_ldl_solve", out)
+    if recorder.active is not None:
+        op.enter_meta()
     linalg_ldl.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
+    if recorder.active is not None:
+        op.enter_impl("linalg_ldl_solve_out", linalg_ldl.linalg_ldl_solve_out)
     linalg_ldl.linalg_ldl_solve_out(LD, pivots, B, hermitian, op.target)
-    return op.finish("linalg_ldl_solve_out", linalg_ldl.linalg_ldl_solve_out)
+    return op.finish()
 
 
 def wrapper_CPU__linalg_slogdet(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     op0, op1, op2, op3 = Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
+    if recorder.active is not None:
+        op0.enter_impl("_linalg_slogdet_out", linalg_det._linalg_slogdet_out, op1, op2, op3)
     linalg_det._linalg_slogdet_out(A, op0.target, op1.target, op2.target, op3.target)
-    return op0.finish("_linalg_slogdet_out", linalg_det._linalg_slogdet_out), op1.finish("_linalg_slogdet_out", linalg_det._linalg_slogdet_out), op2.finish("_linalg_slogdet_out", linalg_det._linalg_slogdet_out), op3.finish("_linalg_slogdet_out", linalg_det._linalg_slogdet_out)
+    return op0.finish(), op1.bring_back(), op2.bring_back(), op3.bring_back()
 
 
 def wrapper_CPU__linalg_slogdet_out_sign(
     ks: int, A: Tensor, sign: Tensor, logabsdet: Tensor, LU: Tensor, pivots: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     op0, op1, op2, op3 = Out("_linalg_slogdet", sign), Out("_linalg_slogdet", logabsdet), Out("_linalg_slogdet", LU), Out("_linalg_slogdet", pivots)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
+    if recorder.active is not None:
+        op0.enter_impl("_linalg_slogdet_out", linalg_det._linalg_slogdet_out, op1, op2, op3)
     linalg_det._linalg_slogdet_out(A, op0.target, op1.target, op2.target, op3.target)
-    return op0.finish("_linalg_slogdet_out", linalg_det._linalg_slogdet_out), op1.finish("_linalg_slogdet_out", linalg_det._linalg_slogdet_out), op2.finish("_linalg_slogdet_out", linalg_det._linalg_slogdet_out), op3.finish("_linalg_slogdet_out", linalg_det._linalg_slogdet_out)
+    return op0.finish(), op1.bring_back(), op2.bring_back(), op3.bring_back()
 
 
 def wrapper_CPU__linalg_eig(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
@@ -2976,18 +4919,26 @@ def wrapper_CPU_out_linalg_eigvals_out(ks: int, self: Tensor, out: Tensor) -> Te
 
 def wrapper_CPU__linalg_eigh(ks: int, A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("_linalg_eigh"), Functional("_linalg_eigh")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_spectral._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
+    if recorder.active is not None:
+        op0.enter_impl("_linalg_eigh_out", linalg_spectral._linalg_eigh_out, op1)
     linalg_spectral._linalg_eigh_out(A, UPLO, compute_v, op0.target, op1.target)
-    return op0.finish("_linalg_eigh_out", linalg_spectral._linalg_eigh_out), op1.finish("_linalg_eigh_out", linalg_spectral._linalg_eigh_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU__linalg_eigh_out_eigenvalues(
     ks: int, A: Tensor, UPLO: str, compute_v: bool, eigenvalues: Tensor, eigenvectors: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("_linalg_eigh", eigenvalues), Out("_linalg_eigh", eigenvectors)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_spectral._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
+    if recorder.active is not None:
+        op0.enter_impl("_linalg_eigh_out", linalg_spectral._linalg_eigh_out, op1)
     linalg_spectral._linalg_eigh_out(A, UPLO, compute_v, op0.target, op1.target)
-    return op0.finish("_linalg_eigh_out", linalg_spectral._linalg_eigh_out), op1.finish("_linalg_eigh_out", linalg_spectral._linalg_eigh_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU__linalg_householder_product(ks: int, input: Tensor, tau: Tensor) -> Tensor:
@@ -3000,36 +4951,52 @@ def wrapper_CPU_out_linalg_householder_product_out(ks: int, input: Tensor, tau: 
 
 def wrapper_CPU_linalg_inv_ex(ks: int, A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("linalg_inv_ex"), Functional("linalg_inv_ex")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_solve.linalg_inv_ex_meta((op0, op1), A, check_errors)
+    if recorder.active is not None:
+        op0.enter_impl("linalg_inv_ex_out", linalg_solve.linalg_inv_ex_out, op1)
     linalg_solve.linalg_inv_ex_out(A, check_errors, op0.target, op1.target)
-    return op0.finish("linalg_inv_ex_out", linalg_solve.linalg_inv_ex_out), op1.finish("linalg_inv_ex_out", linalg_solve.linalg_inv_ex_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_linalg_inv_ex_out_inverse(
     ks: int, A: Tensor, check_errors: bool, inverse: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("linalg_inv_ex", inverse), Out("linalg_inv_ex", info)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_solve.linalg_inv_ex_meta((op0, op1), A, check_errors)
+    if recorder.active is not None:
+        op0.enter_impl("linalg_inv_ex_out", linalg_solve.linalg_inv_ex_out, op1)
     linalg_solve.linalg_inv_ex_out(A, check_errors, op0.target, op1.target)
-    return op0.finish("linalg_inv_ex_out", linalg_solve.linalg_inv_ex_out), op1.finish("linalg_inv_ex_out", linalg_solve.linalg_inv_ex_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU__linalg_svd(
     ks: int, A: Tensor, full_matrices: bool, compute_uv: bool, driver: str | None
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Functional("_linalg_svd"), Functional("_linalg_svd"), Functional("_linalg_svd")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_spectral._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
+    if recorder.active is not None:
+        op0.enter_impl("_linalg_svd_out", linalg_spectral._linalg_svd_out, op1, op2)
     linalg_spectral._linalg_svd_out(A, full_matrices, compute_uv, driver, op0.target, op1.target, op2.target)
-    return op0.finish("_linalg_svd_out", linalg_spectral._linalg_svd_out), op1.finish("_linalg_svd_out", linalg_spectral._linalg_svd_out), op2.finish("_linalg_svd_out", linalg_spectral._linalg_svd_out)
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_CPU__linalg_svd_out_U(
     ks: int, A: Tensor, full_matrices: bool, compute_uv: bool, driver: str | None, U: Tensor, S: Tensor, Vh: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Out("_linalg_svd", U), Out("_linalg_svd", S), Out("_linalg_svd", Vh)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_spectral._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
+    if recorder.active is not None:
+        op0.enter_impl("_linalg_svd_out", linalg_spectral._linalg_svd_out, op1, op2)
     linalg_spectral._linalg_svd_out(A, full_matrices, compute_uv, driver, op0.target, op1.target, op2.target)
-    return op0.finish("_linalg_svd_out", linalg_spectral._linalg_svd_out), op1.finish("_linalg_svd_out", linalg_spectral._linalg_svd_out), op2.finish("_linalg_svd_out", linalg_spectral._linalg_svd_out)
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_CPU_source_Storage_set_(ks: int, self: Tensor, source: Storage) -> Tensor:
@@ -3061,9 +5028,13 @@ def wrapper_CPU__linalg_solve_ex(
     ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     op0, op1, op2, op3 = Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
+    if recorder.active is not None:
+        op0.enter_impl("_linalg_solve_ex_out", linalg_solve._linalg_solve_ex_out, op1, op2, op3)
     linalg_solve._linalg_solve_ex_out(A, B, left, check_errors, op0.target, op1.target, op2.target, op3.target)
-    return op0.finish("_linalg_solve_ex_out", linalg_solve._linalg_solve_ex_out), op1.finish("_linalg_solve_ex_out", linalg_solve._linalg_solve_ex_out), op2.finish("_linalg_solve_ex_out", linalg_solve._linalg_solve_ex_out), op3.finish("_linalg_solve_ex_out", linalg_solve._linalg_solve_ex_out)
+    return op0.finish(), op1.bring_back(), op2.bring_back(), op3.bring_back()
 
 
 def wrapper_CPU__linalg_solve_ex_out_result(
@@ -3071,23 +5042,35 @@ def wrapper_CPU__linalg_solve_ex_out_result(
     Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     op0, op1, op2, op3 = Out("_linalg_solve_ex", result), Out("_linalg_solve_ex", LU), Out("_linalg_solve_ex", pivots), Out("_linalg_solve_ex", info)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
+    if recorder.active is not None:
+        op0.enter_impl("_linalg_solve_ex_out", linalg_solve._linalg_solve_ex_out, op1, op2, op3)
     linalg_solve._linalg_solve_ex_out(A, B, left, check_errors, op0.target, op1.target, op2.target, op3.target)
-    return op0.finish("_linalg_solve_ex_out", linalg_solve._linalg_solve_ex_out), op1.finish("_linalg_solve_ex_out", linalg_solve._linalg_solve_ex_out), op2.finish("_linalg_solve_ex_out", linalg_solve._linalg_solve_ex_out), op3.finish("_linalg_solve_ex_out", linalg_solve._linalg_solve_ex_out)
+    return op0.finish(), op1.bring_back(), op2.bring_back(), op3.bring_back()
 
 
 def wrapper_CPU_linalg_qr(ks: int, A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("linalg_qr"), Functional("linalg_qr")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_qr.linalg_qr_meta((op0, op1), A, mode)
+    if recorder.active is not None:
+        op0.enter_impl("linalg_qr_out", linalg_qr.linalg_qr_out, op1)
     linalg_qr.linalg_qr_out(A, mode, op0.target, op1.target)
-    return op0.finish("linalg_qr_out", linalg_qr.linalg_qr_out), op1.finish("linalg_qr_out", linalg_qr.linalg_qr_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_linalg_qr_out_out(ks: int, A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("linalg_qr", Q), Out("linalg_qr", R)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_qr.linalg_qr_meta((op0, op1), A, mode)
+    if recorder.active is not None:
+        op0.enter_impl("linalg_qr_out", linalg_qr.linalg_qr_out, op1)
     linalg_qr.linalg_qr_out(A, mode, op0.target, op1.target)
-    return op0.finish("linalg_qr_out", linalg_qr.linalg_qr_out), op1.finish("linalg_qr_out", linalg_qr.linalg_qr_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU__linalg_matrix_exp(ks: int, self: Tensor) -> Tensor:
@@ -3096,78 +5079,118 @@ def wrapper_CPU__linalg_matrix_exp(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_CPU_cumsum(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     op = Functional("cumsum")
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.cumsum_meta(op, self, dim, dtype)
+    if recorder.active is not None:
+        op.enter_impl("cumsum_out", accumulating.cumsum_out)
     accumulating.cumsum_out(self, dim, dtype, op.target)
-    return op.finish("cumsum_out", accumulating.cumsum_out)
+    return op.finish()
 
 
 def wrapper_CPU_cumsum_(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     op = InPlace("cumsum", self)
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.cumsum_meta(op, self, dim, dtype)
+    if recorder.active is not None:
+        op.enter_impl("cumsum_out", accumulating.cumsum_out)
     accumulating.cumsum_out(self, dim, dtype, op.output)
-    return op.finish("cumsum_out", accumulating.cumsum_out)
+    return op.finish()
 
 
 def wrapper_CPU_cumsum_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
     op = Out("cumsum", out)
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.cumsum_meta(op, self, dim, dtype)
+    if recorder.active is not None:
+        op.enter_impl("cumsum_out", accumulating.cumsum_out)
     accumulating.cumsum_out(self, dim, dtype, op.target)
-    return op.finish("cumsum_out", accumulating.cumsum_out)
+    return op.finish()
 
 
 def wrapper_CPU_cumprod(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     op = Functional("cumprod")
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.cumprod_meta(op, self, dim, dtype)
+    if recorder.active is not None:
+        op.enter_impl("cumprod_out", accumulating.cumprod_out)
     accumulating.cumprod_out(self, dim, dtype, op.target)
-    return op.finish("cumprod_out", accumulating.cumprod_out)
+    return op.finish()
 
 
 def wrapper_CPU_cumprod_(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     op = InPlace("cumprod", self)
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.cumprod_meta(op, self, dim, dtype)
+    if recorder.active is not None:
+        op.enter_impl("cumprod_out", accumulating.cumprod_out)
     accumulating.cumprod_out(self, dim, dtype, op.output)
-    return op.finish("cumprod_out", accumulating.cumprod_out)
+    return op.finish()
 
 
 def wrapper_CPU_cumprod_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
     op = Out("cumprod", out)
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.cumprod_meta(op, self, dim, dtype)
+    if recorder.active is not None:
+        op.enter_impl("cumprod_out", accumulating.cumprod_out)
     accumulating.cumprod_out(self, dim, dtype, op.target)
-    return op.finish("cumprod_out", accumulating.cumprod_out)
+    return op.finish()
 
 
 def wrapper_CPU_sort_stable(
     ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("sort_stable"), Functional("sort_stable")
+    if recorder.active is not None:
+        op0.enter_meta()
     ordering.sort_stable_meta((op0, op1), self, stable, dim, descending)
+    if recorder.active is not None:
+        op0.enter_impl("sort_stable_out", ordering.sort_stable_out, op1)
     ordering.sort_stable_out(self, stable, dim, descending, op0.target, op1.target)
-    return op0.finish("sort_stable_out", ordering.sort_stable_out), op1.finish("sort_stable_out", ordering.sort_stable_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_sort_out_values_stable(
     ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("sort_stable", values), Out("sort_stable", indices)
+    if recorder.active is not None:
+        op0.enter_meta()
     ordering.sort_stable_meta((op0, op1), self, stable, dim, descending)
+    if recorder.active is not None:
+        op0.enter_impl("sort_stable_out", ordering.sort_stable_out, op1)
     ordering.sort_stable_out(self, stable, dim, descending, op0.target, op1.target)
-    return op0.finish("sort_stable_out", ordering.sort_stable_out), op1.finish("sort_stable_out", ordering.sort_stable_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_topk(ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("topk"), Functional("topk")
+    if recorder.active is not None:
+        op0.enter_meta()
     ordering.topk_meta((op0, op1), self, k, dim, largest, sorted)
+    if recorder.active is not None:
+        op0.enter_impl("topk_out_cpu", ordering.topk_out, op1)
     ordering.topk_out(self, k, dim, largest, sorted, op0.target, op1.target)
-    return op0.finish("topk_out_cpu", ordering.topk_out), op1.finish("topk_out_cpu", ordering.topk_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_topk_out_values(
     ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("topk", values), Out("topk", indices)
+    if recorder.active is not None:
+        op0.enter_meta()
     ordering.topk_meta((op0, op1), self, k, dim, largest, sorted)
+    if recorder.active is not None:
+        op0.enter_impl("topk_out_cpu", ordering.topk_out, op1)
     ordering.topk_out(self, k, dim, largest, sorted, op0.target, op1.target)
-    return op0.finish("topk_out_cpu", ordering.topk_out), op1.finish("topk_out_cpu", ordering.topk_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_values_kthvalue_out(
@@ -3214,48 +5237,72 @@ def wrapper_CPU_correction_out_std_out(
 
 def wrapper_CPU_mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("mm")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.mm_meta(op, self, mat2)
+    if recorder.active is not None:
+        op.enter_impl("mm_out_cpu", linalg.mm_out)
     linalg.mm_out(self, mat2, op.target)
-    return op.finish("mm_out_cpu", linalg.mm_out)
+    return op.finish()
 
 
 def wrapper_CPU_mm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     op = Out("mm", out)
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.mm_meta(op, self, mat2)
+    if recorder.active is not None:
+        op.enter_impl("mm_out_cpu", linalg.mm_out)
     linalg.mm_out(self, mat2, op.target)
-    return op.finish("mm_out_cpu", linalg.mm_out)
+    return op.finish()
 
 
 def wrapper_CPU_addmm(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = Functional("addmm")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    if recorder.active is not None:
+        op.enter_impl("addmm_out_cpu", linalg.addmm_out)
     linalg.addmm_out(self, mat1, mat2, beta, alpha, op.target)
-    return op.finish("addmm_out_cpu", linalg.addmm_out)
+    return op.finish()
 
 
 def wrapper_CPU_addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = InPlace("addmm", self)
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    if recorder.active is not None:
+        op.enter_impl("addmm_out_cpu", linalg.addmm_out)
     linalg.addmm_out(self, mat1, mat2, beta, alpha, op.output)
-    return op.finish("addmm_out_cpu", linalg.addmm_out)
+    return op.finish()
 
 
 def wrapper_CPU__addmm_activation_out_out(
     ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, use_gelu: bool, out: Tensor
 ) -> Tensor:
     op = Out("_addmm_activation", out)
+    if recorder.active is not None:
+        op.enter_meta()
     linalg._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
+    if recorder.active is not None:
+        op.enter_impl("addmm_activation_out_cpu", linalg.addmm_activation_out)
     linalg.addmm_activation_out(self, mat1, mat2, beta, alpha, use_gelu, op.target)
-    return op.finish("addmm_activation_out_cpu", linalg.addmm_activation_out)
+    return op.finish()
 
 
 def wrapper_CPU__addmm_activation(
     ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, use_gelu: bool
 ) -> Tensor:
     op = Functional("_addmm_activation")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
+    if recorder.active is not None:
+        op.enter_impl("addmm_activation_out_cpu", linalg.addmm_activation_out)
     linalg.addmm_activation_out(self, mat1, mat2, beta, alpha, use_gelu, op.target)
-    return op.finish("addmm_activation_out_cpu", linalg.addmm_activation_out)
+    return op.finish()
 
 
 def wrapper_CPU__addr(ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
@@ -3288,46 +5335,70 @@ def wrapper_CPU_addmm_out_out(
     ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
     op = Out("addmm", out)
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    if recorder.active is not None:
+        op.enter_impl("addmm_out_cpu", linalg.addmm_out)
     linalg.addmm_out(self, mat1, mat2, beta, alpha, op.target)
-    return op.finish("addmm_out_cpu", linalg.addmm_out)
+    return op.finish()
 
 
 def wrapper_CPU_bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("bmm")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.bmm_meta(op, self, mat2)
+    if recorder.active is not None:
+        op.enter_impl("bmm_out_cpu", linalg.bmm_out)
     linalg.bmm_out(self, mat2, op.target)
-    return op.finish("bmm_out_cpu", linalg.bmm_out)
+    return op.finish()
 
 
 def wrapper_CPU_bmm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     op = Out("bmm", out)
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.bmm_meta(op, self, mat2)
+    if recorder.active is not None:
+        op.enter_impl("bmm_out_cpu", linalg.bmm_out)
     linalg.bmm_out(self, mat2, op.target)
-    return op.finish("bmm_out_cpu", linalg.bmm_out)
+    return op.finish()
 
 
 def wrapper_CPU_addmv(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = Functional("addmv")
+    if recorder.active is not None:
+        op.enter_meta()
     blas.addmv_meta(op, self, mat, vec, beta, alpha)
+    if recorder.active is not None:
+        op.enter_impl("addmv_out_cpu", blas.addmv_out)
     blas.addmv_out(self, mat, vec, beta, alpha, op.target)
-    return op.finish("addmv_out_cpu", blas.addmv_out)
+    return op.finish()
 
 
 def wrapper_CPU_addmv_(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = InPlace("addmv", self)
+    if recorder.active is not None:
+        op.enter_meta()
     blas.addmv_meta(op, self, mat, vec, beta, alpha)
+    if recorder.active is not None:
+        op.enter_impl("addmv_out_cpu", blas.addmv_out)
     blas.addmv_out(self, mat, vec, beta, alpha, op.output)
-    return op.finish("addmv_out_cpu", blas.addmv_out)
+    return op.finish()
 
 
 def wrapper_CPU_addmv_out_out(
     ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
     op = Out("addmv", out)
+    if recorder.active is not None:
+        op.enter_meta()
     blas.addmv_meta(op, self, mat, vec, beta, alpha)
+    if recorder.active is not None:
+        op.enter_impl("addmv_out_cpu", blas.addmv_out)
     blas.addmv_out(self, mat, vec, beta, alpha, op.target)
-    return op.finish("addmv_out_cpu", blas.addmv_out)
+    return op.finish()
 
 
 def wrapper_CPU__dot(ks: int, self: Tensor, tensor: Tensor) -> Tensor:
@@ -3360,37 +5431,57 @@ def wrapper_CPU__flip(ks: int, self: Tensor, dims: Size) -> Tensor:
 
 def wrapper_CPU_tril(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = Functional("tril")
+    if recorder.active is not None:
+        op.enter_meta()
     cutting.tril_meta(op, self, diagonal)
+    if recorder.active is not None:
+        op.enter_impl("tril_cpu", cutting.tril)
     cutting.tril(self, diagonal, op.target)
-    return op.finish("tril_cpu", cutting.tril)
+    return op.finish()
 
 
 def wrapper_CPU_tril_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     op = Out("tril", out)
+    if recorder.active is not None:
+        op.enter_meta()
     cutting.tril_meta(op, self, diagonal)
+    if recorder.active is not None:
+        op.enter_impl("tril_cpu", cutting.tril)
     cutting.tril(self, diagonal, op.target)
-    return op.finish("tril_cpu", cutting.tril)
+    return op.finish()
 
 
 def wrapper_CPU_tril_(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = InPlace("tril", self)
+    if recorder.active is not None:
+        op.enter_meta()
     cutting.tril_meta(op, self, diagonal)
+    if recorder.active is not None:
+        op.enter_impl("tril_cpu", cutting.tril)
     cutting.tril(self, diagonal, op.output)
-    return op.finish("tril_cpu", cutting.tril)
+    return op.finish()
 
 
 def wrapper_CPU_triu(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = Functional("triu")
+    if recorder.active is not None:
+        op.enter_meta()
     cutting.triu_meta(op, self, diagonal)
+    if recorder.active is not None:
+        op.enter_impl("triu_cpu", cutting.triu)
     cutting.triu(self, diagonal, op.target)
-    return op.finish("triu_cpu", cutting.triu)
+    return op.finish()
 
 
 def wrapper_CPU_triu_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     op = Out("triu", out)
+    if recorder.active is not None:
+        op.enter_meta()
     cutting.triu_meta(op, self, diagonal)
+    if recorder.active is not None:
+        op.enter_impl("triu_cpu", cutting.triu)
     cutting.triu(self, diagonal, op.target)
-    return op.finish("triu_cpu", cutting.triu)
+    return op.finish()
 
 
 def wrapper_CPU__roll(ks: int, self: Tensor, shifts: Size, dims: Size) -> Tensor:
@@ -3471,75 +5562,111 @@ def wrapper_CPU_isin_out_Tensor_Tensor_out(
     ks: int, elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor
 ) -> Tensor:
     op = Out("isin_Tensor_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     membership.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
+    if recorder.active is not None:
+        op.enter_impl("isin_Tensor_Tensor_out", membership.isin_Tensor_Tensor_out)
     membership.isin_Tensor_Tensor_out(elements, test_elements, assume_unique, invert, op.target)
-    return op.finish("isin_Tensor_Tensor_out", membership.isin_Tensor_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_isin_Tensor_Tensor(
     ks: int, elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool
 ) -> Tensor:
     op = Functional("isin_Tensor_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     membership.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
+    if recorder.active is not None:
+        op.enter_impl("isin_Tensor_Tensor_out", membership.isin_Tensor_Tensor_out)
     membership.isin_Tensor_Tensor_out(elements, test_elements, assume_unique, invert, op.target)
-    return op.finish("isin_Tensor_Tensor_out", membership.isin_Tensor_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_isin_out_Tensor_Scalar_out(
     ks: int, elements: Tensor, test_element: Scalar, assume_unique: bool, invert: bool, out: Tensor
 ) -> Tensor:
     op = Out("isin_Tensor_Scalar", out)
+    if recorder.active is not None:
+        op.enter_meta()
     membership.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
+    if recorder.active is not None:
+        op.enter_impl("isin_Tensor_Scalar_out", membership.isin_Tensor_Scalar_out)
     membership.isin_Tensor_Scalar_out(elements, test_element, assume_unique, invert, op.target)
-    return op.finish("isin_Tensor_Scalar_out", membership.isin_Tensor_Scalar_out)
+    return op.finish()
 
 
 def wrapper_CPU_isin_Tensor_Scalar(
     ks: int, elements: Tensor, test_element: Scalar, assume_unique: bool, invert: bool
 ) -> Tensor:
     op = Functional("isin_Tensor_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     membership.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
+    if recorder.active is not None:
+        op.enter_impl("isin_Tensor_Scalar_out", membership.isin_Tensor_Scalar_out)
     membership.isin_Tensor_Scalar_out(elements, test_element, assume_unique, invert, op.target)
-    return op.finish("isin_Tensor_Scalar_out", membership.isin_Tensor_Scalar_out)
+    return op.finish()
 
 
 def wrapper_CPU_isin_out_Scalar_Tensor_out(
     ks: int, element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor
 ) -> Tensor:
     op = Out("isin_Scalar_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     membership.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
+    if recorder.active is not None:
+        op.enter_impl("isin_Scalar_Tensor_out", membership.isin_Scalar_Tensor_out)
     membership.isin_Scalar_Tensor_out(element, test_elements, assume_unique, invert, op.target)
-    return op.finish("isin_Scalar_Tensor_out", membership.isin_Scalar_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_isin_Scalar_Tensor(
     ks: int, element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool
 ) -> Tensor:
     op = Functional("isin_Scalar_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     membership.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
+    if recorder.active is not None:
+        op.enter_impl("isin_Scalar_Tensor_out", membership.isin_Scalar_Tensor_out)
     membership.isin_Scalar_Tensor_out(element, test_elements, assume_unique, invert, op.target)
-    return op.finish("isin_Scalar_Tensor_out", membership.isin_Scalar_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_triu_(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = InPlace("triu", self)
+    if recorder.active is not None:
+        op.enter_meta()
     cutting.triu_meta(op, self, diagonal)
+    if recorder.active is not None:
+        op.enter_impl("triu_cpu", cutting.triu)
     cutting.triu(self, diagonal, op.output)
-    return op.finish("triu_cpu", cutting.triu)
+    return op.finish()
 
 
 def wrapper_CPU_cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
     op = Functional("cat")
+    if recorder.active is not None:
+        op.enter_meta()
     joining.cat_meta(op, tensors, dim)
+    if recorder.active is not None:
+        op.enter_impl("cat_out_cpu", joining.cat_out)
     joining.cat_out(tensors, dim, op.target)
-    return op.finish("cat_out_cpu", joining.cat_out)
+    return op.finish()
 
 
 def wrapper_CPU_cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     op = Out("cat", out)
+    if recorder.active is not None:
+        op.enter_meta()
     joining.cat_meta(op, tensors, dim)
+    if recorder.active is not None:
+        op.enter_impl("cat_out_cpu", joining.cat_out)
     joining.cat_out(tensors, dim, op.target)
-    return op.finish("cat_out_cpu", joining.cat_out)
+    return op.finish()
 
 
 def wrapper_CPU_out_complex_out(ks: int, real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
@@ -3578,18 +5705,26 @@ def wrapper_CPU__is_set_to(ks: int, self: Tensor, tensor: Tensor) -> bool:
 
 def wrapper_CPU_index_add(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
     op = Functional("index_add")
+    if recorder.active is not None:
+        op.enter_meta()
     indexing.index_add_meta(op, self, dim, index, source, alpha)
+    if recorder.active is not None:
+        op.enter_impl("index_add_cpu_out", indexing.index_add_out)
     indexing.index_add_out(self, dim, index, source, alpha, op.target)
-    return op.finish("index_add_cpu_out", indexing.index_add_out)
+    return op.finish()
 
 
 def wrapper_CPU_index_add_out_out(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar, out: Tensor
 ) -> Tensor:
     op = Out("index_add", out)
+    if recorder.active is not None:
+        op.enter_meta()
     indexing.index_add_meta(op, self, dim, index, source, alpha)
+    if recorder.active is not None:
+        op.enter_impl("index_add_cpu_out", indexing.index_add_out)
     indexing.index_add_out(self, dim, index, source, alpha, op.target)
-    return op.finish("index_add_cpu_out", indexing.index_add_out)
+    return op.finish()
 
 
 def wrapper_CPU__index_select(ks: int, self: Tensor, dim: int, index: Tensor) -> Tensor:
@@ -3598,32 +5733,48 @@ def wrapper_CPU__index_select(ks: int, self: Tensor, dim: int, index: Tensor) ->
 
 def wrapper_CPU_index_add_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
     op = InPlace("index_add", self)
+    if recorder.active is not None:
+        op.enter_meta()
     indexing.index_add_meta(op, self, dim, index, source, alpha)
+    if recorder.active is not None:
+        op.enter_impl("index_add_cpu_out", indexing.index_add_out)
     indexing.index_add_out(self, dim, index, source, alpha, op.output)
-    return op.finish("index_add_cpu_out", indexing.index_add_out)
+    return op.finish()
 
 
 def wrapper_CPU_index_copy(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     op = Functional("index_copy")
+    if recorder.active is not None:
+        op.enter_meta()
     placing.index_copy_meta(op, self, dim, index, source)
+    if recorder.active is not None:
+        op.enter_impl("index_copy_out", placing.index_copy_out)
     placing.index_copy_out(self, dim, index, source, op.target)
-    return op.finish("index_copy_out", placing.index_copy_out)
+    return op.finish()
 
 
 def wrapper_CPU_index_copy_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     op = InPlace("index_copy", self)
+    if recorder.active is not None:
+        op.enter_meta()
     placing.index_copy_meta(op, self, dim, index, source)
+    if recorder.active is not None:
+        op.enter_impl("index_copy_out", placing.index_copy_out)
     placing.index_copy_out(self, dim, index, source, op.output)
-    return op.finish("index_copy_out", placing.index_copy_out)
+    return op.finish()
 
 
 def wrapper_CPU_index_copy_out_out(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, out: Tensor
 ) -> Tensor:
     op = Out("index_copy", out)
+    if recorder.active is not None:
+        op.enter_meta()
     placing.index_copy_meta(op, self, dim, index, source)
+    if recorder.active is not None:
+        op.enter_impl("index_copy_out", placing.index_copy_out)
     placing.index_copy_out(self, dim, index, source, op.target)
-    return op.finish("index_copy_out", placing.index_copy_out)
+    return op.finish()
 
 
 def wrapper_CPU_int_Scalar_index_fill_(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
@@ -3638,27 +5789,39 @@ def wrapper_CPU_index_reduce(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
     op = Functional("index_reduce")
+    if recorder.active is not None:
+        op.enter_meta()
     placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    if recorder.active is not None:
+        op.enter_impl("index_reduce_cpu_out", placing.index_reduce_out)
     placing.index_reduce_out(self, dim, index, source, reduce, include_self, op.target)
-    return op.finish("index_reduce_cpu_out", placing.index_reduce_out)
+    return op.finish()
 
 
 def wrapper_CPU_index_reduce_(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
     op = InPlace("index_reduce", self)
+    if recorder.active is not None:
+        op.enter_meta()
     placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    if recorder.active is not None:
+        op.enter_impl("index_reduce_cpu_out", placing.index_reduce_out)
     placing.index_reduce_out(self, dim, index, source, reduce, include_self, op.output)
-    return op.finish("index_reduce_cpu_out", placing.index_reduce_out)
+    return op.finish()
 
 
 def wrapper_CPU_index_reduce_out_out(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool, out: Tensor
 ) -> Tensor:
     op = Out("index_reduce", out)
+    if recorder.active is not None:
+        op.enter_meta()
     placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    if recorder.active is not None:
+        op.enter_impl("index_reduce_cpu_out", placing.index_reduce_out)
     placing.index_reduce_out(self, dim, index, source, reduce, include_self, op.target)
-    return op.finish("index_reduce_cpu_out", placing.index_reduce_out)
+    return op.finish()
 
 
 def wrapper_CPU__take(ks: int, self: Tensor, index: Tensor) -> Tensor:
@@ -3687,114 +5850,170 @@ def wrapper_CPU_out_nonzero_static_out(ks: int, self: Tensor, size: int, fill_va
 
 def wrapper_CPU_gather(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
     op = Functional("gather")
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.gather_meta(op, self, dim, index, sparse_grad)
+    if recorder.active is not None:
+        op.enter_impl("gather_out", scattering.gather_out)
     scattering.gather_out(self, dim, index, sparse_grad, op.target)
-    return op.finish("gather_out", scattering.gather_out)
+    return op.finish()
 
 
 def wrapper_CPU_gather_out_out(
     ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor
 ) -> Tensor:
     op = Out("gather", out)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.gather_meta(op, self, dim, index, sparse_grad)
+    if recorder.active is not None:
+        op.enter_impl("gather_out", scattering.gather_out)
     scattering.gather_out(self, dim, index, sparse_grad, op.target)
-    return op.finish("gather_out", scattering.gather_out)
+    return op.finish()
 
 
 def wrapper_CPU_scatter_src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     op = Functional("scatter_src")
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_src_meta(op, self, dim, index, src)
+    if recorder.active is not None:
+        op.enter_impl("scatter_src_out", scattering.scatter_src_out)
     scattering.scatter_src_out(self, dim, index, src, op.target)
-    return op.finish("scatter_src_out", scattering.scatter_src_out)
+    return op.finish()
 
 
 def wrapper_CPU_scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     op = InPlace("scatter_src", self)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_src_meta(op, self, dim, index, src)
+    if recorder.active is not None:
+        op.enter_impl("scatter_src_out", scattering.scatter_src_out)
     scattering.scatter_src_out(self, dim, index, src, op.output)
-    return op.finish("scatter_src_out", scattering.scatter_src_out)
+    return op.finish()
 
 
 def wrapper_CPU_scatter_out_src_out(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor
 ) -> Tensor:
     op = Out("scatter_src", out)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_src_meta(op, self, dim, index, src)
+    if recorder.active is not None:
+        op.enter_impl("scatter_src_out", scattering.scatter_src_out)
     scattering.scatter_src_out(self, dim, index, src, op.target)
-    return op.finish("scatter_src_out", scattering.scatter_src_out)
+    return op.finish()
 
 
 def wrapper_CPU_scatter_value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     op = Functional("scatter_value")
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_value_meta(op, self, dim, index, value)
+    if recorder.active is not None:
+        op.enter_impl("scatter_value_out", scattering.scatter_value_out)
     scattering.scatter_value_out(self, dim, index, value, op.target)
-    return op.finish("scatter_value_out", scattering.scatter_value_out)
+    return op.finish()
 
 
 def wrapper_CPU_scatter__value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     op = InPlace("scatter_value", self)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_value_meta(op, self, dim, index, value)
+    if recorder.active is not None:
+        op.enter_impl("scatter_value_out", scattering.scatter_value_out)
     scattering.scatter_value_out(self, dim, index, value, op.output)
-    return op.finish("scatter_value_out", scattering.scatter_value_out)
+    return op.finish()
 
 
 def wrapper_CPU_scatter_out_value_out(
     ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, out: Tensor
 ) -> Tensor:
     op = Out("scatter_value", out)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_value_meta(op, self, dim, index, value)
+    if recorder.active is not None:
+        op.enter_impl("scatter_value_out", scattering.scatter_value_out)
     scattering.scatter_value_out(self, dim, index, value, op.target)
-    return op.finish("scatter_value_out", scattering.scatter_value_out)
+    return op.finish()
 
 
 def wrapper_CPU_scatter_reduce(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
     op = Functional("scatter_reduce")
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    if recorder.active is not None:
+        op.enter_impl("scatter_reduce_out", scattering.scatter_reduce_out)
     scattering.scatter_reduce_out(self, dim, index, src, reduce, op.target)
-    return op.finish("scatter_reduce_out", scattering.scatter_reduce_out)
+    return op.finish()
 
 
 def wrapper_CPU_scatter__reduce(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
     op = InPlace("scatter_reduce", self)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    if recorder.active is not None:
+        op.enter_impl("scatter_reduce_out", scattering.scatter_reduce_out)
     scattering.scatter_reduce_out(self, dim, index, src, reduce, op.output)
-    return op.finish("scatter_reduce_out", scattering.scatter_reduce_out)
+    return op.finish()
 
 
 def wrapper_CPU_scatter_out_reduce_out(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, out: Tensor
 ) -> Tensor:
     op = Out("scatter_reduce", out)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    if recorder.active is not None:
+        op.enter_impl("scatter_reduce_out", scattering.scatter_reduce_out)
     scattering.scatter_reduce_out(self, dim, index, src, reduce, op.target)
-    return op.finish("scatter_reduce_out", scattering.scatter_reduce_out)
+    return op.finish()
 
 
 def wrapper_CPU_scatter_value_reduce(
     ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str
 ) -> Tensor:
     op = Functional("scatter_value_reduce")
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    if recorder.active is not None:
+        op.enter_impl("scatter_value_reduce_out", scattering.scatter_value_reduce_out)
     scattering.scatter_value_reduce_out(self, dim, index, value, reduce, op.target)
-    return op.finish("scatter_value_reduce_out", scattering.scatter_value_reduce_out)
+    return op.finish()
 
 
 def wrapper_CPU_scatter__value_reduce(
     ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str
 ) -> Tensor:
     op = InPlace("scatter_value_reduce", self)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    if recorder.active is not None:
+        op.enter_impl("scatter_value_reduce_out", scattering.scatter_value_reduce_out)
     scattering.scatter_value_reduce_out(self, dim, index, value, reduce, op.output)
-    return op.finish("scatter_value_reduce_out", scattering.scatter_value_reduce_out)
+    return op.finish()
 
 
 def wrapper_CPU_scatter_out_value_reduce_out(
     ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str, out: Tensor
 ) -> Tensor:
     op = Out("scatter_value_reduce", out)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    if recorder.active is not None:
+        op.enter_impl("scatter_value_reduce_out", scattering.scatter_value_reduce_out)
     scattering.scatter_value_reduce_out(self, dim, index, value, reduce, op.target)
-    return op.finish("scatter_value_reduce_out", scattering.scatter_value_reduce_out)
+    return op.finish()
 
 
 def wrapper_CPU__segment_reduce(
@@ -3815,64 +6034,100 @@ def wrapper_CPU_scatter_reduce_two(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
     op = Functional("scatter_reduce_two")
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    if recorder.active is not None:
+        op.enter_impl("scatter_reduce_two", scattering.scatter_reduce_two)
     scattering.scatter_reduce_two(self, dim, index, src, reduce, include_self, op.target)
-    return op.finish("scatter_reduce_two", scattering.scatter_reduce_two)
+    return op.finish()
 
 
 def wrapper_CPU_scatter_reduce__two(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
     op = InPlace("scatter_reduce_two", self)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    if recorder.active is not None:
+        op.enter_impl("scatter_reduce_two", scattering.scatter_reduce_two)
     scattering.scatter_reduce_two(self, dim, index, src, reduce, include_self, op.output)
-    return op.finish("scatter_reduce_two", scattering.scatter_reduce_two)
+    return op.finish()
 
 
 def wrapper_CPU_scatter_reduce_out_two_out(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, out: Tensor
 ) -> Tensor:
     op = Out("scatter_reduce_two", out)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    if recorder.active is not None:
+        op.enter_impl("scatter_reduce_two", scattering.scatter_reduce_two)
     scattering.scatter_reduce_two(self, dim, index, src, reduce, include_self, op.target)
-    return op.finish("scatter_reduce_two", scattering.scatter_reduce_two)
+    return op.finish()
 
 
 def wrapper_CPU_scatter_add(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     op = Functional("scatter_add")
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_add_meta(op, self, dim, index, src)
+    if recorder.active is not None:
+        op.enter_impl("scatter_add", scattering.scatter_add)
     scattering.scatter_add(self, dim, index, src, op.target)
-    return op.finish("scatter_add", scattering.scatter_add)
+    return op.finish()
 
 
 def wrapper_CPU_scatter_add_(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     op = InPlace("scatter_add", self)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_add_meta(op, self, dim, index, src)
+    if recorder.active is not None:
+        op.enter_impl("scatter_add", scattering.scatter_add)
     scattering.scatter_add(self, dim, index, src, op.output)
-    return op.finish("scatter_add", scattering.scatter_add)
+    return op.finish()
 
 
 def wrapper_CPU_scatter_add_out_out(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor
 ) -> Tensor:
     op = Out("scatter_add", out)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_add_meta(op, self, dim, index, src)
+    if recorder.active is not None:
+        op.enter_impl("scatter_add", scattering.scatter_add)
     scattering.scatter_add(self, dim, index, src, op.target)
-    return op.finish("scatter_add", scattering.scatter_add)
+    return op.finish()
 
 
 def wrapper_CPU_index_Tensor(ks: int, self: Tensor, indices: list[Tensor | None]) -> Tensor:
     op = Functional("index_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     precomputed = advanced_indexing.index_Tensor_meta(op, self, indices)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("index_out", advanced_indexing.index_out)
     advanced_indexing.index_out(self, precomputed, op.target)
-    return op.finish("index_out", advanced_indexing.index_out)
+    return op.finish()
 
 
 def wrapper_CPU_index_out_Tensor_out(ks: int, self: Tensor, indices: list[Tensor | None], out: Tensor) -> Tensor:
     op = Out("index_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     precomputed = advanced_indexing.index_Tensor_meta(op, self, indices)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("index_out", advanced_indexing.index_out)
     advanced_indexing.index_out(self, precomputed, op.target)
-    return op.finish("index_out", advanced_indexing.index_out)
+    return op.finish()
 
 
 def wrapper_CPU___index_put_impl_(
@@ -3974,16 +6229,28 @@ def wrapper_CPU__nonzero(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_CPU_mse_loss(ks: int, self: Tensor, target: Tensor, reduction: int) -> Tensor:
     op = Functional("mse_loss")
+    if recorder.active is not None:
+        op.enter_meta()
     losses.mse_loss_meta(op, self, target, reduction)
+    if op.operands:
+        self, target = op.read(self, target)
+    if recorder.active is not None:
+        op.enter_impl("mse_loss_out", losses.mse_loss_out)
     losses.mse_loss_out(self, target, reduction, op.target)
-    return op.finish("mse_loss_out", losses.mse_loss_out)
+    return op.finish()
 
 
 def wrapper_CPU_mse_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
     op = Out("mse_loss", out)
+    if recorder.active is not None:
+        op.enter_meta()
     losses.mse_loss_meta(op, self, target, reduction)
+    if op.operands:
+        self, target = op.read(self, target)
+    if recorder.active is not None:
+        op.enter_impl("mse_loss_out", losses.mse_loss_out)
     losses.mse_loss_out(self, target, reduction, op.target)
-    return op.finish("mse_loss_out", losses.mse_loss_out)
+    return op.finish()
 
 
 def wrapper_CPU__mse_loss_backward(
@@ -4000,16 +6267,24 @@ def wrapper_CPU_grad_input_mse_loss_backward_out(
 
 def wrapper_CPU__softmax(ks: int, self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     op = Functional("_softmax")
+    if recorder.active is not None:
+        op.enter_meta()
     softmax._softmax_meta(op, self, dim, half_to_float)
+    if recorder.active is not None:
+        op.enter_impl("softmax_cpu_out", softmax.softmax_out)
     softmax.softmax_out(self, dim, half_to_float, op.target)
-    return op.finish("softmax_cpu_out", softmax.softmax_out)
+    return op.finish()
 
 
 def wrapper_CPU__softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
     op = Out("_softmax", out)
+    if recorder.active is not None:
+        op.enter_meta()
     softmax._softmax_meta(op, self, dim, half_to_float)
+    if recorder.active is not None:
+        op.enter_impl("softmax_cpu_out", softmax.softmax_out)
     softmax.softmax_out(self, dim, half_to_float, op.target)
-    return op.finish("softmax_cpu_out", softmax.softmax_out)
+    return op.finish()
 
 
 def wrapper_CPU___masked_softmax(
@@ -4028,59 +6303,87 @@ def wrapper_CPU__softmax_backward_data(
     ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
 ) -> Tensor:
     op = Functional("_softmax_backward_data")
+    if recorder.active is not None:
+        op.enter_meta()
     softmax._softmax_backward_data_meta(op, grad_output, output, dim, input_dtype)
+    if recorder.active is not None:
+        op.enter_impl("softmax_backward_cpu_out", softmax.softmax_backward_out)
     softmax.softmax_backward_out(grad_output, output, dim, input_dtype, op.target)
-    return op.finish("softmax_backward_cpu_out", softmax.softmax_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU__softmax_backward_data_out_out(
     ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, grad_input: Tensor
 ) -> Tensor:
     op = Out("_softmax_backward_data", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     softmax._softmax_backward_data_meta(op, grad_output, output, dim, input_dtype)
+    if recorder.active is not None:
+        op.enter_impl("softmax_backward_cpu_out", softmax.softmax_backward_out)
     softmax.softmax_backward_out(grad_output, output, dim, input_dtype, op.target)
-    return op.finish("softmax_backward_cpu_out", softmax.softmax_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU__log_softmax(ks: int, self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     op = Functional("_log_softmax")
+    if recorder.active is not None:
+        op.enter_meta()
     softmax._log_softmax_meta(op, self, dim, half_to_float)
+    if recorder.active is not None:
+        op.enter_impl("log_softmax_cpu_out", softmax.log_softmax_out)
     softmax.log_softmax_out(self, dim, half_to_float, op.target)
-    return op.finish("log_softmax_cpu_out", softmax.log_softmax_out)
+    return op.finish()
 
 
 def wrapper_CPU__log_softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
     op = Out("_log_softmax", out)
+    if recorder.active is not None:
+        op.enter_meta()
     softmax._log_softmax_meta(op, self, dim, half_to_float)
+    if recorder.active is not None:
+        op.enter_impl("log_softmax_cpu_out", softmax.log_softmax_out)
     softmax.log_softmax_out(self, dim, half_to_float, op.target)
-    return op.finish("log_softmax_cpu_out", softmax.log_softmax_out)
+    return op.finish()
 
 
 def wrapper_CPU__log_softmax_backward_data(
     ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
 ) -> Tensor:
     op = Functional("_log_softmax_backward_data")
+    if recorder.active is not None:
+        op.enter_meta()
     softmax._log_softmax_backward_data_meta(op, grad_output, output, dim, input_dtype)
+    if recorder.active is not None:
+        op.enter_impl("log_softmax_backward_cpu_out", softmax.log_softmax_backward_out)
     softmax.log_softmax_backward_out(grad_output, output, dim, input_dtype, op.target)
-    return op.finish("log_softmax_backward_cpu_out", softmax.log_softmax_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU__log_softmax_backward_data_out_out(
     ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, out: Tensor
 ) -> Tensor:
     op = Out("_log_softmax_backward_data", out)
+    if recorder.active is not None:
+        op.enter_meta()
     softmax._log_softmax_backward_data_meta(op, grad_output, output, dim, input_dtype)
+    if recorder.active is not None:
+        op.enter_impl("log_softmax_backward_cpu_out", softmax.log_softmax_backward_out)
     softmax.log_softmax_backward_out(grad_output, output, dim, input_dtype, op.target)
-    return op.finish("log_softmax_backward_cpu_out", softmax.log_softmax_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_nll_loss_forward(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("nll_loss_forward"), Functional("nll_loss_forward")
+    if recorder.active is not None:
+        op0.enter_meta()
     losses.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
+    if recorder.active is not None:
+        op0.enter_impl("nll_loss_forward_out_cpu", losses.nll_loss_forward_out, op1)
     losses.nll_loss_forward_out(self, target, weight, reduction, ignore_index, op0.target, op1.target)
-    return op0.finish("nll_loss_forward_out_cpu", losses.nll_loss_forward_out), op1.finish("nll_loss_forward_out_cpu", losses.nll_loss_forward_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_nll_loss_forward_out_output(
@@ -4088,9 +6391,13 @@ def wrapper_CPU_nll_loss_forward_out_output(
     total_weight: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("nll_loss_forward", output), Out("nll_loss_forward", total_weight)
+    if recorder.active is not None:
+        op0.enter_meta()
     losses.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
+    if recorder.active is not None:
+        op0.enter_impl("nll_loss_forward_out_cpu", losses.nll_loss_forward_out, op1)
     losses.nll_loss_forward_out(self, target, weight, reduction, ignore_index, op0.target, op1.target)
-    return op0.finish("nll_loss_forward_out_cpu", losses.nll_loss_forward_out), op1.finish("nll_loss_forward_out_cpu", losses.nll_loss_forward_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_nll_loss_backward(
@@ -4098,9 +6405,13 @@ def wrapper_CPU_nll_loss_backward(
     int, total_weight: Tensor
 ) -> Tensor:
     op = Functional("nll_loss_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     losses.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
+    if recorder.active is not None:
+        op.enter_impl("nll_loss_backward_out_cpu", losses.nll_loss_backward_out)
     losses.nll_loss_backward_out(grad_output, self, target, weight, reduction, ignore_index, total_weight, op.target)
-    return op.finish("nll_loss_backward_out_cpu", losses.nll_loss_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_nll_loss_backward_out_grad_input(
@@ -4108,9 +6419,13 @@ def wrapper_CPU_nll_loss_backward_out_grad_input(
     int, total_weight: Tensor, grad_input: Tensor
 ) -> Tensor:
     op = Out("nll_loss_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     losses.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
+    if recorder.active is not None:
+        op.enter_impl("nll_loss_backward_out_cpu", losses.nll_loss_backward_out)
     losses.nll_loss_backward_out(grad_output, self, target, weight, reduction, ignore_index, total_weight, op.target)
-    return op.finish("nll_loss_backward_out_cpu", losses.nll_loss_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU__native_layer_norm(
@@ -4192,11 +6507,15 @@ def wrapper_CPU_max_pool2d_with_indices(
     ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("max_pool2d_with_indices"), Functional("max_pool2d_with_indices")
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
+    if recorder.active is not None:
+        op0.enter_impl("max_pool2d_with_indices_out_cpu", pooling.max_pool2d_with_indices_out, op1)
     pooling.max_pool2d_with_indices_out(
         self, kernel_size, stride, padding, dilation, ceil_mode, op0.target, op1.target
     )
-    return op0.finish("max_pool2d_with_indices_out_cpu", pooling.max_pool2d_with_indices_out), op1.finish("max_pool2d_with_indices_out_cpu", pooling.max_pool2d_with_indices_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_max_pool2d_with_indices_out_out(
@@ -4204,11 +6523,15 @@ def wrapper_CPU_max_pool2d_with_indices_out_out(
     Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("max_pool2d_with_indices", out), Out("max_pool2d_with_indices", indices)
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
+    if recorder.active is not None:
+        op0.enter_impl("max_pool2d_with_indices_out_cpu", pooling.max_pool2d_with_indices_out, op1)
     pooling.max_pool2d_with_indices_out(
         self, kernel_size, stride, padding, dilation, ceil_mode, op0.target, op1.target
     )
-    return op0.finish("max_pool2d_with_indices_out_cpu", pooling.max_pool2d_with_indices_out), op1.finish("max_pool2d_with_indices_out_cpu", pooling.max_pool2d_with_indices_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_max_pool2d_with_indices_backward(
@@ -4216,13 +6539,17 @@ def wrapper_CPU_max_pool2d_with_indices_backward(
     ceil_mode: bool, indices: Tensor
 ) -> Tensor:
     op = Functional("max_pool2d_with_indices_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling.max_pool2d_with_indices_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
     )
+    if recorder.active is not None:
+        op.enter_impl("max_pool2d_with_indices_backward_out_cpu", pooling.max_pool2d_with_indices_backward_out)
     pooling.max_pool2d_with_indices_backward_out(
         grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, op.target
     )
-    return op.finish("max_pool2d_with_indices_backward_out_cpu", pooling.max_pool2d_with_indices_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_max_pool2d_with_indices_backward_out_grad_input(
@@ -4230,13 +6557,17 @@ def wrapper_CPU_max_pool2d_with_indices_backward_out_grad_input(
     ceil_mode: bool, indices: Tensor, grad_input: Tensor
 ) -> Tensor:
     op = Out("max_pool2d_with_indices_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     pooling.max_pool2d_with_indices_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
     )
+    if recorder.active is not None:
+        op.enter_impl("max_pool2d_with_indices_backward_out_cpu", pooling.max_pool2d_with_indices_backward_out)
     pooling.max_pool2d_with_indices_backward_out(
         grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, op.target
     )
-    return op.finish("max_pool2d_with_indices_backward_out_cpu", pooling.max_pool2d_with_indices_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU__native_dropout(ks: int, input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
@@ -4304,13 +6635,17 @@ def wrapper_CPU_slow_conv_transpose2d_out_out(
     output_padding: Size, dilation: Size, out: Tensor
 ) -> Tensor:
     op = Out("slow_conv_transpose2d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     conv_slow.slow_conv_transpose2d_meta(
         op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
     )
+    if recorder.active is not None:
+        op.enter_impl("slow_conv_transpose2d_structured_cpu", conv_slow.slow_conv_transpose2d_structured)
     conv_slow.slow_conv_transpose2d_structured(
         self, weight, kernel_size, bias, stride, padding, output_padding, dilation, op.target
     )
-    return op.finish("slow_conv_transpose2d_structured_cpu", conv_slow.slow_conv_transpose2d_structured)
+    return op.finish()
 
 
 def wrapper_CPU_slow_conv_transpose2d(
@@ -4318,13 +6653,17 @@ def wrapper_CPU_slow_conv_transpose2d(
     output_padding: Size, dilation: Size
 ) -> Tensor:
     op = Functional("slow_conv_transpose2d")
+    if recorder.active is not None:
+        op.enter_meta()
     conv_slow.slow_conv_transpose2d_meta(
         op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
     )
+    if recorder.active is not None:
+        op.enter_impl("slow_conv_transpose2d_structured_cpu", conv_slow.slow_conv_transpose2d_structured)
     conv_slow.slow_conv_transpose2d_structured(
         self, weight, kernel_size, bias, stride, padding, output_padding, dilation, op.target
     )
-    return op.finish("slow_conv_transpose2d_structured_cpu", conv_slow.slow_conv_transpose2d_structured)
+    return op.finish()
 
 
 def wrapper_CPU__slow_conv_transpose3d(
@@ -4342,32 +6681,48 @@ def wrapper_CPU__slow_conv3d_forward(
 
 def wrapper_CPU_reflection_pad1d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     op = Out("reflection_pad1d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.reflection_pad1d_meta(op, self, padding)
+    if recorder.active is not None:
+        op.enter_impl("reflection_pad1d_out_cpu", padding_edges.reflection_pad1d_out)
     padding_edges.reflection_pad1d_out(self, padding, op.target)
-    return op.finish("reflection_pad1d_out_cpu", padding_edges.reflection_pad1d_out)
+    return op.finish()
 
 
 def wrapper_CPU_reflection_pad1d(ks: int, self: Tensor, padding: Size) -> Tensor:
     op = Functional("reflection_pad1d")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.reflection_pad1d_meta(op, self, padding)
+    if recorder.active is not None:
+        op.enter_impl("reflection_pad1d_out_cpu", padding_edges.reflection_pad1d_out)
     padding_edges.reflection_pad1d_out(self, padding, op.target)
-    return op.finish("reflection_pad1d_out_cpu", padding_edges.reflection_pad1d_out)
+    return op.finish()
 
 
 def wrapper_CPU_reflection_pad1d_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
 ) -> Tensor:
     op = Out("reflection_pad1d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.reflection_pad1d_backward_meta(op, grad_output, self, padding)
+    if recorder.active is not None:
+        op.enter_impl("reflection_pad1d_backward_out_cpu", padding_edges.reflection_pad1d_backward_out)
     padding_edges.reflection_pad1d_backward_out(grad_output, self, padding, op.target)
-    return op.finish("reflection_pad1d_backward_out_cpu", padding_edges.reflection_pad1d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_reflection_pad1d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
     op = Functional("reflection_pad1d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.reflection_pad1d_backward_meta(op, grad_output, self, padding)
+    if recorder.active is not None:
+        op.enter_impl("reflection_pad1d_backward_out_cpu", padding_edges.reflection_pad1d_backward_out)
     padding_edges.reflection_pad1d_backward_out(grad_output, self, padding, op.target)
-    return op.finish("reflection_pad1d_backward_out_cpu", padding_edges.reflection_pad1d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_out_reflection_pad2d_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
@@ -4390,76 +6745,116 @@ def wrapper_CPU__reflection_pad2d_backward(ks: int, grad_output: Tensor, self: T
 
 def wrapper_CPU_reflection_pad3d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     op = Out("reflection_pad3d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.reflection_pad3d_meta(op, self, padding)
+    if recorder.active is not None:
+        op.enter_impl("reflection_pad3d_out_cpu", padding_edges.reflection_pad3d_out)
     padding_edges.reflection_pad3d_out(self, padding, op.target)
-    return op.finish("reflection_pad3d_out_cpu", padding_edges.reflection_pad3d_out)
+    return op.finish()
 
 
 def wrapper_CPU_reflection_pad3d(ks: int, self: Tensor, padding: Size) -> Tensor:
     op = Functional("reflection_pad3d")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.reflection_pad3d_meta(op, self, padding)
+    if recorder.active is not None:
+        op.enter_impl("reflection_pad3d_out_cpu", padding_edges.reflection_pad3d_out)
     padding_edges.reflection_pad3d_out(self, padding, op.target)
-    return op.finish("reflection_pad3d_out_cpu", padding_edges.reflection_pad3d_out)
+    return op.finish()
 
 
 def wrapper_CPU_reflection_pad3d_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
 ) -> Tensor:
     op = Out("reflection_pad3d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.reflection_pad3d_backward_meta(op, grad_output, self, padding)
+    if recorder.active is not None:
+        op.enter_impl("reflection_pad3d_backward_out_cpu", padding_edges.reflection_pad3d_backward_out)
     padding_edges.reflection_pad3d_backward_out(grad_output, self, padding, op.target)
-    return op.finish("reflection_pad3d_backward_out_cpu", padding_edges.reflection_pad3d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_reflection_pad3d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
     op = Functional("reflection_pad3d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.reflection_pad3d_backward_meta(op, grad_output, self, padding)
+    if recorder.active is not None:
+        op.enter_impl("reflection_pad3d_backward_out_cpu", padding_edges.reflection_pad3d_backward_out)
     padding_edges.reflection_pad3d_backward_out(grad_output, self, padding, op.target)
-    return op.finish("reflection_pad3d_backward_out_cpu", padding_edges.reflection_pad3d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_replication_pad1d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     op = Out("replication_pad1d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.replication_pad1d_meta(op, self, padding)
+    if recorder.active is not None:
+        op.enter_impl("replication_pad1d_out_cpu", padding_edges.replication_pad1d_out)
     padding_edges.replication_pad1d_out(self, padding, op.target)
-    return op.finish("replication_pad1d_out_cpu", padding_edges.replication_pad1d_out)
+    return op.finish()
 
 
 def wrapper_CPU_replication_pad1d(ks: int, self: Tensor, padding: Size) -> Tensor:
     op = Functional("replication_pad1d")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.replication_pad1d_meta(op, self, padding)
+    if recorder.active is not None:
+        op.enter_impl("replication_pad1d_out_cpu", padding_edges.replication_pad1d_out)
     padding_edges.replication_pad1d_out(self, padding, op.target)
-    return op.finish("replication_pad1d_out_cpu", padding_edges.replication_pad1d_out)
+    return op.finish()
 
 
 def wrapper_CPU_replication_pad1d_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
 ) -> Tensor:
     op = Out("replication_pad1d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.replication_pad1d_backward_meta(op, grad_output, self, padding)
+    if recorder.active is not None:
+        op.enter_impl("replication_pad1d_backward_out_cpu", padding_edges.replication_pad1d_backward_out)
     padding_edges.replication_pad1d_backward_out(grad_output, self, padding, op.target)
-    return op.finish("replication_pad1d_backward_out_cpu", padding_edges.replication_pad1d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_replication_pad1d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
     op = Functional("replication_pad1d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.replication_pad1d_backward_meta(op, grad_output, self, padding)
+    if recorder.active is not None:
+        op.enter_impl("replication_pad1d_backward_out_cpu", padding_edges.replication_pad1d_backward_out)
     padding_edges.replication_pad1d_backward_out(grad_output, self, padding, op.target)
-    return op.finish("replication_pad1d_backward_out_cpu", padding_edges.replication_pad1d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_replication_pad2d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     op = Out("replication_pad2d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.replication_pad2d_meta(op, self, padding)
+    if recorder.active is not None:
+        op.enter_impl("replication_pad2d_out_cpu", padding_edges.replication_pad2d_out)
     padding_edges.replication_pad2d_out(self, padding, op.target)
-    return op.finish("replication_pad2d_out_cpu", padding_edges.replication_pad2d_out)
+    return op.finish()
 
 
 def wrapper_CPU_replication_pad2d(ks: int, self: Tensor, padding: Size) -> Tensor:
     op = Functional("replication_pad2d")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.replication_pad2d_meta(op, self, padding)
+    if recorder.active is not None:
+        op.enter_impl("replication_pad2d_out_cpu", padding_edges.replication_pad2d_out)
     padding_edges.replication_pad2d_out(self, padding, op.target)
-    return op.finish("replication_pad2d_out_cpu", padding_edges.replication_pad2d_out)
+    return op.finish()
 
 
 def wrapper_CPU_grad_input_replication_pad2d_backward_out(
@@ -4474,16 +6869,24 @@ def wrapper_CPU__replication_pad2d_backward(ks: int, grad_output: Tensor, self: 
 
 def wrapper_CPU_replication_pad3d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     op = Out("replication_pad3d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.replication_pad3d_meta(op, self, padding)
+    if recorder.active is not None:
+        op.enter_impl("replication_pad3d_out_cpu", padding_edges.replication_pad3d_out)
     padding_edges.replication_pad3d_out(self, padding, op.target)
-    return op.finish("replication_pad3d_out_cpu", padding_edges.replication_pad3d_out)
+    return op.finish()
 
 
 def wrapper_CPU_replication_pad3d(ks: int, self: Tensor, padding: Size) -> Tensor:
     op = Functional("replication_pad3d")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.replication_pad3d_meta(op, self, padding)
+    if recorder.active is not None:
+        op.enter_impl("replication_pad3d_out_cpu", padding_edges.replication_pad3d_out)
     padding_edges.replication_pad3d_out(self, padding, op.target)
-    return op.finish("replication_pad3d_out_cpu", padding_edges.replication_pad3d_out)
+    return op.finish()
 
 
 def wrapper_CPU_grad_input_replication_pad3d_backward_out(
@@ -4500,18 +6903,26 @@ def wrapper_CPU_upsample_linear1d_out_out(
     ks: int, self: Tensor, output_size: Size, align_corners: bool, scales: float | None, out: Tensor
 ) -> Tensor:
     op = Out("upsample_linear1d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
+    if recorder.active is not None:
+        op.enter_impl("upsample_linear1d_out_cpu", upsampling_linear.upsample_linear1d_out)
     upsampling_linear.upsample_linear1d_out(self, output_size, align_corners, scales, op.target)
-    return op.finish("upsample_linear1d_out_cpu", upsampling_linear.upsample_linear1d_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_linear1d(
     ks: int, self: Tensor, output_size: Size, align_corners: bool, scales: float | None
 ) -> Tensor:
     op = Functional("upsample_linear1d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
+    if recorder.active is not None:
+        op.enter_impl("upsample_linear1d_out_cpu", upsampling_linear.upsample_linear1d_out)
     upsampling_linear.upsample_linear1d_out(self, output_size, align_corners, scales, op.target)
-    return op.finish("upsample_linear1d_out_cpu", upsampling_linear.upsample_linear1d_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_linear1d_backward_out_grad_input(
@@ -4519,22 +6930,30 @@ def wrapper_CPU_upsample_linear1d_backward_out_grad_input(
     grad_input: Tensor
 ) -> Tensor:
     op = Out("upsample_linear1d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
+    if recorder.active is not None:
+        op.enter_impl("upsample_linear1d_backward_out_cpu", upsampling_linear.upsample_linear1d_backward_out)
     upsampling_linear.upsample_linear1d_backward_out(
         grad_output, output_size, input_size, align_corners, scales, op.target
     )
-    return op.finish("upsample_linear1d_backward_out_cpu", upsampling_linear.upsample_linear1d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_linear1d_backward(
     ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None
 ) -> Tensor:
     op = Functional("upsample_linear1d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
+    if recorder.active is not None:
+        op.enter_impl("upsample_linear1d_backward_out_cpu", upsampling_linear.upsample_linear1d_backward_out)
     upsampling_linear.upsample_linear1d_backward_out(
         grad_output, output_size, input_size, align_corners, scales, op.target
     )
-    return op.finish("upsample_linear1d_backward_out_cpu", upsampling_linear.upsample_linear1d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_bilinear2d_out_out(
@@ -4542,18 +6961,26 @@ def wrapper_CPU_upsample_bilinear2d_out_out(
     out: Tensor
 ) -> Tensor:
     op = Out("upsample_bilinear2d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    if recorder.active is not None:
+        op.enter_impl("upsample_bilinear2d_out_cpu", upsampling_linear.upsample_bilinear2d_out)
     upsampling_linear.upsample_bilinear2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
-    return op.finish("upsample_bilinear2d_out_cpu", upsampling_linear.upsample_bilinear2d_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_bilinear2d(
     ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = Functional("upsample_bilinear2d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    if recorder.active is not None:
+        op.enter_impl("upsample_bilinear2d_out_cpu", upsampling_linear.upsample_bilinear2d_out)
     upsampling_linear.upsample_bilinear2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
-    return op.finish("upsample_bilinear2d_out_cpu", upsampling_linear.upsample_bilinear2d_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_bilinear2d_backward_out_grad_input(
@@ -4561,13 +6988,17 @@ def wrapper_CPU_upsample_bilinear2d_backward_out_grad_input(
     scales_w: float | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("upsample_bilinear2d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_bilinear2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
+    if recorder.active is not None:
+        op.enter_impl("upsample_bilinear2d_backward_out_cpu", upsampling_linear.upsample_bilinear2d_backward_out)
     upsampling_linear.upsample_bilinear2d_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
-    return op.finish("upsample_bilinear2d_backward_out_cpu", upsampling_linear.upsample_bilinear2d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_bilinear2d_backward(
@@ -4575,13 +7006,17 @@ def wrapper_CPU_upsample_bilinear2d_backward(
     scales_w: float | None
 ) -> Tensor:
     op = Functional("upsample_bilinear2d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_bilinear2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
+    if recorder.active is not None:
+        op.enter_impl("upsample_bilinear2d_backward_out_cpu", upsampling_linear.upsample_bilinear2d_backward_out)
     upsampling_linear.upsample_bilinear2d_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
-    return op.finish("upsample_bilinear2d_backward_out_cpu", upsampling_linear.upsample_bilinear2d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU__upsample_bilinear2d_aa_out_out(
@@ -4589,18 +7024,26 @@ def wrapper_CPU__upsample_bilinear2d_aa_out_out(
     out: Tensor
 ) -> Tensor:
     op = Out("_upsample_bilinear2d_aa", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    if recorder.active is not None:
+        op.enter_impl("_upsample_bilinear2d_aa_out_cpu", upsampling_linear._upsample_bilinear2d_aa_out)
     upsampling_linear._upsample_bilinear2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
-    return op.finish("_upsample_bilinear2d_aa_out_cpu", upsampling_linear._upsample_bilinear2d_aa_out)
+    return op.finish()
 
 
 def wrapper_CPU__upsample_bilinear2d_aa(
     ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = Functional("_upsample_bilinear2d_aa")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    if recorder.active is not None:
+        op.enter_impl("_upsample_bilinear2d_aa_out_cpu", upsampling_linear._upsample_bilinear2d_aa_out)
     upsampling_linear._upsample_bilinear2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
-    return op.finish("_upsample_bilinear2d_aa_out_cpu", upsampling_linear._upsample_bilinear2d_aa_out)
+    return op.finish()
 
 
 def wrapper_CPU__upsample_bilinear2d_aa_backward_out_grad_input(
@@ -4608,13 +7051,17 @@ def wrapper_CPU__upsample_bilinear2d_aa_backward_out_grad_input(
     scales_w: float | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("_upsample_bilinear2d_aa_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear._upsample_bilinear2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
+    if recorder.active is not None:
+        op.enter_impl("_upsample_bilinear2d_aa_backward_out_cpu", upsampling_linear._upsample_bilinear2d_aa_backward_out)
     upsampling_linear._upsample_bilinear2d_aa_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
-    return op.finish("_upsample_bilinear2d_aa_backward_out_cpu", upsampling_linear._upsample_bilinear2d_aa_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU__upsample_bilinear2d_aa_backward(
@@ -4622,13 +7069,17 @@ def wrapper_CPU__upsample_bilinear2d_aa_backward(
     scales_w: float | None
 ) -> Tensor:
     op = Functional("_upsample_bilinear2d_aa_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear._upsample_bilinear2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
+    if recorder.active is not None:
+        op.enter_impl("_upsample_bilinear2d_aa_backward_out_cpu", upsampling_linear._upsample_bilinear2d_aa_backward_out)
     upsampling_linear._upsample_bilinear2d_aa_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
-    return op.finish("_upsample_bilinear2d_aa_backward_out_cpu", upsampling_linear._upsample_bilinear2d_aa_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_bicubic2d_out_out(
@@ -4636,18 +7087,26 @@ def wrapper_CPU_upsample_bicubic2d_out_out(
     out: Tensor
 ) -> Tensor:
     op = Out("upsample_bicubic2d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_cubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    if recorder.active is not None:
+        op.enter_impl("upsample_bicubic2d_out_cpu", upsampling_cubic.upsample_bicubic2d_out)
     upsampling_cubic.upsample_bicubic2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
-    return op.finish("upsample_bicubic2d_out_cpu", upsampling_cubic.upsample_bicubic2d_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_bicubic2d(
     ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = Functional("upsample_bicubic2d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_cubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    if recorder.active is not None:
+        op.enter_impl("upsample_bicubic2d_out_cpu", upsampling_cubic.upsample_bicubic2d_out)
     upsampling_cubic.upsample_bicubic2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
-    return op.finish("upsample_bicubic2d_out_cpu", upsampling_cubic.upsample_bicubic2d_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_bicubic2d_backward_out_grad_input(
@@ -4655,13 +7114,17 @@ def wrapper_CPU_upsample_bicubic2d_backward_out_grad_input(
     scales_w: float | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("upsample_bicubic2d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_cubic.upsample_bicubic2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
+    if recorder.active is not None:
+        op.enter_impl("upsample_bicubic2d_backward_out_cpu", upsampling_cubic.upsample_bicubic2d_backward_out)
     upsampling_cubic.upsample_bicubic2d_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
-    return op.finish("upsample_bicubic2d_backward_out_cpu", upsampling_cubic.upsample_bicubic2d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_bicubic2d_backward(
@@ -4669,13 +7132,17 @@ def wrapper_CPU_upsample_bicubic2d_backward(
     scales_w: float | None
 ) -> Tensor:
     op = Functional("upsample_bicubic2d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_cubic.upsample_bicubic2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
+    if recorder.active is not None:
+        op.enter_impl("upsample_bicubic2d_backward_out_cpu", upsampling_cubic.upsample_bicubic2d_backward_out)
     upsampling_cubic.upsample_bicubic2d_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
-    return op.finish("upsample_bicubic2d_backward_out_cpu", upsampling_cubic.upsample_bicubic2d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU__upsample_bicubic2d_aa_out_out(
@@ -4683,18 +7150,26 @@ def wrapper_CPU__upsample_bicubic2d_aa_out_out(
     out: Tensor
 ) -> Tensor:
     op = Out("_upsample_bicubic2d_aa", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_cubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    if recorder.active is not None:
+        op.enter_impl("_upsample_bicubic2d_aa_out_cpu", upsampling_cubic._upsample_bicubic2d_aa_out)
     upsampling_cubic._upsample_bicubic2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
-    return op.finish("_upsample_bicubic2d_aa_out_cpu", upsampling_cubic._upsample_bicubic2d_aa_out)
+    return op.finish()
 
 
 def wrapper_CPU__upsample_bicubic2d_aa(
     ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = Functional("_upsample_bicubic2d_aa")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_cubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    if recorder.active is not None:
+        op.enter_impl("_upsample_bicubic2d_aa_out_cpu", upsampling_cubic._upsample_bicubic2d_aa_out)
     upsampling_cubic._upsample_bicubic2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
-    return op.finish("_upsample_bicubic2d_aa_out_cpu", upsampling_cubic._upsample_bicubic2d_aa_out)
+    return op.finish()
 
 
 def wrapper_CPU__upsample_bicubic2d_aa_backward_out_grad_input(
@@ -4702,13 +7177,17 @@ def wrapper_CPU__upsample_bicubic2d_aa_backward_out_grad_input(
     scales_w: float | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("_upsample_bicubic2d_aa_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_cubic._upsample_bicubic2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
+    if recorder.active is not None:
+        op.enter_impl("_upsample_bicubic2d_aa_backward_out_cpu", upsampling_cubic._upsample_bicubic2d_aa_backward_out)
     upsampling_cubic._upsample_bicubic2d_aa_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
-    return op.finish("_upsample_bicubic2d_aa_backward_out_cpu", upsampling_cubic._upsample_bicubic2d_aa_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU__upsample_bicubic2d_aa_backward(
@@ -4716,13 +7195,17 @@ def wrapper_CPU__upsample_bicubic2d_aa_backward(
     scales_w: float | None
 ) -> Tensor:
     op = Functional("_upsample_bicubic2d_aa_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_cubic._upsample_bicubic2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
+    if recorder.active is not None:
+        op.enter_impl("_upsample_bicubic2d_aa_backward_out_cpu", upsampling_cubic._upsample_bicubic2d_aa_backward_out)
     upsampling_cubic._upsample_bicubic2d_aa_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
-    return op.finish("_upsample_bicubic2d_aa_backward_out_cpu", upsampling_cubic._upsample_bicubic2d_aa_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_trilinear3d_out_out(
@@ -4730,11 +7213,15 @@ def wrapper_CPU_upsample_trilinear3d_out_out(
     scales_w: float | None, out: Tensor
 ) -> Tensor:
     op = Out("upsample_trilinear3d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
+    if recorder.active is not None:
+        op.enter_impl("upsample_trilinear3d_out_cpu", upsampling_linear.upsample_trilinear3d_out)
     upsampling_linear.upsample_trilinear3d_out(
         self, output_size, align_corners, scales_d, scales_h, scales_w, op.target
     )
-    return op.finish("upsample_trilinear3d_out_cpu", upsampling_linear.upsample_trilinear3d_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_trilinear3d(
@@ -4742,11 +7229,15 @@ def wrapper_CPU_upsample_trilinear3d(
     scales_w: float | None
 ) -> Tensor:
     op = Functional("upsample_trilinear3d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
+    if recorder.active is not None:
+        op.enter_impl("upsample_trilinear3d_out_cpu", upsampling_linear.upsample_trilinear3d_out)
     upsampling_linear.upsample_trilinear3d_out(
         self, output_size, align_corners, scales_d, scales_h, scales_w, op.target
     )
-    return op.finish("upsample_trilinear3d_out_cpu", upsampling_linear.upsample_trilinear3d_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_trilinear3d_backward_out_grad_input(
@@ -4754,13 +7245,17 @@ def wrapper_CPU_upsample_trilinear3d_backward_out_grad_input(
     scales_h: float | None, scales_w: float | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("upsample_trilinear3d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_trilinear3d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w
     )
+    if recorder.active is not None:
+        op.enter_impl("upsample_trilinear3d_backward_out_cpu", upsampling_linear.upsample_trilinear3d_backward_out)
     upsampling_linear.upsample_trilinear3d_backward_out(
         grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, op.target
     )
-    return op.finish("upsample_trilinear3d_backward_out_cpu", upsampling_linear.upsample_trilinear3d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_trilinear3d_backward(
@@ -4768,117 +7263,169 @@ def wrapper_CPU_upsample_trilinear3d_backward(
     scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = Functional("upsample_trilinear3d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_trilinear3d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w
     )
+    if recorder.active is not None:
+        op.enter_impl("upsample_trilinear3d_backward_out_cpu", upsampling_linear.upsample_trilinear3d_backward_out)
     upsampling_linear.upsample_trilinear3d_backward_out(
         grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, op.target
     )
-    return op.finish("upsample_trilinear3d_backward_out_cpu", upsampling_linear.upsample_trilinear3d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_nearest1d_out_out(
     ks: int, self: Tensor, output_size: Size, scales: float | None, out: Tensor
 ) -> Tensor:
     op = Out("upsample_nearest1d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
+    if recorder.active is not None:
+        op.enter_impl("upsample_nearest1d_out_cpu", upsampling_nearest.upsample_nearest1d_out)
     upsampling_nearest.upsample_nearest1d_out(self, output_size, scales, op.target)
-    return op.finish("upsample_nearest1d_out_cpu", upsampling_nearest.upsample_nearest1d_out)
+    return op.finish()
 
 
 def wrapper_CPU__upsample_nearest_exact1d_out_out(
     ks: int, self: Tensor, output_size: Size, scales: float | None, out: Tensor
 ) -> Tensor:
     op = Out("_upsample_nearest_exact1d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
+    if recorder.active is not None:
+        op.enter_impl("_upsample_nearest_exact1d_out_cpu", upsampling_nearest._upsample_nearest_exact1d_out)
     upsampling_nearest._upsample_nearest_exact1d_out(self, output_size, scales, op.target)
-    return op.finish("_upsample_nearest_exact1d_out_cpu", upsampling_nearest._upsample_nearest_exact1d_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_nearest1d(ks: int, self: Tensor, output_size: Size, scales: float | None) -> Tensor:
     op = Functional("upsample_nearest1d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
+    if recorder.active is not None:
+        op.enter_impl("upsample_nearest1d_out_cpu", upsampling_nearest.upsample_nearest1d_out)
     upsampling_nearest.upsample_nearest1d_out(self, output_size, scales, op.target)
-    return op.finish("upsample_nearest1d_out_cpu", upsampling_nearest.upsample_nearest1d_out)
+    return op.finish()
 
 
 def wrapper_CPU__upsample_nearest_exact1d(ks: int, self: Tensor, output_size: Size, scales: float | None) -> Tensor:
     op = Functional("_upsample_nearest_exact1d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
+    if recorder.active is not None:
+        op.enter_impl("_upsample_nearest_exact1d_out_cpu", upsampling_nearest._upsample_nearest_exact1d_out)
     upsampling_nearest._upsample_nearest_exact1d_out(self, output_size, scales, op.target)
-    return op.finish("_upsample_nearest_exact1d_out_cpu", upsampling_nearest._upsample_nearest_exact1d_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_nearest1d_backward_out_grad_input(
     ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("upsample_nearest1d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    if recorder.active is not None:
+        op.enter_impl("upsample_nearest1d_backward_out_cpu", upsampling_nearest.upsample_nearest1d_backward_out)
     upsampling_nearest.upsample_nearest1d_backward_out(grad_output, output_size, input_size, scales, op.target)
-    return op.finish("upsample_nearest1d_backward_out_cpu", upsampling_nearest.upsample_nearest1d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU__upsample_nearest_exact1d_backward_out_grad_input(
     ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("_upsample_nearest_exact1d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    if recorder.active is not None:
+        op.enter_impl("_upsample_nearest_exact1d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact1d_backward_out)
     upsampling_nearest._upsample_nearest_exact1d_backward_out(grad_output, output_size, input_size, scales, op.target)
-    return op.finish("_upsample_nearest_exact1d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact1d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_nearest1d_backward(
     ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None
 ) -> Tensor:
     op = Functional("upsample_nearest1d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    if recorder.active is not None:
+        op.enter_impl("upsample_nearest1d_backward_out_cpu", upsampling_nearest.upsample_nearest1d_backward_out)
     upsampling_nearest.upsample_nearest1d_backward_out(grad_output, output_size, input_size, scales, op.target)
-    return op.finish("upsample_nearest1d_backward_out_cpu", upsampling_nearest.upsample_nearest1d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU__upsample_nearest_exact1d_backward(
     ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None
 ) -> Tensor:
     op = Functional("_upsample_nearest_exact1d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    if recorder.active is not None:
+        op.enter_impl("_upsample_nearest_exact1d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact1d_backward_out)
     upsampling_nearest._upsample_nearest_exact1d_backward_out(grad_output, output_size, input_size, scales, op.target)
-    return op.finish("_upsample_nearest_exact1d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact1d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_nearest2d_out_out(
     ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None, out: Tensor
 ) -> Tensor:
     op = Out("upsample_nearest2d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
+    if recorder.active is not None:
+        op.enter_impl("upsample_nearest2d_out_cpu", upsampling_nearest.upsample_nearest2d_out)
     upsampling_nearest.upsample_nearest2d_out(self, output_size, scales_h, scales_w, op.target)
-    return op.finish("upsample_nearest2d_out_cpu", upsampling_nearest.upsample_nearest2d_out)
+    return op.finish()
 
 
 def wrapper_CPU__upsample_nearest_exact2d_out_out(
     ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None, out: Tensor
 ) -> Tensor:
     op = Out("_upsample_nearest_exact2d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
+    if recorder.active is not None:
+        op.enter_impl("_upsample_nearest_exact2d_out_cpu", upsampling_nearest._upsample_nearest_exact2d_out)
     upsampling_nearest._upsample_nearest_exact2d_out(self, output_size, scales_h, scales_w, op.target)
-    return op.finish("_upsample_nearest_exact2d_out_cpu", upsampling_nearest._upsample_nearest_exact2d_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_nearest2d(
     ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = Functional("upsample_nearest2d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
+    if recorder.active is not None:
+        op.enter_impl("upsample_nearest2d_out_cpu", upsampling_nearest.upsample_nearest2d_out)
     upsampling_nearest.upsample_nearest2d_out(self, output_size, scales_h, scales_w, op.target)
-    return op.finish("upsample_nearest2d_out_cpu", upsampling_nearest.upsample_nearest2d_out)
+    return op.finish()
 
 
 def wrapper_CPU__upsample_nearest_exact2d(
     ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = Functional("_upsample_nearest_exact2d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
+    if recorder.active is not None:
+        op.enter_impl("_upsample_nearest_exact2d_out_cpu", upsampling_nearest._upsample_nearest_exact2d_out)
     upsampling_nearest._upsample_nearest_exact2d_out(self, output_size, scales_h, scales_w, op.target)
-    return op.finish("_upsample_nearest_exact2d_out_cpu", upsampling_nearest._upsample_nearest_exact2d_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_nearest2d_backward_out_grad_input(
@@ -4886,11 +7433,15 @@ def wrapper_CPU_upsample_nearest2d_backward_out_grad_input(
     grad_input: Tensor
 ) -> Tensor:
     op = Out("upsample_nearest2d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
+    if recorder.active is not None:
+        op.enter_impl("upsample_nearest2d_backward_out_cpu", upsampling_nearest.upsample_nearest2d_backward_out)
     upsampling_nearest.upsample_nearest2d_backward_out(
         grad_output, output_size, input_size, scales_h, scales_w, op.target
     )
-    return op.finish("upsample_nearest2d_backward_out_cpu", upsampling_nearest.upsample_nearest2d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU__upsample_nearest_exact2d_backward_out_grad_input(
@@ -4898,37 +7449,49 @@ def wrapper_CPU__upsample_nearest_exact2d_backward_out_grad_input(
     grad_input: Tensor
 ) -> Tensor:
     op = Out("_upsample_nearest_exact2d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact2d_backward_meta(
         op, grad_output, output_size, input_size, scales_h, scales_w
     )
+    if recorder.active is not None:
+        op.enter_impl("_upsample_nearest_exact2d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact2d_backward_out)
     upsampling_nearest._upsample_nearest_exact2d_backward_out(
         grad_output, output_size, input_size, scales_h, scales_w, op.target
     )
-    return op.finish("_upsample_nearest_exact2d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact2d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_nearest2d_backward(
     ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = Functional("upsample_nearest2d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
+    if recorder.active is not None:
+        op.enter_impl("upsample_nearest2d_backward_out_cpu", upsampling_nearest.upsample_nearest2d_backward_out)
     upsampling_nearest.upsample_nearest2d_backward_out(
         grad_output, output_size, input_size, scales_h, scales_w, op.target
     )
-    return op.finish("upsample_nearest2d_backward_out_cpu", upsampling_nearest.upsample_nearest2d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU__upsample_nearest_exact2d_backward(
     ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = Functional("_upsample_nearest_exact2d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact2d_backward_meta(
         op, grad_output, output_size, input_size, scales_h, scales_w
     )
+    if recorder.active is not None:
+        op.enter_impl("_upsample_nearest_exact2d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact2d_backward_out)
     upsampling_nearest._upsample_nearest_exact2d_backward_out(
         grad_output, output_size, input_size, scales_h, scales_w, op.target
     )
-    return op.finish("_upsample_nearest_exact2d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact2d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_nearest3d_out_out(
@@ -4936,9 +7499,13 @@ def wrapper_CPU_upsample_nearest3d_out_out(
     out: Tensor
 ) -> Tensor:
     op = Out("upsample_nearest3d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    if recorder.active is not None:
+        op.enter_impl("upsample_nearest3d_out_cpu", upsampling_nearest.upsample_nearest3d_out)
     upsampling_nearest.upsample_nearest3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
-    return op.finish("upsample_nearest3d_out_cpu", upsampling_nearest.upsample_nearest3d_out)
+    return op.finish()
 
 
 def wrapper_CPU__upsample_nearest_exact3d_out_out(
@@ -4946,27 +7513,39 @@ def wrapper_CPU__upsample_nearest_exact3d_out_out(
     out: Tensor
 ) -> Tensor:
     op = Out("_upsample_nearest_exact3d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    if recorder.active is not None:
+        op.enter_impl("_upsample_nearest_exact3d_out_cpu", upsampling_nearest._upsample_nearest_exact3d_out)
     upsampling_nearest._upsample_nearest_exact3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
-    return op.finish("_upsample_nearest_exact3d_out_cpu", upsampling_nearest._upsample_nearest_exact3d_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_nearest3d(
     ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = Functional("upsample_nearest3d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    if recorder.active is not None:
+        op.enter_impl("upsample_nearest3d_out_cpu", upsampling_nearest.upsample_nearest3d_out)
     upsampling_nearest.upsample_nearest3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
-    return op.finish("upsample_nearest3d_out_cpu", upsampling_nearest.upsample_nearest3d_out)
+    return op.finish()
 
 
 def wrapper_CPU__upsample_nearest_exact3d(
     ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = Functional("_upsample_nearest_exact3d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    if recorder.active is not None:
+        op.enter_impl("_upsample_nearest_exact3d_out_cpu", upsampling_nearest._upsample_nearest_exact3d_out)
     upsampling_nearest._upsample_nearest_exact3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
-    return op.finish("_upsample_nearest_exact3d_out_cpu", upsampling_nearest._upsample_nearest_exact3d_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_nearest3d_backward_out_grad_input(
@@ -4974,13 +7553,17 @@ def wrapper_CPU_upsample_nearest3d_backward_out_grad_input(
     scales_w: float | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("upsample_nearest3d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
+    if recorder.active is not None:
+        op.enter_impl("upsample_nearest3d_backward_out_cpu", upsampling_nearest.upsample_nearest3d_backward_out)
     upsampling_nearest.upsample_nearest3d_backward_out(
         grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
     )
-    return op.finish("upsample_nearest3d_backward_out_cpu", upsampling_nearest.upsample_nearest3d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU__upsample_nearest_exact3d_backward_out_grad_input(
@@ -4988,13 +7571,17 @@ def wrapper_CPU__upsample_nearest_exact3d_backward_out_grad_input(
     scales_w: float | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("_upsample_nearest_exact3d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
+    if recorder.active is not None:
+        op.enter_impl("_upsample_nearest_exact3d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact3d_backward_out)
     upsampling_nearest._upsample_nearest_exact3d_backward_out(
         grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
     )
-    return op.finish("_upsample_nearest_exact3d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact3d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_upsample_nearest3d_backward(
@@ -5002,13 +7589,17 @@ def wrapper_CPU_upsample_nearest3d_backward(
     scales_w: float | None
 ) -> Tensor:
     op = Functional("upsample_nearest3d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
+    if recorder.active is not None:
+        op.enter_impl("upsample_nearest3d_backward_out_cpu", upsampling_nearest.upsample_nearest3d_backward_out)
     upsampling_nearest.upsample_nearest3d_backward_out(
         grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
     )
-    return op.finish("upsample_nearest3d_backward_out_cpu", upsampling_nearest.upsample_nearest3d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU__upsample_nearest_exact3d_backward(
@@ -5016,13 +7607,17 @@ def wrapper_CPU__upsample_nearest_exact3d_backward(
     scales_w: float | None
 ) -> Tensor:
     op = Functional("_upsample_nearest_exact3d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
+    if recorder.active is not None:
+        op.enter_impl("_upsample_nearest_exact3d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact3d_backward_out)
     upsampling_nearest._upsample_nearest_exact3d_backward_out(
         grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
     )
-    return op.finish("_upsample_nearest_exact3d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact3d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU__im2col(
@@ -5156,41 +7751,65 @@ def wrapper_CPU_tensor_lr__fused_adagrad_(
 
 def wrapper_CPU_baddbmm(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = Functional("baddbmm")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    if recorder.active is not None:
+        op.enter_impl("baddbmm_out_cpu", linalg.baddbmm_out)
     linalg.baddbmm_out(self, batch1, batch2, beta, alpha, op.target)
-    return op.finish("baddbmm_out_cpu", linalg.baddbmm_out)
+    return op.finish()
 
 
 def wrapper_CPU_baddbmm_(
     ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
     op = InPlace("baddbmm", self)
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    if recorder.active is not None:
+        op.enter_impl("baddbmm_out_cpu", linalg.baddbmm_out)
     linalg.baddbmm_out(self, batch1, batch2, beta, alpha, op.output)
-    return op.finish("baddbmm_out_cpu", linalg.baddbmm_out)
+    return op.finish()
 
 
 def wrapper_CPU_baddbmm_out_out(
     ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
     op = Out("baddbmm", out)
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    if recorder.active is not None:
+        op.enter_impl("baddbmm_out_cpu", linalg.baddbmm_out)
     linalg.baddbmm_out(self, batch1, batch2, beta, alpha, op.target)
-    return op.finish("baddbmm_out_cpu", linalg.baddbmm_out)
+    return op.finish()
 
 
 def wrapper_CPU_isneginf(ks: int, self: Tensor) -> Tensor:
     op = Functional("isneginf")
+    if recorder.active is not None:
+        op.enter_meta()
     signs.isneginf_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("isneginf_out", signs.isneginf_out)
     signs.isneginf_out(self, op.target)
-    return op.finish("isneginf_out", signs.isneginf_out)
+    return op.finish()
 
 
 def wrapper_CPU_isneginf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("isneginf", out)
+    if recorder.active is not None:
+        op.enter_meta()
     signs.isneginf_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("isneginf_out", signs.isneginf_out)
     signs.isneginf_out(self, op.target)
-    return op.finish("isneginf_out", signs.isneginf_out)
+    return op.finish()
 
 
 def wrapper_CPU___transform_bias_rescale_qkv(
@@ -5247,57 +7866,99 @@ def wrapper_CPU___scaled_dot_product_flash_attention_for_cpu_backward(
 
 def wrapper_CPU_leaky_relu_out_out(ks: int, self: Tensor, negative_slope: Scalar, out: Tensor) -> Tensor:
     op = Out("leaky_relu", out)
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.leaky_relu_meta(op, self, negative_slope)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("leaky_relu_out", slopes.leaky_relu_out)
     slopes.leaky_relu_out(self, negative_slope, op.target)
-    return op.finish("leaky_relu_out", slopes.leaky_relu_out)
+    return op.finish()
 
 
 def wrapper_CPU_leaky_relu(ks: int, self: Tensor, negative_slope: Scalar) -> Tensor:
     op = Functional("leaky_relu")
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.leaky_relu_meta(op, self, negative_slope)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("leaky_relu_out", slopes.leaky_relu_out)
     slopes.leaky_relu_out(self, negative_slope, op.target)
-    return op.finish("leaky_relu_out", slopes.leaky_relu_out)
+    return op.finish()
 
 
 def wrapper_CPU_leaky_relu_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool, grad_input: Tensor
 ) -> Tensor:
     op = Out("leaky_relu_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
+    if op.operands:
+        grad_output, self = op.read(grad_output, self)
+    if recorder.active is not None:
+        op.enter_impl("leaky_relu_backward_out", slopes.leaky_relu_backward_out)
     slopes.leaky_relu_backward_out(grad_output, self, negative_slope, self_is_result, op.target)
-    return op.finish("leaky_relu_backward_out", slopes.leaky_relu_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_leaky_relu_backward(
     ks: int, grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool
 ) -> Tensor:
     op = Functional("leaky_relu_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
+    if op.operands:
+        grad_output, self = op.read(grad_output, self)
+    if recorder.active is not None:
+        op.enter_impl("leaky_relu_backward_out", slopes.leaky_relu_backward_out)
     slopes.leaky_relu_backward_out(grad_output, self, negative_slope, self_is_result, op.target)
-    return op.finish("leaky_relu_backward_out", slopes.leaky_relu_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_leaky_relu_(ks: int, self: Tensor, negative_slope: Scalar) -> Tensor:
     op = InPlace("leaky_relu", self)
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.leaky_relu_meta(op, self, negative_slope)
-    slopes.leaky_relu_out(self, negative_slope, op.output)
-    return op.finish("leaky_relu_out", slopes.leaky_relu_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("leaky_relu_out", slopes.leaky_relu_out)
+    slopes.leaky_relu_out(self, negative_slope, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_elu_out_out(
     ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, out: Tensor
 ) -> Tensor:
     op = Out("elu", out)
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.elu_meta(op, self, alpha, scale, input_scale)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("elu_out", slopes.elu_out)
     slopes.elu_out(self, alpha, scale, input_scale, op.target)
-    return op.finish("elu_out", slopes.elu_out)
+    return op.finish()
 
 
 def wrapper_CPU_elu(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar) -> Tensor:
     op = Functional("elu")
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.elu_meta(op, self, alpha, scale, input_scale)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("elu_out", slopes.elu_out)
     slopes.elu_out(self, alpha, scale, input_scale, op.target)
-    return op.finish("elu_out", slopes.elu_out)
+    return op.finish()
 
 
 def wrapper_CPU_elu_backward_out_grad_input(
@@ -5305,9 +7966,15 @@ def wrapper_CPU_elu_backward_out_grad_input(
     Tensor, grad_input: Tensor
 ) -> Tensor:
     op = Out("elu_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
+    if op.operands:
+        grad_output, self_or_result = op.read(grad_output, self_or_result)
+    if recorder.active is not None:
+        op.enter_impl("elu_backward_out", slopes.elu_backward_out)
     slopes.elu_backward_out(grad_output, alpha, scale, input_scale, is_result, self_or_result, op.target)
-    return op.finish("elu_backward_out", slopes.elu_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_elu_backward(
@@ -5315,62 +7982,110 @@ def wrapper_CPU_elu_backward(
     Tensor
 ) -> Tensor:
     op = Functional("elu_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
+    if op.operands:
+        grad_output, self_or_result = op.read(grad_output, self_or_result)
+    if recorder.active is not None:
+        op.enter_impl("elu_backward_out", slopes.elu_backward_out)
     slopes.elu_backward_out(grad_output, alpha, scale, input_scale, is_result, self_or_result, op.target)
-    return op.finish("elu_backward_out", slopes.elu_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_elu_(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar) -> Tensor:
     op = InPlace("elu", self)
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.elu_meta(op, self, alpha, scale, input_scale)
-    slopes.elu_out(self, alpha, scale, input_scale, op.output)
-    return op.finish("elu_out", slopes.elu_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("elu_out", slopes.elu_out)
+    slopes.elu_out(self, alpha, scale, input_scale, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_softplus_out_out(ks: int, self: Tensor, beta: Scalar, threshold: Scalar, out: Tensor) -> Tensor:
     op = Out("softplus", out)
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.softplus_meta(op, self, beta, threshold)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("softplus_out", slopes.softplus_out)
     slopes.softplus_out(self, beta, threshold, op.target)
-    return op.finish("softplus_out", slopes.softplus_out)
+    return op.finish()
 
 
 def wrapper_CPU_softplus(ks: int, self: Tensor, beta: Scalar, threshold: Scalar) -> Tensor:
     op = Functional("softplus")
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.softplus_meta(op, self, beta, threshold)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("softplus_out", slopes.softplus_out)
     slopes.softplus_out(self, beta, threshold, op.target)
-    return op.finish("softplus_out", slopes.softplus_out)
+    return op.finish()
 
 
 def wrapper_CPU_softplus_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar, grad_input: Tensor
 ) -> Tensor:
     op = Out("softplus_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
+    if op.operands:
+        grad_output, self = op.read(grad_output, self)
+    if recorder.active is not None:
+        op.enter_impl("softplus_backward_out", slopes.softplus_backward_out)
     slopes.softplus_backward_out(grad_output, self, beta, threshold, op.target)
-    return op.finish("softplus_backward_out", slopes.softplus_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_softplus_backward(
     ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar
 ) -> Tensor:
     op = Functional("softplus_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
+    if op.operands:
+        grad_output, self = op.read(grad_output, self)
+    if recorder.active is not None:
+        op.enter_impl("softplus_backward_out", slopes.softplus_backward_out)
     slopes.softplus_backward_out(grad_output, self, beta, threshold, op.target)
-    return op.finish("softplus_backward_out", slopes.softplus_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_glu_out_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
     op = Out("glu", out)
+    if recorder.active is not None:
+        op.enter_meta()
     gating.glu_meta(op, self, dim)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("glu_out", gating.glu_out)
     gating.glu_out(self, dim, op.target)
-    return op.finish("glu_out", gating.glu_out)
+    return op.finish()
 
 
 def wrapper_CPU_glu(ks: int, self: Tensor, dim: int) -> Tensor:
     op = Functional("glu")
+    if recorder.active is not None:
+        op.enter_meta()
     gating.glu_meta(op, self, dim)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("glu_out", gating.glu_out)
     gating.glu_out(self, dim, op.target)
-    return op.finish("glu_out", gating.glu_out)
+    return op.finish()
 
 
 def wrapper_CPU_grad_input_glu_backward_out(
@@ -5432,13 +8147,17 @@ def wrapper_CPU_avg_pool2d_out_out(
     divisor_override: int | None, out: Tensor
 ) -> Tensor:
     op = Out("avg_pool2d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_average.avg_pool2d_meta(
         op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
+    if recorder.active is not None:
+        op.enter_impl("avg_pool2d_out_cpu", pooling_average.avg_pool2d_out)
     pooling_average.avg_pool2d_out(
         self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
-    return op.finish("avg_pool2d_out_cpu", pooling_average.avg_pool2d_out)
+    return op.finish()
 
 
 def wrapper_CPU_avg_pool2d(
@@ -5446,13 +8165,17 @@ def wrapper_CPU_avg_pool2d(
     divisor_override: int | None
 ) -> Tensor:
     op = Functional("avg_pool2d")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_average.avg_pool2d_meta(
         op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
+    if recorder.active is not None:
+        op.enter_impl("avg_pool2d_out_cpu", pooling_average.avg_pool2d_out)
     pooling_average.avg_pool2d_out(
         self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
-    return op.finish("avg_pool2d_out_cpu", pooling_average.avg_pool2d_out)
+    return op.finish()
 
 
 def wrapper_CPU_avg_pool2d_backward_out_grad_input(
@@ -5460,13 +8183,17 @@ def wrapper_CPU_avg_pool2d_backward_out_grad_input(
     count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("avg_pool2d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_average.avg_pool2d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
+    if recorder.active is not None:
+        op.enter_impl("avg_pool2d_backward_out_cpu", pooling_average.avg_pool2d_backward_out)
     pooling_average.avg_pool2d_backward_out(
         grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
-    return op.finish("avg_pool2d_backward_out_cpu", pooling_average.avg_pool2d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_avg_pool2d_backward(
@@ -5474,13 +8201,17 @@ def wrapper_CPU_avg_pool2d_backward(
     count_include_pad: bool, divisor_override: int | None
 ) -> Tensor:
     op = Functional("avg_pool2d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_average.avg_pool2d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
+    if recorder.active is not None:
+        op.enter_impl("avg_pool2d_backward_out_cpu", pooling_average.avg_pool2d_backward_out)
     pooling_average.avg_pool2d_backward_out(
         grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
-    return op.finish("avg_pool2d_backward_out_cpu", pooling_average.avg_pool2d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_avg_pool3d_out_out(
@@ -5488,13 +8219,17 @@ def wrapper_CPU_avg_pool3d_out_out(
     divisor_override: int | None, out: Tensor
 ) -> Tensor:
     op = Out("avg_pool3d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_average.avg_pool3d_meta(
         op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
+    if recorder.active is not None:
+        op.enter_impl("avg_pool3d_out_cpu", pooling_average.avg_pool3d_out)
     pooling_average.avg_pool3d_out(
         self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
-    return op.finish("avg_pool3d_out_cpu", pooling_average.avg_pool3d_out)
+    return op.finish()
 
 
 def wrapper_CPU_avg_pool3d(
@@ -5502,13 +8237,17 @@ def wrapper_CPU_avg_pool3d(
     divisor_override: int | None
 ) -> Tensor:
     op = Functional("avg_pool3d")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_average.avg_pool3d_meta(
         op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
+    if recorder.active is not None:
+        op.enter_impl("avg_pool3d_out_cpu", pooling_average.avg_pool3d_out)
     pooling_average.avg_pool3d_out(
         self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
-    return op.finish("avg_pool3d_out_cpu", pooling_average.avg_pool3d_out)
+    return op.finish()
 
 
 def wrapper_CPU_avg_pool3d_backward_out_grad_input(
@@ -5516,13 +8255,17 @@ def wrapper_CPU_avg_pool3d_backward_out_grad_input(
     count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("avg_pool3d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_average.avg_pool3d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
+    if recorder.active is not None:
+        op.enter_impl("avg_pool3d_backward_out_cpu", pooling_average.avg_pool3d_backward_out)
     pooling_average.avg_pool3d_backward_out(
         grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
-    return op.finish("avg_pool3d_backward_out_cpu", pooling_average.avg_pool3d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_avg_pool3d_backward(
@@ -5530,13 +8273,17 @@ def wrapper_CPU_avg_pool3d_backward(
     count_include_pad: bool, divisor_override: int | None
 ) -> Tensor:
     op = Functional("avg_pool3d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_average.avg_pool3d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
+    if recorder.active is not None:
+        op.enter_impl("avg_pool3d_backward_out_cpu", pooling_average.avg_pool3d_backward_out)
     pooling_average.avg_pool3d_backward_out(
         grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
-    return op.finish("avg_pool3d_backward_out_cpu", pooling_average.avg_pool3d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU___adaptive_avg_pool2d(ks: int, self: Tensor, output_size: Size) -> Tensor:
@@ -5559,64 +8306,96 @@ def wrapper_CPU_adaptive_max_pool2d_out_out(
     ks: int, self: Tensor, output_size: Size, out: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("adaptive_max_pool2d", out), Out("adaptive_max_pool2d", indices)
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling_adaptive.adaptive_max_pool2d_meta((op0, op1), self, output_size)
+    if recorder.active is not None:
+        op0.enter_impl("adaptive_max_pool2d_out_cpu", pooling_adaptive.adaptive_max_pool2d_out, op1)
     pooling_adaptive.adaptive_max_pool2d_out(self, output_size, op0.target, op1.target)
-    return op0.finish("adaptive_max_pool2d_out_cpu", pooling_adaptive.adaptive_max_pool2d_out), op1.finish("adaptive_max_pool2d_out_cpu", pooling_adaptive.adaptive_max_pool2d_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_adaptive_max_pool2d(ks: int, self: Tensor, output_size: Size) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("adaptive_max_pool2d"), Functional("adaptive_max_pool2d")
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling_adaptive.adaptive_max_pool2d_meta((op0, op1), self, output_size)
+    if recorder.active is not None:
+        op0.enter_impl("adaptive_max_pool2d_out_cpu", pooling_adaptive.adaptive_max_pool2d_out, op1)
     pooling_adaptive.adaptive_max_pool2d_out(self, output_size, op0.target, op1.target)
-    return op0.finish("adaptive_max_pool2d_out_cpu", pooling_adaptive.adaptive_max_pool2d_out), op1.finish("adaptive_max_pool2d_out_cpu", pooling_adaptive.adaptive_max_pool2d_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_adaptive_max_pool2d_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor
 ) -> Tensor:
     op = Out("adaptive_max_pool2d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_adaptive.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
+    if recorder.active is not None:
+        op.enter_impl("adaptive_max_pool2d_backward_out_cpu", pooling_adaptive.adaptive_max_pool2d_backward_out)
     pooling_adaptive.adaptive_max_pool2d_backward_out(grad_output, self, indices, op.target)
-    return op.finish("adaptive_max_pool2d_backward_out_cpu", pooling_adaptive.adaptive_max_pool2d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_adaptive_max_pool2d_backward(ks: int, grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
     op = Functional("adaptive_max_pool2d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_adaptive.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
+    if recorder.active is not None:
+        op.enter_impl("adaptive_max_pool2d_backward_out_cpu", pooling_adaptive.adaptive_max_pool2d_backward_out)
     pooling_adaptive.adaptive_max_pool2d_backward_out(grad_output, self, indices, op.target)
-    return op.finish("adaptive_max_pool2d_backward_out_cpu", pooling_adaptive.adaptive_max_pool2d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_adaptive_max_pool3d_out_out(
     ks: int, self: Tensor, output_size: Size, out: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("adaptive_max_pool3d", out), Out("adaptive_max_pool3d", indices)
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling_adaptive.adaptive_max_pool3d_meta((op0, op1), self, output_size)
+    if recorder.active is not None:
+        op0.enter_impl("adaptive_max_pool3d_out_cpu", pooling_adaptive.adaptive_max_pool3d_out, op1)
     pooling_adaptive.adaptive_max_pool3d_out(self, output_size, op0.target, op1.target)
-    return op0.finish("adaptive_max_pool3d_out_cpu", pooling_adaptive.adaptive_max_pool3d_out), op1.finish("adaptive_max_pool3d_out_cpu", pooling_adaptive.adaptive_max_pool3d_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_adaptive_max_pool3d(ks: int, self: Tensor, output_size: Size) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("adaptive_max_pool3d"), Functional("adaptive_max_pool3d")
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling_adaptive.adaptive_max_pool3d_meta((op0, op1), self, output_size)
+    if recorder.active is not None:
+        op0.enter_impl("adaptive_max_pool3d_out_cpu", pooling_adaptive.adaptive_max_pool3d_out, op1)
     pooling_adaptive.adaptive_max_pool3d_out(self, output_size, op0.target, op1.target)
-    return op0.finish("adaptive_max_pool3d_out_cpu", pooling_adaptive.adaptive_max_pool3d_out), op1.finish("adaptive_max_pool3d_out_cpu", pooling_adaptive.adaptive_max_pool3d_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_adaptive_max_pool3d_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor
 ) -> Tensor:
     op = Out("adaptive_max_pool3d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_adaptive.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
+    if recorder.active is not None:
+        op.enter_impl("adaptive_max_pool3d_backward_out_cpu", pooling_adaptive.adaptive_max_pool3d_backward_out)
     pooling_adaptive.adaptive_max_pool3d_backward_out(grad_output, self, indices, op.target)
-    return op.finish("adaptive_max_pool3d_backward_out_cpu", pooling_adaptive.adaptive_max_pool3d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_adaptive_max_pool3d_backward(ks: int, grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
     op = Functional("adaptive_max_pool3d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_adaptive.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
+    if recorder.active is not None:
+        op.enter_impl("adaptive_max_pool3d_backward_out_cpu", pooling_adaptive.adaptive_max_pool3d_backward_out)
     pooling_adaptive.adaptive_max_pool3d_backward_out(grad_output, self, indices, op.target)
-    return op.finish("adaptive_max_pool3d_backward_out_cpu", pooling_adaptive.adaptive_max_pool3d_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_fractional_max_pool2d_out_output(
@@ -5624,22 +8403,30 @@ def wrapper_CPU_fractional_max_pool2d_out_output(
     Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("fractional_max_pool2d", output), Out("fractional_max_pool2d", indices)
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling_fractional.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    if recorder.active is not None:
+        op0.enter_impl("fractional_max_pool2d_out_cpu", pooling_fractional.fractional_max_pool2d_out, op1)
     pooling_fractional.fractional_max_pool2d_out(
         self, kernel_size, output_size, random_samples, op0.target, op1.target
     )
-    return op0.finish("fractional_max_pool2d_out_cpu", pooling_fractional.fractional_max_pool2d_out), op1.finish("fractional_max_pool2d_out_cpu", pooling_fractional.fractional_max_pool2d_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_fractional_max_pool2d(
     ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("fractional_max_pool2d"), Functional("fractional_max_pool2d")
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling_fractional.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    if recorder.active is not None:
+        op0.enter_impl("fractional_max_pool2d_out_cpu", pooling_fractional.fractional_max_pool2d_out, op1)
     pooling_fractional.fractional_max_pool2d_out(
         self, kernel_size, output_size, random_samples, op0.target, op1.target
     )
-    return op0.finish("fractional_max_pool2d_out_cpu", pooling_fractional.fractional_max_pool2d_out), op1.finish("fractional_max_pool2d_out_cpu", pooling_fractional.fractional_max_pool2d_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_fractional_max_pool3d_out_output(
@@ -5647,22 +8434,30 @@ def wrapper_CPU_fractional_max_pool3d_out_output(
     Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("fractional_max_pool3d", output), Out("fractional_max_pool3d", indices)
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling_fractional.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    if recorder.active is not None:
+        op0.enter_impl("fractional_max_pool3d_out_cpu", pooling_fractional.fractional_max_pool3d_out, op1)
     pooling_fractional.fractional_max_pool3d_out(
         self, kernel_size, output_size, random_samples, op0.target, op1.target
     )
-    return op0.finish("fractional_max_pool3d_out_cpu", pooling_fractional.fractional_max_pool3d_out), op1.finish("fractional_max_pool3d_out_cpu", pooling_fractional.fractional_max_pool3d_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_fractional_max_pool3d(
     ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("fractional_max_pool3d"), Functional("fractional_max_pool3d")
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling_fractional.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    if recorder.active is not None:
+        op0.enter_impl("fractional_max_pool3d_out_cpu", pooling_fractional.fractional_max_pool3d_out, op1)
     pooling_fractional.fractional_max_pool3d_out(
         self, kernel_size, output_size, random_samples, op0.target, op1.target
     )
-    return op0.finish("fractional_max_pool3d_out_cpu", pooling_fractional.fractional_max_pool3d_out), op1.finish("fractional_max_pool3d_out_cpu", pooling_fractional.fractional_max_pool3d_out)
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_fractional_max_pool2d_backward_out_grad_input(
@@ -5670,18 +8465,26 @@ def wrapper_CPU_fractional_max_pool2d_backward_out_grad_input(
     Tensor
 ) -> Tensor:
     op = Out("fractional_max_pool2d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_fractional.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
+    if recorder.active is not None:
+        op.enter_impl("fractional_max_pool2d_backward_cpu", pooling_fractional.fractional_max_pool2d_backward)
     pooling_fractional.fractional_max_pool2d_backward(grad_output, self, kernel_size, output_size, indices, op.target)
-    return op.finish("fractional_max_pool2d_backward_cpu", pooling_fractional.fractional_max_pool2d_backward)
+    return op.finish()
 
 
 def wrapper_CPU_fractional_max_pool2d_backward(
     ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor
 ) -> Tensor:
     op = Functional("fractional_max_pool2d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_fractional.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
+    if recorder.active is not None:
+        op.enter_impl("fractional_max_pool2d_backward_cpu", pooling_fractional.fractional_max_pool2d_backward)
     pooling_fractional.fractional_max_pool2d_backward(grad_output, self, kernel_size, output_size, indices, op.target)
-    return op.finish("fractional_max_pool2d_backward_cpu", pooling_fractional.fractional_max_pool2d_backward)
+    return op.finish()
 
 
 def wrapper_CPU_grad_input_fractional_max_pool3d_backward_out(
@@ -5890,16 +8693,28 @@ def wrapper_CPU_smooth_l1_loss_out_out(
     ks: int, self: Tensor, target: Tensor, reduction: int, beta: float, out: Tensor
 ) -> Tensor:
     op = Out("smooth_l1_loss", out)
+    if recorder.active is not None:
+        op.enter_meta()
     losses_elementwise.smooth_l1_loss_meta(op, self, target, reduction, beta)
+    if op.operands:
+        self, target = op.read(self, target)
+    if recorder.active is not None:
+        op.enter_impl("smooth_l1_loss_out", losses_elementwise.smooth_l1_loss_out)
     losses_elementwise.smooth_l1_loss_out(self, target, reduction, beta, op.target)
-    return op.finish("smooth_l1_loss_out", losses_elementwise.smooth_l1_loss_out)
+    return op.finish()
 
 
 def wrapper_CPU_smooth_l1_loss(ks: int, self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
     op = Functional("smooth_l1_loss")
+    if recorder.active is not None:
+        op.enter_meta()
     losses_elementwise.smooth_l1_loss_meta(op, self, target, reduction, beta)
+    if op.operands:
+        self, target = op.read(self, target)
+    if recorder.active is not None:
+        op.enter_impl("smooth_l1_loss_out", losses_elementwise.smooth_l1_loss_out)
     losses_elementwise.smooth_l1_loss_out(self, target, reduction, beta, op.target)
-    return op.finish("smooth_l1_loss_out", losses_elementwise.smooth_l1_loss_out)
+    return op.finish()
 
 
 def wrapper_CPU_grad_input_smooth_l1_loss_backward_out(
@@ -5936,116 +8751,208 @@ def wrapper_CPU___pdist_backward(ks: int, grad: Tensor, self: Tensor, p: float, 
 
 def wrapper_CPU_xlogy_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("xlogy_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.xlogy_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("xlogy_out", pointwise.xlogy_out)
     pointwise.xlogy_out(self, other, op.target)
-    return op.finish("xlogy_out", pointwise.xlogy_out)
+    return op.finish()
 
 
 def wrapper_CPU_xlogy_out_OutTensor(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("xlogy_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.xlogy_Tensor_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("xlogy_out", pointwise.xlogy_out)
     pointwise.xlogy_out(self, other, op.target)
-    return op.finish("xlogy_out", pointwise.xlogy_out)
+    return op.finish()
 
 
 def wrapper_CPU_log1p(ks: int, self: Tensor) -> Tensor:
     op = Functional("log1p")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.log1p_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("log1p_out", unary.log1p_out)
     unary.log1p_out(self, op.target)
-    return op.finish("log1p_out", unary.log1p_out)
+    return op.finish()
 
 
 def wrapper_CPU_log1p_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log1p", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.log1p_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("log1p_out", unary.log1p_out)
     unary.log1p_out(self, op.target)
-    return op.finish("log1p_out", unary.log1p_out)
+    return op.finish()
 
 
 def wrapper_CPU_clamp_max(ks: int, self: Tensor, max: Scalar) -> Tensor:
     op = Functional("clamp_max")
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_max_meta(op, self, max)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("clamp_max_out", choice.clamp_max_out)
     choice.clamp_max_out(self, max, op.target)
-    return op.finish("clamp_max_out", choice.clamp_max_out)
+    return op.finish()
 
 
 def wrapper_CPU_clamp_max_Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
     op = Functional("clamp_max_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_max_Tensor_meta(op, self, max)
+    if op.operands:
+        self, max = op.read(self, max)
+    if recorder.active is not None:
+        op.enter_impl("clamp_max_Tensor_out", choice.clamp_max_Tensor_out)
     choice.clamp_max_Tensor_out(self, max, op.target)
-    return op.finish("clamp_max_Tensor_out", choice.clamp_max_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_clamp_max_out_out(ks: int, self: Tensor, max: Scalar, out: Tensor) -> Tensor:
     op = Out("clamp_max", out)
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_max_meta(op, self, max)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("clamp_max_out", choice.clamp_max_out)
     choice.clamp_max_out(self, max, op.target)
-    return op.finish("clamp_max_out", choice.clamp_max_out)
+    return op.finish()
 
 
 def wrapper_CPU_clamp_max_out_Tensor_out(ks: int, self: Tensor, max: Tensor, out: Tensor) -> Tensor:
     op = Out("clamp_max_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_max_Tensor_meta(op, self, max)
+    if op.operands:
+        self, max = op.read(self, max)
+    if recorder.active is not None:
+        op.enter_impl("clamp_max_Tensor_out", choice.clamp_max_Tensor_out)
     choice.clamp_max_Tensor_out(self, max, op.target)
-    return op.finish("clamp_max_Tensor_out", choice.clamp_max_Tensor_out)
+    return op.finish()
 
 
 def wrapper_CPU_norm_ScalarOpt_dim(ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool) -> Tensor:
     op = Functional("norm_ScalarOpt_dim")
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
+    if recorder.active is not None:
+        op.enter_impl("norm_out", accumulating.norm_out)
     accumulating.norm_out(self, p, dim, keepdim, op.target)
-    return op.finish("norm_out", accumulating.norm_out)
+    return op.finish()
 
 
 def wrapper_CPU_norm_out_out(
     ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor
 ) -> Tensor:
     op = Out("norm_ScalarOpt_dim", out)
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
+    if recorder.active is not None:
+        op.enter_impl("norm_out", accumulating.norm_out)
     accumulating.norm_out(self, p, dim, keepdim, op.target)
-    return op.finish("norm_out", accumulating.norm_out)
+    return op.finish()
 
 
 def wrapper_CPU_log1p_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log1p", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.log1p_meta(op, self)
-    unary.log1p_out(self, op.output)
-    return op.finish("log1p_out", unary.log1p_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("log1p_out", unary.log1p_out)
+    unary.log1p_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_clamp_max_(ks: int, self: Tensor, max: Scalar) -> Tensor:
     op = InPlace("clamp_max", self)
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_max_meta(op, self, max)
-    choice.clamp_max_out(self, max, op.output)
-    return op.finish("clamp_max_out", choice.clamp_max_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("clamp_max_out", choice.clamp_max_out)
+    choice.clamp_max_out(self, max, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_clamp_max__Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
     op = InPlace("clamp_max_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_max_Tensor_meta(op, self, max)
-    choice.clamp_max_Tensor_out(self, max, op.output)
-    return op.finish("clamp_max_Tensor_out", choice.clamp_max_Tensor_out)
+    if op.operands:
+        self, max = op.read(self, max)
+    if recorder.active is not None:
+        op.enter_impl("clamp_max_Tensor_out", choice.clamp_max_Tensor_out)
+    choice.clamp_max_Tensor_out(self, max, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_xlogy__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("xlogy_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.xlogy_Tensor_meta(op, self, other)
-    pointwise.xlogy_out(self, other, op.output)
-    return op.finish("xlogy_out", pointwise.xlogy_out)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("xlogy_out", pointwise.xlogy_out)
+    pointwise.xlogy_out(self, other, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_special_entr(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_entr")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_entr_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_entr_out", special.special_entr_out)
     special.special_entr_out(self, op.target)
-    return op.finish("special_entr_out", special.special_entr_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_entr_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_entr", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_entr_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_entr_out", special.special_entr_out)
     special.special_entr_out(self, op.target)
-    return op.finish("special_entr_out", special.special_entr_out)
+    return op.finish()
 
 
 def wrapper_CPU___fft_r2c(ks: int, self: Tensor, dim: Size, normalization: int, onesided: bool) -> Tensor:
@@ -6080,450 +8987,834 @@ def wrapper_CPU_out__fft_c2c_out(
 
 def wrapper_CPU_special_ndtri(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_ndtri")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_ndtri_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_ndtri_out", special.special_ndtri_out)
     special.special_ndtri_out(self, op.target)
-    return op.finish("special_ndtri_out", special.special_ndtri_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_ndtri_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_ndtri", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_ndtri_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_ndtri_out", special.special_ndtri_out)
     special.special_ndtri_out(self, op.target)
-    return op.finish("special_ndtri_out", special.special_ndtri_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_log_ndtr(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_log_ndtr")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_log_ndtr_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_log_ndtr_out", special.special_log_ndtr_out)
     special.special_log_ndtr_out(self, op.target)
-    return op.finish("special_log_ndtr_out", special.special_log_ndtr_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_log_ndtr_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_log_ndtr", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_log_ndtr_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_log_ndtr_out", special.special_log_ndtr_out)
     special.special_log_ndtr_out(self, op.target)
-    return op.finish("special_log_ndtr_out", special.special_log_ndtr_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_erfcx(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_erfcx")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_erfcx_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_erfcx_out", special.special_erfcx_out)
     special.special_erfcx_out(self, op.target)
-    return op.finish("special_erfcx_out", special.special_erfcx_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_erfcx_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_erfcx", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_erfcx_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_erfcx_out", special.special_erfcx_out)
     special.special_erfcx_out(self, op.target)
-    return op.finish("special_erfcx_out", special.special_erfcx_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_xlog1py(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("special_xlog1py")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_xlog1py_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("special_xlog1py_out", special.special_xlog1py_out)
     special.special_xlog1py_out(self, other, op.target)
-    return op.finish("special_xlog1py_out", special.special_xlog1py_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_xlog1py_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("special_xlog1py", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_xlog1py_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("special_xlog1py_out", special.special_xlog1py_out)
     special.special_xlog1py_out(self, other, op.target)
-    return op.finish("special_xlog1py_out", special.special_xlog1py_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_airy_ai(ks: int, x: Tensor) -> Tensor:
     op = Functional("special_airy_ai")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_airy_ai_meta(op, x)
+    if op.operands:
+        (x,) = op.read(x)
+    if recorder.active is not None:
+        op.enter_impl("special_airy_ai_out", bessel_functions.special_airy_ai_out)
     bessel_functions.special_airy_ai_out(x, op.target)
-    return op.finish("special_airy_ai_out", bessel_functions.special_airy_ai_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_airy_ai_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
     op = Out("special_airy_ai", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_airy_ai_meta(op, x)
+    if op.operands:
+        (x,) = op.read(x)
+    if recorder.active is not None:
+        op.enter_impl("special_airy_ai_out", bessel_functions.special_airy_ai_out)
     bessel_functions.special_airy_ai_out(x, op.target)
-    return op.finish("special_airy_ai_out", bessel_functions.special_airy_ai_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_bessel_j0(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_bessel_j0")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_bessel_j0_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_bessel_j0_out", bessel_functions.special_bessel_j0_out)
     bessel_functions.special_bessel_j0_out(self, op.target)
-    return op.finish("special_bessel_j0_out", bessel_functions.special_bessel_j0_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_bessel_j0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_bessel_j0", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_bessel_j0_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_bessel_j0_out", bessel_functions.special_bessel_j0_out)
     bessel_functions.special_bessel_j0_out(self, op.target)
-    return op.finish("special_bessel_j0_out", bessel_functions.special_bessel_j0_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_bessel_j1(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_bessel_j1")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_bessel_j1_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_bessel_j1_out", bessel_functions.special_bessel_j1_out)
     bessel_functions.special_bessel_j1_out(self, op.target)
-    return op.finish("special_bessel_j1_out", bessel_functions.special_bessel_j1_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_bessel_j1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_bessel_j1", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_bessel_j1_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_bessel_j1_out", bessel_functions.special_bessel_j1_out)
     bessel_functions.special_bessel_j1_out(self, op.target)
-    return op.finish("special_bessel_j1_out", bessel_functions.special_bessel_j1_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_bessel_y0(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_bessel_y0")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_bessel_y0_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_bessel_y0_out", bessel_functions.special_bessel_y0_out)
     bessel_functions.special_bessel_y0_out(self, op.target)
-    return op.finish("special_bessel_y0_out", bessel_functions.special_bessel_y0_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_bessel_y0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_bessel_y0", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_bessel_y0_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_bessel_y0_out", bessel_functions.special_bessel_y0_out)
     bessel_functions.special_bessel_y0_out(self, op.target)
-    return op.finish("special_bessel_y0_out", bessel_functions.special_bessel_y0_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_bessel_y1(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_bessel_y1")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_bessel_y1_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_bessel_y1_out", bessel_functions.special_bessel_y1_out)
     bessel_functions.special_bessel_y1_out(self, op.target)
-    return op.finish("special_bessel_y1_out", bessel_functions.special_bessel_y1_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_bessel_y1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_bessel_y1", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_bessel_y1_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_bessel_y1_out", bessel_functions.special_bessel_y1_out)
     bessel_functions.special_bessel_y1_out(self, op.target)
-    return op.finish("special_bessel_y1_out", bessel_functions.special_bessel_y1_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_chebyshev_polynomial_t(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_chebyshev_polynomial_t")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_chebyshev_polynomial_t_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_chebyshev_polynomial_t_out", bessel_functions.special_chebyshev_polynomial_t_out)
     bessel_functions.special_chebyshev_polynomial_t_out(x, n, op.target)
-    return op.finish("special_chebyshev_polynomial_t_out", bessel_functions.special_chebyshev_polynomial_t_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_chebyshev_polynomial_t_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_chebyshev_polynomial_t", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_chebyshev_polynomial_t_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_chebyshev_polynomial_t_out", bessel_functions.special_chebyshev_polynomial_t_out)
     bessel_functions.special_chebyshev_polynomial_t_out(x, n, op.target)
-    return op.finish("special_chebyshev_polynomial_t_out", bessel_functions.special_chebyshev_polynomial_t_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_chebyshev_polynomial_u(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_chebyshev_polynomial_u")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_chebyshev_polynomial_u_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_chebyshev_polynomial_u_out", bessel_functions.special_chebyshev_polynomial_u_out)
     bessel_functions.special_chebyshev_polynomial_u_out(x, n, op.target)
-    return op.finish("special_chebyshev_polynomial_u_out", bessel_functions.special_chebyshev_polynomial_u_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_chebyshev_polynomial_u_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_chebyshev_polynomial_u", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_chebyshev_polynomial_u_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_chebyshev_polynomial_u_out", bessel_functions.special_chebyshev_polynomial_u_out)
     bessel_functions.special_chebyshev_polynomial_u_out(x, n, op.target)
-    return op.finish("special_chebyshev_polynomial_u_out", bessel_functions.special_chebyshev_polynomial_u_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_chebyshev_polynomial_v(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_chebyshev_polynomial_v")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_chebyshev_polynomial_v_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_chebyshev_polynomial_v_out", bessel_functions.special_chebyshev_polynomial_v_out)
     bessel_functions.special_chebyshev_polynomial_v_out(x, n, op.target)
-    return op.finish("special_chebyshev_polynomial_v_out", bessel_functions.special_chebyshev_polynomial_v_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_chebyshev_polynomial_v_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_chebyshev_polynomial_v", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_chebyshev_polynomial_v_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_chebyshev_polynomial_v_out", bessel_functions.special_chebyshev_polynomial_v_out)
     bessel_functions.special_chebyshev_polynomial_v_out(x, n, op.target)
-    return op.finish("special_chebyshev_polynomial_v_out", bessel_functions.special_chebyshev_polynomial_v_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_chebyshev_polynomial_w(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_chebyshev_polynomial_w")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_chebyshev_polynomial_w_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_chebyshev_polynomial_w_out", bessel_functions.special_chebyshev_polynomial_w_out)
     bessel_functions.special_chebyshev_polynomial_w_out(x, n, op.target)
-    return op.finish("special_chebyshev_polynomial_w_out", bessel_functions.special_chebyshev_polynomial_w_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_chebyshev_polynomial_w_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_chebyshev_polynomial_w", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_chebyshev_polynomial_w_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_chebyshev_polynomial_w_out", bessel_functions.special_chebyshev_polynomial_w_out)
     bessel_functions.special_chebyshev_polynomial_w_out(x, n, op.target)
-    return op.finish("special_chebyshev_polynomial_w_out", bessel_functions.special_chebyshev_polynomial_w_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_hermite_polynomial_h(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_hermite_polynomial_h")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_hermite_polynomial_h_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_hermite_polynomial_h_out", bessel_functions.special_hermite_polynomial_h_out)
     bessel_functions.special_hermite_polynomial_h_out(x, n, op.target)
-    return op.finish("special_hermite_polynomial_h_out", bessel_functions.special_hermite_polynomial_h_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_hermite_polynomial_h_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_hermite_polynomial_h", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_hermite_polynomial_h_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_hermite_polynomial_h_out", bessel_functions.special_hermite_polynomial_h_out)
     bessel_functions.special_hermite_polynomial_h_out(x, n, op.target)
-    return op.finish("special_hermite_polynomial_h_out", bessel_functions.special_hermite_polynomial_h_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_hermite_polynomial_he(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_hermite_polynomial_he")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_hermite_polynomial_he_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_hermite_polynomial_he_out", bessel_functions.special_hermite_polynomial_he_out)
     bessel_functions.special_hermite_polynomial_he_out(x, n, op.target)
-    return op.finish("special_hermite_polynomial_he_out", bessel_functions.special_hermite_polynomial_he_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_hermite_polynomial_he_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_hermite_polynomial_he", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_hermite_polynomial_he_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_hermite_polynomial_he_out", bessel_functions.special_hermite_polynomial_he_out)
     bessel_functions.special_hermite_polynomial_he_out(x, n, op.target)
-    return op.finish("special_hermite_polynomial_he_out", bessel_functions.special_hermite_polynomial_he_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_laguerre_polynomial_l(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_laguerre_polynomial_l")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_laguerre_polynomial_l_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_laguerre_polynomial_l_out", bessel_functions.special_laguerre_polynomial_l_out)
     bessel_functions.special_laguerre_polynomial_l_out(x, n, op.target)
-    return op.finish("special_laguerre_polynomial_l_out", bessel_functions.special_laguerre_polynomial_l_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_laguerre_polynomial_l_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_laguerre_polynomial_l", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_laguerre_polynomial_l_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_laguerre_polynomial_l_out", bessel_functions.special_laguerre_polynomial_l_out)
     bessel_functions.special_laguerre_polynomial_l_out(x, n, op.target)
-    return op.finish("special_laguerre_polynomial_l_out", bessel_functions.special_laguerre_polynomial_l_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_legendre_polynomial_p(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_legendre_polynomial_p")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_legendre_polynomial_p_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_legendre_polynomial_p_out", bessel_functions.special_legendre_polynomial_p_out)
     bessel_functions.special_legendre_polynomial_p_out(x, n, op.target)
-    return op.finish("special_legendre_polynomial_p_out", bessel_functions.special_legendre_polynomial_p_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_legendre_polynomial_p_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_legendre_polynomial_p", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_legendre_polynomial_p_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_legendre_polynomial_p_out", bessel_functions.special_legendre_polynomial_p_out)
     bessel_functions.special_legendre_polynomial_p_out(x, n, op.target)
-    return op.finish("special_legendre_polynomial_p_out", bessel_functions.special_legendre_polynomial_p_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_modified_bessel_i0(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_modified_bessel_i0")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_modified_bessel_i0_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_modified_bessel_i0_out", bessel_functions.special_modified_bessel_i0_out)
     bessel_functions.special_modified_bessel_i0_out(self, op.target)
-    return op.finish("special_modified_bessel_i0_out", bessel_functions.special_modified_bessel_i0_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_modified_bessel_i0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_modified_bessel_i0", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_modified_bessel_i0_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_modified_bessel_i0_out", bessel_functions.special_modified_bessel_i0_out)
     bessel_functions.special_modified_bessel_i0_out(self, op.target)
-    return op.finish("special_modified_bessel_i0_out", bessel_functions.special_modified_bessel_i0_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_modified_bessel_i1(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_modified_bessel_i1")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_modified_bessel_i1_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_modified_bessel_i1_out", bessel_functions.special_modified_bessel_i1_out)
     bessel_functions.special_modified_bessel_i1_out(self, op.target)
-    return op.finish("special_modified_bessel_i1_out", bessel_functions.special_modified_bessel_i1_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_modified_bessel_i1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_modified_bessel_i1", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_modified_bessel_i1_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_modified_bessel_i1_out", bessel_functions.special_modified_bessel_i1_out)
     bessel_functions.special_modified_bessel_i1_out(self, op.target)
-    return op.finish("special_modified_bessel_i1_out", bessel_functions.special_modified_bessel_i1_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_modified_bessel_k0(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_modified_bessel_k0")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_modified_bessel_k0_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_modified_bessel_k0_out", bessel_functions.special_modified_bessel_k0_out)
     bessel_functions.special_modified_bessel_k0_out(self, op.target)
-    return op.finish("special_modified_bessel_k0_out", bessel_functions.special_modified_bessel_k0_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_modified_bessel_k0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_modified_bessel_k0", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_modified_bessel_k0_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_modified_bessel_k0_out", bessel_functions.special_modified_bessel_k0_out)
     bessel_functions.special_modified_bessel_k0_out(self, op.target)
-    return op.finish("special_modified_bessel_k0_out", bessel_functions.special_modified_bessel_k0_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_modified_bessel_k1(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_modified_bessel_k1")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_modified_bessel_k1_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_modified_bessel_k1_out", bessel_functions.special_modified_bessel_k1_out)
     bessel_functions.special_modified_bessel_k1_out(self, op.target)
-    return op.finish("special_modified_bessel_k1_out", bessel_functions.special_modified_bessel_k1_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_modified_bessel_k1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_modified_bessel_k1", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_modified_bessel_k1_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_modified_bessel_k1_out", bessel_functions.special_modified_bessel_k1_out)
     bessel_functions.special_modified_bessel_k1_out(self, op.target)
-    return op.finish("special_modified_bessel_k1_out", bessel_functions.special_modified_bessel_k1_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_scaled_modified_bessel_k0(ks: int, x: Tensor) -> Tensor:
     op = Functional("special_scaled_modified_bessel_k0")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_scaled_modified_bessel_k0_meta(op, x)
+    if op.operands:
+        (x,) = op.read(x)
+    if recorder.active is not None:
+        op.enter_impl("special_scaled_modified_bessel_k0_out", bessel_functions.special_scaled_modified_bessel_k0_out)
     bessel_functions.special_scaled_modified_bessel_k0_out(x, op.target)
-    return op.finish("special_scaled_modified_bessel_k0_out", bessel_functions.special_scaled_modified_bessel_k0_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_scaled_modified_bessel_k0_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
     op = Out("special_scaled_modified_bessel_k0", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_scaled_modified_bessel_k0_meta(op, x)
+    if op.operands:
+        (x,) = op.read(x)
+    if recorder.active is not None:
+        op.enter_impl("special_scaled_modified_bessel_k0_out", bessel_functions.special_scaled_modified_bessel_k0_out)
     bessel_functions.special_scaled_modified_bessel_k0_out(x, op.target)
-    return op.finish("special_scaled_modified_bessel_k0_out", bessel_functions.special_scaled_modified_bessel_k0_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_scaled_modified_bessel_k1(ks: int, x: Tensor) -> Tensor:
     op = Functional("special_scaled_modified_bessel_k1")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_scaled_modified_bessel_k1_meta(op, x)
+    if op.operands:
+        (x,) = op.read(x)
+    if recorder.active is not None:
+        op.enter_impl("special_scaled_modified_bessel_k1_out", bessel_functions.special_scaled_modified_bessel_k1_out)
     bessel_functions.special_scaled_modified_bessel_k1_out(x, op.target)
-    return op.finish("special_scaled_modified_bessel_k1_out", bessel_functions.special_scaled_modified_bessel_k1_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_scaled_modified_bessel_k1_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
     op = Out("special_scaled_modified_bessel_k1", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_scaled_modified_bessel_k1_meta(op, x)
+    if op.operands:
+        (x,) = op.read(x)
+    if recorder.active is not None:
+        op.enter_impl("special_scaled_modified_bessel_k1_out", bessel_functions.special_scaled_modified_bessel_k1_out)
     bessel_functions.special_scaled_modified_bessel_k1_out(x, op.target)
-    return op.finish("special_scaled_modified_bessel_k1_out", bessel_functions.special_scaled_modified_bessel_k1_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_shifted_chebyshev_polynomial_t(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_shifted_chebyshev_polynomial_t")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_shifted_chebyshev_polynomial_t_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_shifted_chebyshev_polynomial_t_out", bessel_functions.special_shifted_chebyshev_polynomial_t_out)
     bessel_functions.special_shifted_chebyshev_polynomial_t_out(x, n, op.target)
-    return op.finish("special_shifted_chebyshev_polynomial_t_out", bessel_functions.special_shifted_chebyshev_polynomial_t_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_shifted_chebyshev_polynomial_t_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_shifted_chebyshev_polynomial_t", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_shifted_chebyshev_polynomial_t_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_shifted_chebyshev_polynomial_t_out", bessel_functions.special_shifted_chebyshev_polynomial_t_out)
     bessel_functions.special_shifted_chebyshev_polynomial_t_out(x, n, op.target)
-    return op.finish("special_shifted_chebyshev_polynomial_t_out", bessel_functions.special_shifted_chebyshev_polynomial_t_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_shifted_chebyshev_polynomial_u(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_shifted_chebyshev_polynomial_u")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_shifted_chebyshev_polynomial_u_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_shifted_chebyshev_polynomial_u_out", bessel_functions.special_shifted_chebyshev_polynomial_u_out)
     bessel_functions.special_shifted_chebyshev_polynomial_u_out(x, n, op.target)
-    return op.finish("special_shifted_chebyshev_polynomial_u_out", bessel_functions.special_shifted_chebyshev_polynomial_u_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_shifted_chebyshev_polynomial_u_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_shifted_chebyshev_polynomial_u", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_shifted_chebyshev_polynomial_u_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_shifted_chebyshev_polynomial_u_out", bessel_functions.special_shifted_chebyshev_polynomial_u_out)
     bessel_functions.special_shifted_chebyshev_polynomial_u_out(x, n, op.target)
-    return op.finish("special_shifted_chebyshev_polynomial_u_out", bessel_functions.special_shifted_chebyshev_polynomial_u_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_shifted_chebyshev_polynomial_v(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_shifted_chebyshev_polynomial_v")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_shifted_chebyshev_polynomial_v_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_shifted_chebyshev_polynomial_v_out", bessel_functions.special_shifted_chebyshev_polynomial_v_out)
     bessel_functions.special_shifted_chebyshev_polynomial_v_out(x, n, op.target)
-    return op.finish("special_shifted_chebyshev_polynomial_v_out", bessel_functions.special_shifted_chebyshev_polynomial_v_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_shifted_chebyshev_polynomial_v_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_shifted_chebyshev_polynomial_v", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_shifted_chebyshev_polynomial_v_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_shifted_chebyshev_polynomial_v_out", bessel_functions.special_shifted_chebyshev_polynomial_v_out)
     bessel_functions.special_shifted_chebyshev_polynomial_v_out(x, n, op.target)
-    return op.finish("special_shifted_chebyshev_polynomial_v_out", bessel_functions.special_shifted_chebyshev_polynomial_v_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_shifted_chebyshev_polynomial_w(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_shifted_chebyshev_polynomial_w")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_shifted_chebyshev_polynomial_w_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_shifted_chebyshev_polynomial_w_out", bessel_functions.special_shifted_chebyshev_polynomial_w_out)
     bessel_functions.special_shifted_chebyshev_polynomial_w_out(x, n, op.target)
-    return op.finish("special_shifted_chebyshev_polynomial_w_out", bessel_functions.special_shifted_chebyshev_polynomial_w_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_shifted_chebyshev_polynomial_w_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_shifted_chebyshev_polynomial_w", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_shifted_chebyshev_polynomial_w_meta(op, x, n)
+    if op.operands:
+        x, n = op.read(x, n)
+    if recorder.active is not None:
+        op.enter_impl("special_shifted_chebyshev_polynomial_w_out", bessel_functions.special_shifted_chebyshev_polynomial_w_out)
     bessel_functions.special_shifted_chebyshev_polynomial_w_out(x, n, op.target)
-    return op.finish("special_shifted_chebyshev_polynomial_w_out", bessel_functions.special_shifted_chebyshev_polynomial_w_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_spherical_bessel_j0(ks: int, x: Tensor) -> Tensor:
     op = Functional("special_spherical_bessel_j0")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_spherical_bessel_j0_meta(op, x)
+    if op.operands:
+        (x,) = op.read(x)
+    if recorder.active is not None:
+        op.enter_impl("special_spherical_bessel_j0_out", bessel_functions.special_spherical_bessel_j0_out)
     bessel_functions.special_spherical_bessel_j0_out(x, op.target)
-    return op.finish("special_spherical_bessel_j0_out", bessel_functions.special_spherical_bessel_j0_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_spherical_bessel_j0_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
     op = Out("special_spherical_bessel_j0", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_spherical_bessel_j0_meta(op, x)
+    if op.operands:
+        (x,) = op.read(x)
+    if recorder.active is not None:
+        op.enter_impl("special_spherical_bessel_j0_out", bessel_functions.special_spherical_bessel_j0_out)
     bessel_functions.special_spherical_bessel_j0_out(x, op.target)
-    return op.finish("special_spherical_bessel_j0_out", bessel_functions.special_spherical_bessel_j0_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_zeta(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("special_zeta")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_zeta_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("special_zeta_out", special.special_zeta_out)
     special.special_zeta_out(self, other, op.target)
-    return op.finish("special_zeta_out", special.special_zeta_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_zeta_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("special_zeta", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_zeta_meta(op, self, other)
+    if op.operands:
+        self, other = op.read(self, other)
+    if recorder.active is not None:
+        op.enter_impl("special_zeta_out", special.special_zeta_out)
     special.special_zeta_out(self, other, op.target)
-    return op.finish("special_zeta_out", special.special_zeta_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_i0e(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_i0e")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_i0e_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_i0e_out", special.special_i0e_out)
     special.special_i0e_out(self, op.target)
-    return op.finish("special_i0e_out", special.special_i0e_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_i0e_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_i0e", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_i0e_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_i0e_out", special.special_i0e_out)
     special.special_i0e_out(self, op.target)
-    return op.finish("special_i0e_out", special.special_i0e_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_i1(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_i1")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_i1_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_i1_out", special.special_i1_out)
     special.special_i1_out(self, op.target)
-    return op.finish("special_i1_out", special.special_i1_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_i1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_i1", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_i1_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_i1_out", special.special_i1_out)
     special.special_i1_out(self, op.target)
-    return op.finish("special_i1_out", special.special_i1_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_i1e(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_i1e")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_i1e_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_i1e_out", special.special_i1e_out)
     special.special_i1e_out(self, op.target)
-    return op.finish("special_i1e_out", special.special_i1e_out)
+    return op.finish()
 
 
 def wrapper_CPU_special_i1e_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_i1e", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_i1e_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("special_i1e_out", special.special_i1e_out)
     special.special_i1e_out(self, op.target)
-    return op.finish("special_i1e_out", special.special_i1e_out)
+    return op.finish()
 
 
 def wrapper_CPU___weight_norm_interface(ks: int, v: Tensor, g: Tensor, dim: int) -> tuple[Tensor, Tensor]:
@@ -6538,23 +9829,35 @@ def wrapper_CPU___weight_norm_interface_backward(
 
 def wrapper_CPU_renorm_out_out(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar, out: Tensor) -> Tensor:
     op = Out("renorm", out)
+    if recorder.active is not None:
+        op.enter_meta()
     renorm.renorm_meta(op, self, p, dim, maxnorm)
+    if recorder.active is not None:
+        op.enter_impl("renorm_out", renorm.renorm_out)
     renorm.renorm_out(self, p, dim, maxnorm, op.target)
-    return op.finish("renorm_out", renorm.renorm_out)
+    return op.finish()
 
 
 def wrapper_CPU_renorm(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
     op = Functional("renorm")
+    if recorder.active is not None:
+        op.enter_meta()
     renorm.renorm_meta(op, self, p, dim, maxnorm)
+    if recorder.active is not None:
+        op.enter_impl("renorm_out", renorm.renorm_out)
     renorm.renorm_out(self, p, dim, maxnorm, op.target)
-    return op.finish("renorm_out", renorm.renorm_out)
+    return op.finish()
 
 
 def wrapper_CPU_renorm_(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
     op = InPlace("renorm", self)
+    if recorder.active is not None:
+        op.enter_meta()
     renorm.renorm_meta(op, self, p, dim, maxnorm)
+    if recorder.active is not None:
+        op.enter_impl("renorm_out", renorm.renorm_out)
     renorm.renorm_out(self, p, dim, maxnorm, op.output)
-    return op.finish("renorm_out", renorm.renorm_out)
+    return op.finish()
 
 
 def wrapper_CPU__native_batch_norm(
@@ -6692,60 +9995,108 @@ def wrapper_CPU__hardswish_backward(ks: int, grad_output: Tensor, self: Tensor) 
 
 def wrapper_CPU_hardsigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("hardsigmoid", out)
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardsigmoid_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("hardsigmoid_out", activation_flat.hardsigmoid_out)
     activation_flat.hardsigmoid_out(self, op.target)
-    return op.finish("hardsigmoid_out", activation_flat.hardsigmoid_out)
+    return op.finish()
 
 
 def wrapper_CPU_hardsigmoid(ks: int, self: Tensor) -> Tensor:
     op = Functional("hardsigmoid")
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardsigmoid_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("hardsigmoid_out", activation_flat.hardsigmoid_out)
     activation_flat.hardsigmoid_out(self, op.target)
-    return op.finish("hardsigmoid_out", activation_flat.hardsigmoid_out)
+    return op.finish()
 
 
 def wrapper_CPU_hardsigmoid_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("hardsigmoid", self)
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardsigmoid_meta(op, self)
-    activation_flat.hardsigmoid_out(self, op.output)
-    return op.finish("hardsigmoid_out", activation_flat.hardsigmoid_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("hardsigmoid_out", activation_flat.hardsigmoid_out)
+    activation_flat.hardsigmoid_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU_hardsigmoid_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor
 ) -> Tensor:
     op = Out("hardsigmoid_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardsigmoid_backward_meta(op, grad_output, self)
+    if op.operands:
+        grad_output, self = op.read(grad_output, self)
+    if recorder.active is not None:
+        op.enter_impl("hardsigmoid_backward_out", activation_flat.hardsigmoid_backward_out)
     activation_flat.hardsigmoid_backward_out(grad_output, self, op.target)
-    return op.finish("hardsigmoid_backward_out", activation_flat.hardsigmoid_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_hardsigmoid_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
     op = Functional("hardsigmoid_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardsigmoid_backward_meta(op, grad_output, self)
+    if op.operands:
+        grad_output, self = op.read(grad_output, self)
+    if recorder.active is not None:
+        op.enter_impl("hardsigmoid_backward_out", activation_flat.hardsigmoid_backward_out)
     activation_flat.hardsigmoid_backward_out(grad_output, self, op.target)
-    return op.finish("hardsigmoid_backward_out", activation_flat.hardsigmoid_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_mish(ks: int, self: Tensor) -> Tensor:
     op = Functional("mish")
+    if recorder.active is not None:
+        op.enter_meta()
     activation_units.mish_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("mish_out", activation_units.mish_out)
     activation_units.mish_out(self, op.target)
-    return op.finish("mish_out", activation_units.mish_out)
+    return op.finish()
 
 
 def wrapper_CPU_mish_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("mish", out)
+    if recorder.active is not None:
+        op.enter_meta()
     activation_units.mish_meta(op, self)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("mish_out", activation_units.mish_out)
     activation_units.mish_out(self, op.target)
-    return op.finish("mish_out", activation_units.mish_out)
+    return op.finish()
 
 
 def wrapper_CPU_mish_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("mish", self)
+    if recorder.active is not None:
+        op.enter_meta()
     activation_units.mish_meta(op, self)
-    activation_units.mish_out(self, op.output)
-    return op.finish("mish_out", activation_units.mish_out)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("mish_out", activation_units.mish_out)
+    activation_units.mish_out(self, op.target)
+    return op.finish()
 
 
 def wrapper_CPU__mish_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
@@ -6754,62 +10105,110 @@ def wrapper_CPU__mish_backward(ks: int, grad_output: Tensor, self: Tensor) -> Te
 
 def wrapper_CPU_softshrink_out_out(ks: int, self: Tensor, lambd: Scalar, out: Tensor) -> Tensor:
     op = Out("softshrink", out)
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.softshrink_meta(op, self, lambd)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("softshrink_out", activation_flat.softshrink_out)
     activation_flat.softshrink_out(self, lambd, op.target)
-    return op.finish("softshrink_out", activation_flat.softshrink_out)
+    return op.finish()
 
 
 def wrapper_CPU_softshrink(ks: int, self: Tensor, lambd: Scalar) -> Tensor:
     op = Functional("softshrink")
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.softshrink_meta(op, self, lambd)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("softshrink_out", activation_flat.softshrink_out)
     activation_flat.softshrink_out(self, lambd, op.target)
-    return op.finish("softshrink_out", activation_flat.softshrink_out)
+    return op.finish()
 
 
 def wrapper_CPU_softshrink_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, lambd: Scalar, grad_input: Tensor
 ) -> Tensor:
     op = Out("softshrink_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.softshrink_backward_meta(op, grad_output, self, lambd)
+    if op.operands:
+        grad_output, self = op.read(grad_output, self)
+    if recorder.active is not None:
+        op.enter_impl("softshrink_backward_out", activation_flat.softshrink_backward_out)
     activation_flat.softshrink_backward_out(grad_output, self, lambd, op.target)
-    return op.finish("softshrink_backward_out", activation_flat.softshrink_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_softshrink_backward(ks: int, grad_output: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
     op = Functional("softshrink_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.softshrink_backward_meta(op, grad_output, self, lambd)
+    if op.operands:
+        grad_output, self = op.read(grad_output, self)
+    if recorder.active is not None:
+        op.enter_impl("softshrink_backward_out", activation_flat.softshrink_backward_out)
     activation_flat.softshrink_backward_out(grad_output, self, lambd, op.target)
-    return op.finish("softshrink_backward_out", activation_flat.softshrink_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_hardshrink_out_out(ks: int, self: Tensor, lambd: Scalar, out: Tensor) -> Tensor:
     op = Out("hardshrink", out)
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardshrink_meta(op, self, lambd)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("hardshrink_out", activation_flat.hardshrink_out)
     activation_flat.hardshrink_out(self, lambd, op.target)
-    return op.finish("hardshrink_out", activation_flat.hardshrink_out)
+    return op.finish()
 
 
 def wrapper_CPU_hardshrink(ks: int, self: Tensor, lambd: Scalar) -> Tensor:
     op = Functional("hardshrink")
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardshrink_meta(op, self, lambd)
+    if op.operands:
+        (self,) = op.read(self)
+    if recorder.active is not None:
+        op.enter_impl("hardshrink_out", activation_flat.hardshrink_out)
     activation_flat.hardshrink_out(self, lambd, op.target)
-    return op.finish("hardshrink_out", activation_flat.hardshrink_out)
+    return op.finish()
 
 
 def wrapper_CPU_hardshrink_backward_out_grad_input(
     ks: int, grad_out: Tensor, self: Tensor, lambd: Scalar, grad_input: Tensor
 ) -> Tensor:
     op = Out("hardshrink_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardshrink_backward_meta(op, grad_out, self, lambd)
+    if op.operands:
+        grad_out, self = op.read(grad_out, self)
+    if recorder.active is not None:
+        op.enter_impl("hardshrink_backward_out", activation_flat.hardshrink_backward_out)
     activation_flat.hardshrink_backward_out(grad_out, self, lambd, op.target)
-    return op.finish("hardshrink_backward_out", activation_flat.hardshrink_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU_hardshrink_backward(ks: int, grad_out: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
     op = Functional("hardshrink_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardshrink_backward_meta(op, grad_out, self, lambd)
+    if op.operands:
+        grad_out, self = op.read(grad_out, self)
+    if recorder.active is not None:
+        op.enter_impl("hardshrink_backward_out", activation_flat.hardshrink_backward_out)
     activation_flat.hardshrink_backward_out(grad_out, self, lambd, op.target)
-    return op.finish("hardshrink_backward_out", activation_flat.hardshrink_backward_out)
+    return op.finish()
 
 
 def wrapper_CPU___prelu_kernel(ks: int, self: Tensor, weight: Tensor) -> Tensor:

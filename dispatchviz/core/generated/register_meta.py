@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dispatchviz.core import recorder
 from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bessel_functions, binary_float, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, gamma, gating, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logit, losses, losses_elementwise, losses_sequences, membership, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integers, ranges, reductions, remainders, renorm, repeating, rounding, scattering, set_storage, several_operands, shifts, signs, slopes, softmax, spaced, special, unary, unary_float, upsampling_cubic, upsampling_linear, upsampling_nearest, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Storage, Tensor
@@ -128,1990 +129,2638 @@ def wrapper_Meta_Tensor_Tensor_normal(ks: int, mean: Tensor, std: Tensor, genera
 
 def wrapper_Meta_add_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     op = Functional("add_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.add_Tensor_meta(op, self, other, alpha)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_add_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
     op = Out("add_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.add_Tensor_meta(op, self, other, alpha)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_add__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     op = InPlace("add_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.add_Tensor_meta(op, self, other, alpha)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sub_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
     op = Out("sub_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.sub_Tensor_meta(op, self, other, alpha)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sub_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     op = Functional("sub_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.sub_Tensor_meta(op, self, other, alpha)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sub__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     op = InPlace("sub_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.sub_Tensor_meta(op, self, other, alpha)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_mul_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("mul_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.mul_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_mul_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("mul_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.mul_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_mul__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("mul_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.mul_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_div_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("div_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.div_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_div_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("div_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.div_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_div_Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
     op = Functional("div_Tensor_mode")
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_div_out_out_mode(
     ks: int, self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor
 ) -> Tensor:
     op = Out("div_Tensor_mode", out)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_div__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("div_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.div_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_div__Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
     op = InPlace("div_Tensor_mode", self)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_pow_out_Tensor_Tensor_out(ks: int, self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
     op = Out("pow_Tensor_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     power.pow_Tensor_Tensor_meta(op, self, exponent)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_pow_Tensor_Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
     op = Functional("pow_Tensor_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     power.pow_Tensor_Tensor_meta(op, self, exponent)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_pow_out_Scalar_out(ks: int, self: Scalar, exponent: Tensor, out: Tensor) -> Tensor:
     op = Out("pow_Scalar", out)
+    if recorder.active is not None:
+        op.enter_meta()
     power.pow_Scalar_meta(op, self, exponent)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_pow_Scalar(ks: int, self: Scalar, exponent: Tensor) -> Tensor:
     op = Functional("pow_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     power.pow_Scalar_meta(op, self, exponent)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_pow_out_Tensor_Scalar_out(ks: int, self: Tensor, exponent: Scalar, out: Tensor) -> Tensor:
     op = Out("pow_Tensor_Scalar", out)
+    if recorder.active is not None:
+        op.enter_meta()
     power.pow_Tensor_Scalar_meta(op, self, exponent)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_pow_Tensor_Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
     op = Functional("pow_Tensor_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     power.pow_Tensor_Scalar_meta(op, self, exponent)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_pow__Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
     op = InPlace("pow_Tensor_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     power.pow_Tensor_Scalar_meta(op, self, exponent)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_pow__Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
     op = InPlace("pow_Tensor_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     power.pow_Tensor_Tensor_meta(op, self, exponent)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_neg(ks: int, self: Tensor) -> Tensor:
     op = Functional("neg")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.neg_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_neg_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("neg", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.neg_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_neg_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("neg", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.neg_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_exp(ks: int, self: Tensor) -> Tensor:
     op = Functional("exp")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.exp_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_exp_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("exp", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.exp_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_exp_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("exp", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.exp_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_acos(ks: int, self: Tensor) -> Tensor:
     op = Functional("acos")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.acos_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_acos_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("acos", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.acos_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_acos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("acos", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.acos_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_acosh(ks: int, self: Tensor) -> Tensor:
     op = Functional("acosh")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.acosh_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_acosh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("acosh", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.acosh_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_acosh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("acosh", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.acosh_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_asinh(ks: int, self: Tensor) -> Tensor:
     op = Functional("asinh")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.asinh_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_asinh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("asinh", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.asinh_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_asinh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("asinh", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.asinh_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_atanh(ks: int, self: Tensor) -> Tensor:
     op = Functional("atanh")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.atanh_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_atanh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("atanh", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.atanh_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_atanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("atanh", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.atanh_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_asin(ks: int, self: Tensor) -> Tensor:
     op = Functional("asin")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.asin_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_asin_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("asin", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.asin_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_asin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("asin", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.asin_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_atan(ks: int, self: Tensor) -> Tensor:
     op = Functional("atan")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.atan_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_atan_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("atan", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.atan_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_atan_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("atan", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.atan_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_exp2(ks: int, self: Tensor) -> Tensor:
     op = Functional("exp2")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.exp2_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_exp2_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("exp2", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.exp2_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_exp2_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("exp2", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.exp2_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_expm1(ks: int, self: Tensor) -> Tensor:
     op = Functional("expm1")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.expm1_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_expm1_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("expm1", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.expm1_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_expm1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("expm1", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.expm1_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_log10(ks: int, self: Tensor) -> Tensor:
     op = Functional("log10")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.log10_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_log10_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log10", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.log10_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_log10_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log10", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.log10_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_log2(ks: int, self: Tensor) -> Tensor:
     op = Functional("log2")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.log2_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_log2_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log2", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.log2_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_log2_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log2", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.log2_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sinc(ks: int, self: Tensor) -> Tensor:
     op = Functional("sinc")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.sinc_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sinc_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sinc", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.sinc_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sinc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sinc", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.sinc_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_tan(ks: int, self: Tensor) -> Tensor:
     op = Functional("tan")
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.tan_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_tan_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("tan", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.tan_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_tan_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("tan", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary_float.tan_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_log(ks: int, self: Tensor) -> Tensor:
     op = Functional("log")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.log_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_log_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.log_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_log_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.log_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sin(ks: int, self: Tensor) -> Tensor:
     op = Functional("sin")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sin_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sin", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sin_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sin_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sin", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sin_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sinh(ks: int, self: Tensor) -> Tensor:
     op = Functional("sinh")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sinh_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sinh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sinh", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sinh_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sinh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sinh", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sinh_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_cosh(ks: int, self: Tensor) -> Tensor:
     op = Functional("cosh")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.cosh_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_cosh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("cosh", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.cosh_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_cosh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("cosh", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.cosh_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_cos(ks: int, self: Tensor) -> Tensor:
     op = Functional("cos")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.cos_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_cos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("cos", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.cos_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_cos_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("cos", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.cos_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_reciprocal(ks: int, self: Tensor) -> Tensor:
     op = Functional("reciprocal")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.reciprocal_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_reciprocal_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("reciprocal", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.reciprocal_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_reciprocal_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("reciprocal", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.reciprocal_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_clamp_min(ks: int, self: Tensor, min: Scalar) -> Tensor:
     op = Functional("clamp_min")
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_min_meta(op, self, min)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_clamp_min_out_out(ks: int, self: Tensor, min: Scalar, out: Tensor) -> Tensor:
     op = Out("clamp_min", out)
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_min_meta(op, self, min)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_clamp_min_(ks: int, self: Tensor, min: Scalar) -> Tensor:
     op = InPlace("clamp_min", self)
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_min_meta(op, self, min)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_clamp_min_out_Tensor_out(ks: int, self: Tensor, min: Tensor, out: Tensor) -> Tensor:
     op = Out("clamp_min_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_min_Tensor_meta(op, self, min)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_clamp_min_Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
     op = Functional("clamp_min_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_min_Tensor_meta(op, self, min)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_clamp_min__Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
     op = InPlace("clamp_min_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_min_Tensor_meta(op, self, min)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_threshold(ks: int, self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
     op = Functional("threshold")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.threshold_meta(op, self, threshold, value)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_threshold_(ks: int, self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
     op = InPlace("threshold", self)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.threshold_meta(op, self, threshold, value)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_threshold_out_out(ks: int, self: Tensor, threshold: Scalar, value: Scalar, out: Tensor) -> Tensor:
     op = Out("threshold", out)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.threshold_meta(op, self, threshold, value)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_threshold_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar, grad_input: Tensor
 ) -> Tensor:
     op = Out("threshold_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.threshold_backward_meta(op, grad_output, self, threshold)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_threshold_backward(ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar) -> Tensor:
     op = Functional("threshold_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.threshold_backward_meta(op, grad_output, self, threshold)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_eq_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     op = Out("eq_Scalar", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.eq_Scalar_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_eq_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = Functional("eq_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.eq_Scalar_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_eq_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("eq_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.eq_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_eq_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("eq_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.eq_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_ne_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     op = Out("ne_Scalar", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ne_Scalar_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_ne_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = Functional("ne_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ne_Scalar_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_ne_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("ne_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ne_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_ne_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("ne_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ne_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_ge_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     op = Out("ge_Scalar", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ge_Scalar_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_ge_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = Functional("ge_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ge_Scalar_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_ge_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("ge_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ge_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_ge_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("ge_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ge_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_gt_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     op = Out("gt_Scalar", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.gt_Scalar_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_gt_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = Functional("gt_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.gt_Scalar_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_gt_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("gt_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.gt_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_gt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("gt_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.gt_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_le_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     op = Out("le_Scalar", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.le_Scalar_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_le_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = Functional("le_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.le_Scalar_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_le_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("le_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.le_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_le_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("le_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.le_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_lt_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     op = Out("lt_Scalar", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.lt_Scalar_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_lt_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = Functional("lt_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.lt_Scalar_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_lt_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("lt_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.lt_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_lt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("lt_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.lt_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_eq__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = InPlace("eq_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.eq_Scalar_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_eq__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("eq_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.eq_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_ne__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = InPlace("ne_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ne_Scalar_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_ne__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("ne_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ne_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_ge__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = InPlace("ge_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ge_Scalar_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_ge__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("ge_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.ge_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_le__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = InPlace("le_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.le_Scalar_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_le__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("le_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.le_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_gt__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = InPlace("gt_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.gt_Scalar_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_gt__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("gt_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.gt_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_lt__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = InPlace("lt_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.lt_Scalar_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_lt__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("lt_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     comparison.lt_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_tanh(ks: int, self: Tensor) -> Tensor:
     op = Functional("tanh")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.tanh_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_tanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("tanh", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.tanh_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_tanh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("tanh", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.tanh_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sigmoid(ks: int, self: Tensor) -> Tensor:
     op = Functional("sigmoid")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sigmoid_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sigmoid", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sigmoid_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sigmoid_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sigmoid", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sigmoid_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sqrt(ks: int, self: Tensor) -> Tensor:
     op = Functional("sqrt")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sqrt_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sqrt", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sqrt_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sqrt_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sqrt", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sqrt_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_rsqrt(ks: int, self: Tensor) -> Tensor:
     op = Functional("rsqrt")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.rsqrt_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_rsqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("rsqrt", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.rsqrt_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_rsqrt_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("rsqrt", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.rsqrt_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_erf(ks: int, self: Tensor) -> Tensor:
     op = Functional("erf")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.erf_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_erf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("erf", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.erf_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_erf_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("erf", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.erf_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_erfc(ks: int, self: Tensor) -> Tensor:
     op = Functional("erfc")
+    if recorder.active is not None:
+        op.enter_meta()
     special.erfc_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_erfc_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("erfc", self)
+    if recorder.active is not None:
+        op.enter_meta()
     special.erfc_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_erfc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("erfc", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.erfc_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_digamma_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("digamma", self)
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.digamma_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_lgamma_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("lgamma", out)
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.lgamma_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_lgamma_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("lgamma", self)
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.lgamma_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_lgamma(ks: int, self: Tensor) -> Tensor:
     op = Functional("lgamma")
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.lgamma_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_digamma_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("digamma", out)
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.digamma_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_digamma(ks: int, self: Tensor) -> Tensor:
     op = Functional("digamma")
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.digamma_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_polygamma_out_out(ks: int, n: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("polygamma", out)
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.polygamma_meta(op, n, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_polygamma(ks: int, n: int, self: Tensor) -> Tensor:
     op = Functional("polygamma")
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.polygamma_meta(op, n, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_erfinv(ks: int, self: Tensor) -> Tensor:
     op = Functional("erfinv")
+    if recorder.active is not None:
+        op.enter_meta()
     special.erfinv_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_erfinv_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("erfinv", self)
+    if recorder.active is not None:
+        op.enter_meta()
     special.erfinv_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_erfinv_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("erfinv", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.erfinv_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_i0(ks: int, self: Tensor) -> Tensor:
     op = Functional("i0")
+    if recorder.active is not None:
+        op.enter_meta()
     special.i0_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_i0_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("i0", self)
+    if recorder.active is not None:
+        op.enter_meta()
     special.i0_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_i0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("i0", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.i0_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_igamma_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("igamma", out)
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.igamma_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_igamma(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("igamma")
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.igamma_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_igamma_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("igamma", self)
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.igamma_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_igammac_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("igammac", out)
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.igammac_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_igammac(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("igammac")
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.igammac_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_igammac_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("igammac", self)
+    if recorder.active is not None:
+        op.enter_meta()
     gamma.igammac_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sgn(ks: int, self: Tensor) -> Tensor:
     op = Functional("sgn")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sgn_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sgn_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sgn", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sgn_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sgn_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sgn", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sgn_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sign(ks: int, self: Tensor) -> Tensor:
     op = Functional("sign")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sign_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sign_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sign", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sign_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sign_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sign", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.sign_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_floor(ks: int, self: Tensor) -> Tensor:
     op = Functional("floor")
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.floor_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_floor_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("floor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.floor_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_floor_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("floor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.floor_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_round(ks: int, self: Tensor) -> Tensor:
     op = Functional("round")
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.round_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_round_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("round", out)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.round_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_round_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("round", self)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.round_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_round_decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
     op = Functional("round_decimals")
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.round_decimals_meta(op, self, decimals)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_round__decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
     op = InPlace("round_decimals", self)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.round_decimals_meta(op, self, decimals)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_round_out_decimals_out(ks: int, self: Tensor, decimals: int, out: Tensor) -> Tensor:
     op = Out("round_decimals", out)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.round_decimals_meta(op, self, decimals)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_ceil(ks: int, self: Tensor) -> Tensor:
     op = Functional("ceil")
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.ceil_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_ceil_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("ceil", self)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.ceil_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_ceil_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("ceil", out)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.ceil_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_frac(ks: int, self: Tensor) -> Tensor:
     op = Functional("frac")
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.frac_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_frac_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("frac", self)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.frac_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_frac_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("frac", out)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.frac_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_trunc(ks: int, self: Tensor) -> Tensor:
     op = Functional("trunc")
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.trunc_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_trunc_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("trunc", self)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.trunc_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_trunc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("trunc", out)
+    if recorder.active is not None:
+        op.enter_meta()
     rounding.trunc_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_signbit(ks: int, self: Tensor) -> Tensor:
     op = Functional("signbit")
+    if recorder.active is not None:
+        op.enter_meta()
     signs.signbit_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_signbit_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("signbit", out)
+    if recorder.active is not None:
+        op.enter_meta()
     signs.signbit_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_logit_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, eps: float | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("logit_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     logit.logit_backward_meta(op, grad_output, self, eps)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_logit_backward(ks: int, grad_output: Tensor, self: Tensor, eps: float | None) -> Tensor:
     op = Functional("logit_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     logit.logit_backward_meta(op, grad_output, self, eps)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_isposinf(ks: int, self: Tensor) -> Tensor:
     op = Functional("isposinf")
+    if recorder.active is not None:
+        op.enter_meta()
     signs.isposinf_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_isposinf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("isposinf", out)
+    if recorder.active is not None:
+        op.enter_meta()
     signs.isposinf_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_tanh_backward_out_grad_input(
     ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor
 ) -> Tensor:
     op = Out("tanh_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.tanh_backward_meta(op, grad_output, output)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_tanh_backward(ks: int, grad_output: Tensor, output: Tensor) -> Tensor:
     op = Functional("tanh_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.tanh_backward_meta(op, grad_output, output)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sigmoid_backward_out_grad_input(
     ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor
 ) -> Tensor:
     op = Out("sigmoid_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.sigmoid_backward_meta(op, grad_output, output)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sigmoid_backward(ks: int, grad_output: Tensor, output: Tensor) -> Tensor:
     op = Functional("sigmoid_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.sigmoid_backward_meta(op, grad_output, output)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_gelu_out_out(ks: int, self: Tensor, approximate: str, out: Tensor) -> Tensor:
     op = Out("gelu", out)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.gelu_meta(op, self, approximate)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_gelu_(ks: int, self: Tensor, approximate: str) -> Tensor:
     op = InPlace("gelu", self)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.gelu_meta(op, self, approximate)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_gelu(ks: int, self: Tensor, approximate: str) -> Tensor:
     op = Functional("gelu")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.gelu_meta(op, self, approximate)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_gelu_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, approximate: str, grad_input: Tensor
 ) -> Tensor:
     op = Out("gelu_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.gelu_backward_meta(op, grad_output, self, approximate)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_gelu_backward(ks: int, grad_output: Tensor, self: Tensor, approximate: str) -> Tensor:
     op = Functional("gelu_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.gelu_backward_meta(op, grad_output, self, approximate)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_silu(ks: int, self: Tensor) -> Tensor:
     op = Functional("silu")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.silu_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_silu_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("silu", self)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.silu_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_silu_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("silu", out)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.silu_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_silu_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor
 ) -> Tensor:
     op = Out("silu_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     activation.silu_backward_meta(op, grad_output, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_silu_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
     op = Functional("silu_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation.silu_backward_meta(op, grad_output, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_maximum(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("maximum")
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.maximum_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_maximum_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("maximum", out)
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.maximum_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_minimum(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("minimum")
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.minimum_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_minimum_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("minimum", out)
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.minimum_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_atan2(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("atan2")
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.atan2_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_atan2_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("atan2", out)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.atan2_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_atan2_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("atan2", self)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.atan2_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_copysign_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("copysign_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     signs.copysign_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_copysign_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("copysign_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     signs.copysign_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_copysign__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("copysign_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     signs.copysign_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_gcd_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("gcd", out)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.gcd_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_gcd(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("gcd")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.gcd_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_gcd_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("gcd", self)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.gcd_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_lcm_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("lcm", out)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.lcm_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_lcm(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("lcm")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.lcm_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_lcm_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("lcm", self)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.lcm_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_logaddexp_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("logaddexp", out)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.logaddexp_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_logaddexp(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("logaddexp")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.logaddexp_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_logaddexp2_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("logaddexp2", out)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.logaddexp2_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_logaddexp2(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("logaddexp2")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.logaddexp2_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_heaviside_out_out(ks: int, self: Tensor, values: Tensor, out: Tensor) -> Tensor:
     op = Out("heaviside", out)
+    if recorder.active is not None:
+        op.enter_meta()
     signs.heaviside_meta(op, self, values)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_heaviside(ks: int, self: Tensor, values: Tensor) -> Tensor:
     op = Functional("heaviside")
+    if recorder.active is not None:
+        op.enter_meta()
     signs.heaviside_meta(op, self, values)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_heaviside_(ks: int, self: Tensor, values: Tensor) -> Tensor:
     op = InPlace("heaviside", self)
+    if recorder.active is not None:
+        op.enter_meta()
     signs.heaviside_meta(op, self, values)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_fmod_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("fmod_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     remainders.fmod_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_fmod_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("fmod_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     remainders.fmod_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_fmod__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("fmod_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     remainders.fmod_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_hypot_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("hypot", out)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.hypot_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_hypot(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("hypot")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.hypot_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_hypot_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("hypot", self)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.hypot_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_nextafter_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("nextafter", out)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.nextafter_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_nextafter(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("nextafter")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.nextafter_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_nextafter_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("nextafter", self)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.nextafter_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_fmin(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("fmin")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.fmin_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_fmin_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("fmin", out)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.fmin_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_fmax(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("fmax")
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.fmax_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_fmax_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("fmax", out)
+    if recorder.active is not None:
+        op.enter_meta()
     binary_float.fmax_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_lerp_Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
     op = Functional("lerp_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.lerp_Scalar_meta(op, self, end, weight)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_lerp_out_Scalar_out(ks: int, self: Tensor, end: Tensor, weight: Scalar, out: Tensor) -> Tensor:
     op = Out("lerp_Scalar", out)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.lerp_Scalar_meta(op, self, end, weight)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_lerp__Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
     op = InPlace("lerp_Scalar", self)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.lerp_Scalar_meta(op, self, end, weight)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_lerp_out_Tensor_out(ks: int, self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> Tensor:
     op = Out("lerp_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.lerp_Tensor_meta(op, self, end, weight)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_lerp_Tensor(ks: int, self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     op = Functional("lerp_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.lerp_Tensor_meta(op, self, end, weight)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_lerp__Tensor(ks: int, self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     op = InPlace("lerp_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.lerp_Tensor_meta(op, self, end, weight)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_addcmul(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
     op = Functional("addcmul")
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_addcmul_out_out(
     ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor
 ) -> Tensor:
     op = Out("addcmul", out)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_addcmul_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
     op = InPlace("addcmul", self)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_addcdiv(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
     op = Functional("addcdiv")
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_addcdiv_out_out(
     ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor
 ) -> Tensor:
     op = Out("addcdiv", out)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_addcdiv_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
     op = InPlace("addcdiv", self)
+    if recorder.active is not None:
+        op.enter_meta()
     several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_clamp(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
     op = Functional("clamp")
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.clamp_meta(op, self, min, max)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_clamp_Tensor(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     op = Functional("clamp_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.clamp_Tensor_meta(op, self, min, max)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_clamp_(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
     op = InPlace("clamp", self)
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.clamp_meta(op, self, min, max)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_clamp__Tensor(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     op = InPlace("clamp_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.clamp_Tensor_meta(op, self, min, max)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_clamp_out_out(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor) -> Tensor:
     op = Out("clamp", out)
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.clamp_meta(op, self, min, max)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_clamp_out_Tensor_out(
     ks: int, self: Tensor, min: Tensor | None, max: Tensor | None, out: Tensor
 ) -> Tensor:
     op = Out("clamp_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     clamping.clamp_Tensor_meta(op, self, min, max)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_remainder_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("remainder_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     remainders.remainder_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_remainder_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("remainder_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     remainders.remainder_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_remainder__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("remainder_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     remainders.remainder_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_bitwise_not(ks: int, self: Tensor) -> Tensor:
     op = Functional("bitwise_not")
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_not_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_bitwise_not_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("bitwise_not", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_not_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_bitwise_not_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("bitwise_not", self)
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_not_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_bitwise_and_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("bitwise_and_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_and_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_bitwise_and_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("bitwise_and_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_and_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_bitwise_and__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("bitwise_and_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_and_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_bitwise_or_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("bitwise_or_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_or_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_bitwise_or_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("bitwise_or_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_or_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_bitwise_or__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("bitwise_or_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_or_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_bitwise_xor_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("bitwise_xor_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_xor_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_bitwise_xor_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("bitwise_xor_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_xor_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_bitwise_xor__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("bitwise_xor_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     bitwise.bitwise_xor_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_bitwise_left_shift_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("bitwise_left_shift_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     shifts.bitwise_left_shift_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_bitwise_left_shift__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("bitwise_left_shift_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     shifts.bitwise_left_shift_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_bitwise_left_shift_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("bitwise_left_shift_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     shifts.bitwise_left_shift_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_bitwise_right_shift_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("bitwise_right_shift_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     shifts.bitwise_right_shift_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_bitwise_right_shift__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("bitwise_right_shift_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     shifts.bitwise_right_shift_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_bitwise_right_shift_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("bitwise_right_shift_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     shifts.bitwise_right_shift_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sum_dim_IntList(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
     op = Functional("sum_dim_IntList")
+    if recorder.active is not None:
+        op.enter_meta()
     reductions.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sum_out_IntList_out(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
     op = Out("sum_dim_IntList", out)
+    if recorder.active is not None:
+        op.enter_meta()
     reductions.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_mean_dim(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
     op = Functional("mean_dim")
+    if recorder.active is not None:
+        op.enter_meta()
     reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_mean_out_out(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
     op = Out("mean_dim", out)
+    if recorder.active is not None:
+        op.enter_meta()
     reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_any(ks: int, self: Tensor) -> Tensor:
     op = Functional("any")
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.any_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("any", out)
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.any_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_any_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tensor:
     op = Functional("any_dim")
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.any_dim_meta(op, self, dim, keepdim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("any_dim", out)
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.any_dim_meta(op, self, dim, keepdim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_any_dims(ks: int, self: Tensor, dim: Size | None, keepdim: bool) -> Tensor:
     op = Functional("any_dims")
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.any_dims_meta(op, self, dim, keepdim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_any_out_dims_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("any_dims", out)
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.any_dims_meta(op, self, dim, keepdim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_all(ks: int, self: Tensor) -> Tensor:
     op = Functional("all")
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.all_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_all_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("all", out)
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.all_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_all_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tensor:
     op = Functional("all_dim")
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.all_dim_meta(op, self, dim, keepdim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_all_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("all_dim", out)
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.all_dim_meta(op, self, dim, keepdim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_all_dims(ks: int, self: Tensor, dim: Size | None, keepdim: bool) -> Tensor:
     op = Functional("all_dims")
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.all_dims_meta(op, self, dim, keepdim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_all_out_dims_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("all_dims", out)
+    if recorder.active is not None:
+        op.enter_meta()
     any_true.all_dims_meta(op, self, dim, keepdim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_prod_dim_int(ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
     op = Functional("prod_dim_int")
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.prod_dim_int_meta(op, self, dim, keepdim, dtype)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_prod_out_int_out(
     ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
     op = Out("prod_dim_int", out)
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.prod_dim_int_meta(op, self, dim, keepdim, dtype)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_max_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("max_dim"), Functional("max_dim")
+    if recorder.active is not None:
+        op0.enter_meta()
     extremes.max_dim_meta((op0, op1), self, dim, keepdim)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_max_out_dim_max(
     ks: int, self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("max_dim", max), Out("max_dim", max_values)
+    if recorder.active is not None:
+        op0.enter_meta()
     extremes.max_dim_meta((op0, op1), self, dim, keepdim)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_min_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("min_dim"), Functional("min_dim")
+    if recorder.active is not None:
+        op0.enter_meta()
     extremes.min_dim_meta((op0, op1), self, dim, keepdim)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_min_out_dim_min(
     ks: int, self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("min_dim", min), Out("min_dim", min_indices)
+    if recorder.active is not None:
+        op0.enter_meta()
     extremes.min_dim_meta((op0, op1), self, dim, keepdim)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_aminmax(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("aminmax"), Functional("aminmax")
+    if recorder.active is not None:
+        op0.enter_meta()
     extremes.aminmax_meta((op0, op1), self, dim, keepdim)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_aminmax_out_out(
     ks: int, self: Tensor, dim: int | None, keepdim: bool, min: Tensor, max: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("aminmax", min), Out("aminmax", max)
+    if recorder.active is not None:
+        op0.enter_meta()
     extremes.aminmax_meta((op0, op1), self, dim, keepdim)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_amax(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
     op = Functional("amax")
+    if recorder.active is not None:
+        op.enter_meta()
     extremes.amax_meta(op, self, dim, keepdim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_amax_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("amax", out)
+    if recorder.active is not None:
+        op.enter_meta()
     extremes.amax_meta(op, self, dim, keepdim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_amin(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
     op = Functional("amin")
+    if recorder.active is not None:
+        op.enter_meta()
     extremes.amin_meta(op, self, dim, keepdim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_amin_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("amin", out)
+    if recorder.active is not None:
+        op.enter_meta()
     extremes.amin_meta(op, self, dim, keepdim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_argmax(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     op = Functional("argmax")
+    if recorder.active is not None:
+        op.enter_meta()
     extremes.argmax_meta(op, self, dim, keepdim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_argmax_out_out(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("argmax", out)
+    if recorder.active is not None:
+        op.enter_meta()
     extremes.argmax_meta(op, self, dim, keepdim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_argmin(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     op = Functional("argmin")
+    if recorder.active is not None:
+        op.enter_meta()
     extremes.argmin_meta(op, self, dim, keepdim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_argmin_out_out(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("argmin", out)
+    if recorder.active is not None:
+        op.enter_meta()
     extremes.argmin_meta(op, self, dim, keepdim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_linalg_vector_norm(
     ks: int, self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
     op = Functional("linalg_vector_norm")
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_linalg_vector_norm_out_out(
     ks: int, self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
     op = Out("linalg_vector_norm", out)
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_triangular_solve_out_X(
     ks: int, self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool, X: Tensor, M: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("triangular_solve", X), Out("triangular_solve", M)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_triangular.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_triangular_solve(
     ks: int, self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("triangular_solve"), Functional("triangular_solve")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_triangular.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_lu_unpack(
     ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Functional("lu_unpack"), Functional("lu_unpack"), Functional("lu_unpack")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_lu.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
-    return op0.output, op1.output, op2.output
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_Meta_lu_unpack_out_out(
@@ -2119,180 +2768,230 @@ def wrapper_Meta_lu_unpack_out_out(
     Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Out("lu_unpack", P), Out("lu_unpack", L), Out("lu_unpack", U)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_lu.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
-    return op0.output, op1.output, op2.output
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_Meta_linalg_cholesky_ex(ks: int, self: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("linalg_cholesky_ex"), Functional("linalg_cholesky_ex")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_linalg_cholesky_ex_out_L(
     ks: int, self: Tensor, upper: bool, check_errors: bool, L: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("linalg_cholesky_ex", L), Out("linalg_cholesky_ex", info)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_linalg_cross(ks: int, self: Tensor, other: Tensor, dim: int) -> Tensor:
     op = Functional("linalg_cross")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg_cross.linalg_cross_meta(op, self, other, dim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_linalg_cross_out_out(ks: int, self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tensor:
     op = Out("linalg_cross", out)
+    if recorder.active is not None:
+        op.enter_meta()
     linalg_cross.linalg_cross_meta(op, self, other, dim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_linalg_lu_factor_ex(
     ks: int, A: Tensor, pivot: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_lu.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
-    return op0.output, op1.output, op2.output
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_Meta_linalg_lu_factor_ex_out_out(
     ks: int, A: Tensor, pivot: bool, check_errors: bool, LU: Tensor, pivots: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Out("linalg_lu_factor_ex", LU), Out("linalg_lu_factor_ex", pivots), Out("linalg_lu_factor_ex", info)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_lu.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
-    return op0.output, op1.output, op2.output
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_Meta_linalg_lu(ks: int, A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Functional("linalg_lu"), Functional("linalg_lu"), Functional("linalg_lu")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_lu.linalg_lu_meta((op0, op1, op2), A, pivot)
-    return op0.output, op1.output, op2.output
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_Meta_linalg_lu_out_out(
     ks: int, A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Out("linalg_lu", P), Out("linalg_lu", L), Out("linalg_lu", U)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_lu.linalg_lu_meta((op0, op1, op2), A, pivot)
-    return op0.output, op1.output, op2.output
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_Meta_linalg_lu_solve(ks: int, LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
     op = Functional("linalg_lu_solve")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg_solve.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_linalg_lu_solve_out_out(
     ks: int, LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor
 ) -> Tensor:
     op = Out("linalg_lu_solve", out)
+    if recorder.active is not None:
+        op.enter_meta()
     linalg_solve.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__linalg_det(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Functional("_linalg_det"), Functional("_linalg_det"), Functional("_linalg_det")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_det._linalg_det_meta((op0, op1, op2), A)
-    return op0.output, op1.output, op2.output
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_Meta__linalg_det_out_result(
     ks: int, A: Tensor, result: Tensor, LU: Tensor, pivots: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Out("_linalg_det", result), Out("_linalg_det", LU), Out("_linalg_det", pivots)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_det._linalg_det_meta((op0, op1, op2), A)
-    return op0.output, op1.output, op2.output
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_Meta_linalg_ldl_factor_ex(
     ks: int, self: Tensor, hermitian: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
-    return op0.output, op1.output, op2.output
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_Meta_linalg_ldl_factor_ex_out_out(
     ks: int, self: Tensor, hermitian: bool, check_errors: bool, LD: Tensor, pivots: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Out("linalg_ldl_factor_ex", LD), Out("linalg_ldl_factor_ex", pivots), Out("linalg_ldl_factor_ex", info)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
-    return op0.output, op1.output, op2.output
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_Meta_linalg_ldl_solve(ks: int, LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tensor:
     op = Functional("linalg_ldl_solve")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg_ldl.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_linalg_ldl_solve_out_out(
     ks: int, LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool, out: Tensor
 ) -> Tensor:
     op = Out("linalg_ldl_solve", out)
+    if recorder.active is not None:
+        op.enter_meta()
     linalg_ldl.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__linalg_slogdet(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     op0, op1, op2, op3 = Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
-    return op0.output, op1.output, op2.output, op3.output
+    return op0.finish(), op1.bring_back(), op2.bring_back(), op3.bring_back()
 
 
 def wrapper_Meta__linalg_slogdet_out_sign(
     ks: int, A: Tensor, sign: Tensor, logabsdet: Tensor, LU: Tensor, pivots: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     op0, op1, op2, op3 = Out("_linalg_slogdet", sign), Out("_linalg_slogdet", logabsdet), Out("_linalg_slogdet", LU), Out("_linalg_slogdet", pivots)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
-    return op0.output, op1.output, op2.output, op3.output
+    return op0.finish(), op1.bring_back(), op2.bring_back(), op3.bring_back()
 
 
 def wrapper_Meta__linalg_eigh(ks: int, A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("_linalg_eigh"), Functional("_linalg_eigh")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_spectral._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta__linalg_eigh_out_eigenvalues(
     ks: int, A: Tensor, UPLO: str, compute_v: bool, eigenvalues: Tensor, eigenvectors: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("_linalg_eigh", eigenvalues), Out("_linalg_eigh", eigenvectors)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_spectral._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_linalg_inv_ex(ks: int, A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("linalg_inv_ex"), Functional("linalg_inv_ex")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_solve.linalg_inv_ex_meta((op0, op1), A, check_errors)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_linalg_inv_ex_out_inverse(
     ks: int, A: Tensor, check_errors: bool, inverse: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("linalg_inv_ex", inverse), Out("linalg_inv_ex", info)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_solve.linalg_inv_ex_meta((op0, op1), A, check_errors)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta__linalg_svd(
     ks: int, A: Tensor, full_matrices: bool, compute_uv: bool, driver: str | None
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Functional("_linalg_svd"), Functional("_linalg_svd"), Functional("_linalg_svd")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_spectral._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
-    return op0.output, op1.output, op2.output
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_Meta__linalg_svd_out_U(
     ks: int, A: Tensor, full_matrices: bool, compute_uv: bool, driver: str | None, U: Tensor, S: Tensor, Vh: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Out("_linalg_svd", U), Out("_linalg_svd", S), Out("_linalg_svd", Vh)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_spectral._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
-    return op0.output, op1.output, op2.output
+    return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
 def wrapper_Meta_source_Storage_set_(ks: int, self: Tensor, source: Storage) -> Tensor:
@@ -2317,8 +3016,10 @@ def wrapper_Meta__linalg_solve_ex(
     ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     op0, op1, op2, op3 = Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
-    return op0.output, op1.output, op2.output, op3.output
+    return op0.finish(), op1.bring_back(), op2.bring_back(), op3.bring_back()
 
 
 def wrapper_Meta__linalg_solve_ex_out_result(
@@ -2326,166 +3027,216 @@ def wrapper_Meta__linalg_solve_ex_out_result(
     Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     op0, op1, op2, op3 = Out("_linalg_solve_ex", result), Out("_linalg_solve_ex", LU), Out("_linalg_solve_ex", pivots), Out("_linalg_solve_ex", info)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
-    return op0.output, op1.output, op2.output, op3.output
+    return op0.finish(), op1.bring_back(), op2.bring_back(), op3.bring_back()
 
 
 def wrapper_Meta_linalg_qr(ks: int, A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("linalg_qr"), Functional("linalg_qr")
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_qr.linalg_qr_meta((op0, op1), A, mode)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_linalg_qr_out_out(ks: int, A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("linalg_qr", Q), Out("linalg_qr", R)
+    if recorder.active is not None:
+        op0.enter_meta()
     linalg_qr.linalg_qr_meta((op0, op1), A, mode)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_cumsum(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     op = Functional("cumsum")
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.cumsum_meta(op, self, dim, dtype)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_cumsum_(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     op = InPlace("cumsum", self)
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.cumsum_meta(op, self, dim, dtype)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_cumsum_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
     op = Out("cumsum", out)
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.cumsum_meta(op, self, dim, dtype)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_cumprod(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     op = Functional("cumprod")
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.cumprod_meta(op, self, dim, dtype)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_cumprod_(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     op = InPlace("cumprod", self)
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.cumprod_meta(op, self, dim, dtype)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_cumprod_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
     op = Out("cumprod", out)
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.cumprod_meta(op, self, dim, dtype)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_sort_stable(
     ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("sort_stable"), Functional("sort_stable")
+    if recorder.active is not None:
+        op0.enter_meta()
     ordering.sort_stable_meta((op0, op1), self, stable, dim, descending)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_sort_out_values_stable(
     ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("sort_stable", values), Out("sort_stable", indices)
+    if recorder.active is not None:
+        op0.enter_meta()
     ordering.sort_stable_meta((op0, op1), self, stable, dim, descending)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_topk(ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("topk"), Functional("topk")
+    if recorder.active is not None:
+        op0.enter_meta()
     ordering.topk_meta((op0, op1), self, k, dim, largest, sorted)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_topk_out_values(
     ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("topk", values), Out("topk", indices)
+    if recorder.active is not None:
+        op0.enter_meta()
     ordering.topk_meta((op0, op1), self, k, dim, largest, sorted)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("mm")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.mm_meta(op, self, mat2)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_mm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     op = Out("mm", out)
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.mm_meta(op, self, mat2)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_addmm(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = Functional("addmm")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = InPlace("addmm", self)
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__addmm_activation_out_out(
     ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, use_gelu: bool, out: Tensor
 ) -> Tensor:
     op = Out("_addmm_activation", out)
+    if recorder.active is not None:
+        op.enter_meta()
     linalg._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__addmm_activation(
     ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, use_gelu: bool
 ) -> Tensor:
     op = Functional("_addmm_activation")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_addmm_out_out(
     ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
     op = Out("addmm", out)
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("bmm")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.bmm_meta(op, self, mat2)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_bmm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     op = Out("bmm", out)
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.bmm_meta(op, self, mat2)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_addmv(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = Functional("addmv")
+    if recorder.active is not None:
+        op.enter_meta()
     blas.addmv_meta(op, self, mat, vec, beta, alpha)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_addmv_(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = InPlace("addmv", self)
+    if recorder.active is not None:
+        op.enter_meta()
     blas.addmv_meta(op, self, mat, vec, beta, alpha)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_addmv_out_out(
     ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
     op = Out("addmv", out)
+    if recorder.active is not None:
+        op.enter_meta()
     blas.addmv_meta(op, self, mat, vec, beta, alpha)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__as_strided(ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None) -> Tensor:
@@ -2502,32 +3253,42 @@ def wrapper_Meta___reshape_alias(ks: int, self: Tensor, size: Size, stride: Size
 
 def wrapper_Meta_tril(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = Functional("tril")
+    if recorder.active is not None:
+        op.enter_meta()
     cutting.tril_meta(op, self, diagonal)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_tril_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     op = Out("tril", out)
+    if recorder.active is not None:
+        op.enter_meta()
     cutting.tril_meta(op, self, diagonal)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_tril_(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = InPlace("tril", self)
+    if recorder.active is not None:
+        op.enter_meta()
     cutting.tril_meta(op, self, diagonal)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_triu(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = Functional("triu")
+    if recorder.active is not None:
+        op.enter_meta()
     cutting.triu_meta(op, self, diagonal)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_triu_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     op = Out("triu", out)
+    if recorder.active is not None:
+        op.enter_meta()
     cutting.triu_meta(op, self, diagonal)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__unfold(ks: int, self: Tensor, dimension: int, size: int, step: int) -> Tensor:
@@ -2538,66 +3299,84 @@ def wrapper_Meta_isin_out_Tensor_Tensor_out(
     ks: int, elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor
 ) -> Tensor:
     op = Out("isin_Tensor_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     membership.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_isin_Tensor_Tensor(
     ks: int, elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool
 ) -> Tensor:
     op = Functional("isin_Tensor_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     membership.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_isin_out_Tensor_Scalar_out(
     ks: int, elements: Tensor, test_element: Scalar, assume_unique: bool, invert: bool, out: Tensor
 ) -> Tensor:
     op = Out("isin_Tensor_Scalar", out)
+    if recorder.active is not None:
+        op.enter_meta()
     membership.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_isin_Tensor_Scalar(
     ks: int, elements: Tensor, test_element: Scalar, assume_unique: bool, invert: bool
 ) -> Tensor:
     op = Functional("isin_Tensor_Scalar")
+    if recorder.active is not None:
+        op.enter_meta()
     membership.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_isin_out_Scalar_Tensor_out(
     ks: int, element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor
 ) -> Tensor:
     op = Out("isin_Scalar_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     membership.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_isin_Scalar_Tensor(
     ks: int, element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool
 ) -> Tensor:
     op = Functional("isin_Scalar_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     membership.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_triu_(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = InPlace("triu", self)
+    if recorder.active is not None:
+        op.enter_meta()
     cutting.triu_meta(op, self, diagonal)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
     op = Functional("cat")
+    if recorder.active is not None:
+        op.enter_meta()
     joining.cat_meta(op, tensors, dim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     op = Out("cat", out)
+    if recorder.active is not None:
+        op.enter_meta()
     joining.cat_meta(op, tensors, dim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__view_as_real(ks: int, self: Tensor) -> Tensor:
@@ -2616,296 +3395,380 @@ def wrapper_Meta___efficientzerotensor(
 
 def wrapper_Meta_index_add(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
     op = Functional("index_add")
+    if recorder.active is not None:
+        op.enter_meta()
     indexing.index_add_meta(op, self, dim, index, source, alpha)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_index_add_out_out(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar, out: Tensor
 ) -> Tensor:
     op = Out("index_add", out)
+    if recorder.active is not None:
+        op.enter_meta()
     indexing.index_add_meta(op, self, dim, index, source, alpha)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_index_add_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
     op = InPlace("index_add", self)
+    if recorder.active is not None:
+        op.enter_meta()
     indexing.index_add_meta(op, self, dim, index, source, alpha)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_index_copy(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     op = Functional("index_copy")
+    if recorder.active is not None:
+        op.enter_meta()
     placing.index_copy_meta(op, self, dim, index, source)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_index_copy_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     op = InPlace("index_copy", self)
+    if recorder.active is not None:
+        op.enter_meta()
     placing.index_copy_meta(op, self, dim, index, source)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_index_copy_out_out(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, out: Tensor
 ) -> Tensor:
     op = Out("index_copy", out)
+    if recorder.active is not None:
+        op.enter_meta()
     placing.index_copy_meta(op, self, dim, index, source)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_index_reduce(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
     op = Functional("index_reduce")
+    if recorder.active is not None:
+        op.enter_meta()
     placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_index_reduce_(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
     op = InPlace("index_reduce", self)
+    if recorder.active is not None:
+        op.enter_meta()
     placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_index_reduce_out_out(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool, out: Tensor
 ) -> Tensor:
     op = Out("index_reduce", out)
+    if recorder.active is not None:
+        op.enter_meta()
     placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_gather(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
     op = Functional("gather")
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.gather_meta(op, self, dim, index, sparse_grad)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_gather_out_out(
     ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor
 ) -> Tensor:
     op = Out("gather", out)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.gather_meta(op, self, dim, index, sparse_grad)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_scatter_src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     op = Functional("scatter_src")
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_src_meta(op, self, dim, index, src)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     op = InPlace("scatter_src", self)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_src_meta(op, self, dim, index, src)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_scatter_out_src_out(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor
 ) -> Tensor:
     op = Out("scatter_src", out)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_src_meta(op, self, dim, index, src)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_scatter_value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     op = Functional("scatter_value")
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_value_meta(op, self, dim, index, value)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_scatter__value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     op = InPlace("scatter_value", self)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_value_meta(op, self, dim, index, value)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_scatter_out_value_out(
     ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, out: Tensor
 ) -> Tensor:
     op = Out("scatter_value", out)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_value_meta(op, self, dim, index, value)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_scatter_reduce(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
     op = Functional("scatter_reduce")
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_scatter__reduce(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
     op = InPlace("scatter_reduce", self)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_scatter_out_reduce_out(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, out: Tensor
 ) -> Tensor:
     op = Out("scatter_reduce", out)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_scatter_value_reduce(
     ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str
 ) -> Tensor:
     op = Functional("scatter_value_reduce")
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_scatter__value_reduce(
     ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str
 ) -> Tensor:
     op = InPlace("scatter_value_reduce", self)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_scatter_out_value_reduce_out(
     ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str, out: Tensor
 ) -> Tensor:
     op = Out("scatter_value_reduce", out)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_scatter_reduce_two(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
     op = Functional("scatter_reduce_two")
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_scatter_reduce__two(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
     op = InPlace("scatter_reduce_two", self)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_scatter_reduce_out_two_out(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, out: Tensor
 ) -> Tensor:
     op = Out("scatter_reduce_two", out)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_scatter_add(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     op = Functional("scatter_add")
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_add_meta(op, self, dim, index, src)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_scatter_add_(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     op = InPlace("scatter_add", self)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_add_meta(op, self, dim, index, src)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_scatter_add_out_out(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor
 ) -> Tensor:
     op = Out("scatter_add", out)
+    if recorder.active is not None:
+        op.enter_meta()
     scattering.scatter_add_meta(op, self, dim, index, src)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_index_Tensor(ks: int, self: Tensor, indices: list[Tensor | None]) -> Tensor:
     op = Functional("index_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     advanced_indexing.index_Tensor_meta(op, self, indices)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_index_out_Tensor_out(ks: int, self: Tensor, indices: list[Tensor | None], out: Tensor) -> Tensor:
     op = Out("index_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     advanced_indexing.index_Tensor_meta(op, self, indices)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_mse_loss(ks: int, self: Tensor, target: Tensor, reduction: int) -> Tensor:
     op = Functional("mse_loss")
+    if recorder.active is not None:
+        op.enter_meta()
     losses.mse_loss_meta(op, self, target, reduction)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_mse_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
     op = Out("mse_loss", out)
+    if recorder.active is not None:
+        op.enter_meta()
     losses.mse_loss_meta(op, self, target, reduction)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__softmax(ks: int, self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     op = Functional("_softmax")
+    if recorder.active is not None:
+        op.enter_meta()
     softmax._softmax_meta(op, self, dim, half_to_float)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
     op = Out("_softmax", out)
+    if recorder.active is not None:
+        op.enter_meta()
     softmax._softmax_meta(op, self, dim, half_to_float)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__softmax_backward_data(
     ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
 ) -> Tensor:
     op = Functional("_softmax_backward_data")
+    if recorder.active is not None:
+        op.enter_meta()
     softmax._softmax_backward_data_meta(op, grad_output, output, dim, input_dtype)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__softmax_backward_data_out_out(
     ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, grad_input: Tensor
 ) -> Tensor:
     op = Out("_softmax_backward_data", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     softmax._softmax_backward_data_meta(op, grad_output, output, dim, input_dtype)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__log_softmax(ks: int, self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     op = Functional("_log_softmax")
+    if recorder.active is not None:
+        op.enter_meta()
     softmax._log_softmax_meta(op, self, dim, half_to_float)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__log_softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
     op = Out("_log_softmax", out)
+    if recorder.active is not None:
+        op.enter_meta()
     softmax._log_softmax_meta(op, self, dim, half_to_float)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__log_softmax_backward_data(
     ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
 ) -> Tensor:
     op = Functional("_log_softmax_backward_data")
+    if recorder.active is not None:
+        op.enter_meta()
     softmax._log_softmax_backward_data_meta(op, grad_output, output, dim, input_dtype)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__log_softmax_backward_data_out_out(
     ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, out: Tensor
 ) -> Tensor:
     op = Out("_log_softmax_backward_data", out)
+    if recorder.active is not None:
+        op.enter_meta()
     softmax._log_softmax_backward_data_meta(op, grad_output, output, dim, input_dtype)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_nll_loss_forward(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("nll_loss_forward"), Functional("nll_loss_forward")
+    if recorder.active is not None:
+        op0.enter_meta()
     losses.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_nll_loss_forward_out_output(
@@ -2913,8 +3776,10 @@ def wrapper_Meta_nll_loss_forward_out_output(
     total_weight: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("nll_loss_forward", output), Out("nll_loss_forward", total_weight)
+    if recorder.active is not None:
+        op0.enter_meta()
     losses.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_nll_loss_backward(
@@ -2922,8 +3787,10 @@ def wrapper_Meta_nll_loss_backward(
     int, total_weight: Tensor
 ) -> Tensor:
     op = Functional("nll_loss_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     losses.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_nll_loss_backward_out_grad_input(
@@ -2931,16 +3798,20 @@ def wrapper_Meta_nll_loss_backward_out_grad_input(
     int, total_weight: Tensor, grad_input: Tensor
 ) -> Tensor:
     op = Out("nll_loss_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     losses.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_max_pool2d_with_indices(
     ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("max_pool2d_with_indices"), Functional("max_pool2d_with_indices")
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_max_pool2d_with_indices_out_out(
@@ -2948,8 +3819,10 @@ def wrapper_Meta_max_pool2d_with_indices_out_out(
     Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("max_pool2d_with_indices", out), Out("max_pool2d_with_indices", indices)
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_max_pool2d_with_indices_backward(
@@ -2957,10 +3830,12 @@ def wrapper_Meta_max_pool2d_with_indices_backward(
     ceil_mode: bool, indices: Tensor
 ) -> Tensor:
     op = Functional("max_pool2d_with_indices_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling.max_pool2d_with_indices_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_max_pool2d_with_indices_backward_out_grad_input(
@@ -2968,10 +3843,12 @@ def wrapper_Meta_max_pool2d_with_indices_backward_out_grad_input(
     ceil_mode: bool, indices: Tensor, grad_input: Tensor
 ) -> Tensor:
     op = Out("max_pool2d_with_indices_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     pooling.max_pool2d_with_indices_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_slow_conv_transpose2d_out_out(
@@ -2979,10 +3856,12 @@ def wrapper_Meta_slow_conv_transpose2d_out_out(
     output_padding: Size, dilation: Size, out: Tensor
 ) -> Tensor:
     op = Out("slow_conv_transpose2d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     conv_slow.slow_conv_transpose2d_meta(
         op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_slow_conv_transpose2d(
@@ -2990,128 +3869,166 @@ def wrapper_Meta_slow_conv_transpose2d(
     output_padding: Size, dilation: Size
 ) -> Tensor:
     op = Functional("slow_conv_transpose2d")
+    if recorder.active is not None:
+        op.enter_meta()
     conv_slow.slow_conv_transpose2d_meta(
         op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_reflection_pad1d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     op = Out("reflection_pad1d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.reflection_pad1d_meta(op, self, padding)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_reflection_pad1d(ks: int, self: Tensor, padding: Size) -> Tensor:
     op = Functional("reflection_pad1d")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.reflection_pad1d_meta(op, self, padding)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_reflection_pad1d_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
 ) -> Tensor:
     op = Out("reflection_pad1d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.reflection_pad1d_backward_meta(op, grad_output, self, padding)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_reflection_pad1d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
     op = Functional("reflection_pad1d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.reflection_pad1d_backward_meta(op, grad_output, self, padding)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_reflection_pad3d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     op = Out("reflection_pad3d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.reflection_pad3d_meta(op, self, padding)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_reflection_pad3d(ks: int, self: Tensor, padding: Size) -> Tensor:
     op = Functional("reflection_pad3d")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.reflection_pad3d_meta(op, self, padding)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_reflection_pad3d_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
 ) -> Tensor:
     op = Out("reflection_pad3d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.reflection_pad3d_backward_meta(op, grad_output, self, padding)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_reflection_pad3d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
     op = Functional("reflection_pad3d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.reflection_pad3d_backward_meta(op, grad_output, self, padding)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_replication_pad1d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     op = Out("replication_pad1d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.replication_pad1d_meta(op, self, padding)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_replication_pad1d(ks: int, self: Tensor, padding: Size) -> Tensor:
     op = Functional("replication_pad1d")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.replication_pad1d_meta(op, self, padding)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_replication_pad1d_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
 ) -> Tensor:
     op = Out("replication_pad1d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.replication_pad1d_backward_meta(op, grad_output, self, padding)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_replication_pad1d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
     op = Functional("replication_pad1d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.replication_pad1d_backward_meta(op, grad_output, self, padding)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_replication_pad2d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     op = Out("replication_pad2d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.replication_pad2d_meta(op, self, padding)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_replication_pad2d(ks: int, self: Tensor, padding: Size) -> Tensor:
     op = Functional("replication_pad2d")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.replication_pad2d_meta(op, self, padding)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_replication_pad3d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     op = Out("replication_pad3d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.replication_pad3d_meta(op, self, padding)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_replication_pad3d(ks: int, self: Tensor, padding: Size) -> Tensor:
     op = Functional("replication_pad3d")
+    if recorder.active is not None:
+        op.enter_meta()
     padding_edges.replication_pad3d_meta(op, self, padding)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_linear1d_out_out(
     ks: int, self: Tensor, output_size: Size, align_corners: bool, scales: float | None, out: Tensor
 ) -> Tensor:
     op = Out("upsample_linear1d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_linear1d(
     ks: int, self: Tensor, output_size: Size, align_corners: bool, scales: float | None
 ) -> Tensor:
     op = Functional("upsample_linear1d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_linear1d_backward_out_grad_input(
@@ -3119,16 +4036,20 @@ def wrapper_Meta_upsample_linear1d_backward_out_grad_input(
     grad_input: Tensor
 ) -> Tensor:
     op = Out("upsample_linear1d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_linear1d_backward(
     ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None
 ) -> Tensor:
     op = Functional("upsample_linear1d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_bilinear2d_out_out(
@@ -3136,16 +4057,20 @@ def wrapper_Meta_upsample_bilinear2d_out_out(
     out: Tensor
 ) -> Tensor:
     op = Out("upsample_bilinear2d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_bilinear2d(
     ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = Functional("upsample_bilinear2d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_bilinear2d_backward_out_grad_input(
@@ -3153,10 +4078,12 @@ def wrapper_Meta_upsample_bilinear2d_backward_out_grad_input(
     scales_w: float | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("upsample_bilinear2d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_bilinear2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_bilinear2d_backward(
@@ -3164,10 +4091,12 @@ def wrapper_Meta_upsample_bilinear2d_backward(
     scales_w: float | None
 ) -> Tensor:
     op = Functional("upsample_bilinear2d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_bilinear2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__upsample_bilinear2d_aa_out_out(
@@ -3175,16 +4104,20 @@ def wrapper_Meta__upsample_bilinear2d_aa_out_out(
     out: Tensor
 ) -> Tensor:
     op = Out("_upsample_bilinear2d_aa", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__upsample_bilinear2d_aa(
     ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = Functional("_upsample_bilinear2d_aa")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__upsample_bilinear2d_aa_backward_out_grad_input(
@@ -3192,10 +4125,12 @@ def wrapper_Meta__upsample_bilinear2d_aa_backward_out_grad_input(
     scales_w: float | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("_upsample_bilinear2d_aa_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear._upsample_bilinear2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__upsample_bilinear2d_aa_backward(
@@ -3203,10 +4138,12 @@ def wrapper_Meta__upsample_bilinear2d_aa_backward(
     scales_w: float | None
 ) -> Tensor:
     op = Functional("_upsample_bilinear2d_aa_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear._upsample_bilinear2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_bicubic2d_out_out(
@@ -3214,16 +4151,20 @@ def wrapper_Meta_upsample_bicubic2d_out_out(
     out: Tensor
 ) -> Tensor:
     op = Out("upsample_bicubic2d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_cubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_bicubic2d(
     ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = Functional("upsample_bicubic2d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_cubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_bicubic2d_backward_out_grad_input(
@@ -3231,10 +4172,12 @@ def wrapper_Meta_upsample_bicubic2d_backward_out_grad_input(
     scales_w: float | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("upsample_bicubic2d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_cubic.upsample_bicubic2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_bicubic2d_backward(
@@ -3242,10 +4185,12 @@ def wrapper_Meta_upsample_bicubic2d_backward(
     scales_w: float | None
 ) -> Tensor:
     op = Functional("upsample_bicubic2d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_cubic.upsample_bicubic2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__upsample_bicubic2d_aa_out_out(
@@ -3253,16 +4198,20 @@ def wrapper_Meta__upsample_bicubic2d_aa_out_out(
     out: Tensor
 ) -> Tensor:
     op = Out("_upsample_bicubic2d_aa", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_cubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__upsample_bicubic2d_aa(
     ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = Functional("_upsample_bicubic2d_aa")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_cubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__upsample_bicubic2d_aa_backward_out_grad_input(
@@ -3270,10 +4219,12 @@ def wrapper_Meta__upsample_bicubic2d_aa_backward_out_grad_input(
     scales_w: float | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("_upsample_bicubic2d_aa_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_cubic._upsample_bicubic2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__upsample_bicubic2d_aa_backward(
@@ -3281,10 +4232,12 @@ def wrapper_Meta__upsample_bicubic2d_aa_backward(
     scales_w: float | None
 ) -> Tensor:
     op = Functional("_upsample_bicubic2d_aa_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_cubic._upsample_bicubic2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_trilinear3d_out_out(
@@ -3292,8 +4245,10 @@ def wrapper_Meta_upsample_trilinear3d_out_out(
     scales_w: float | None, out: Tensor
 ) -> Tensor:
     op = Out("upsample_trilinear3d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_trilinear3d(
@@ -3301,8 +4256,10 @@ def wrapper_Meta_upsample_trilinear3d(
     scales_w: float | None
 ) -> Tensor:
     op = Functional("upsample_trilinear3d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_trilinear3d_backward_out_grad_input(
@@ -3310,10 +4267,12 @@ def wrapper_Meta_upsample_trilinear3d_backward_out_grad_input(
     scales_h: float | None, scales_w: float | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("upsample_trilinear3d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_trilinear3d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_trilinear3d_backward(
@@ -3321,102 +4280,128 @@ def wrapper_Meta_upsample_trilinear3d_backward(
     scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = Functional("upsample_trilinear3d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_linear.upsample_trilinear3d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_nearest1d_out_out(
     ks: int, self: Tensor, output_size: Size, scales: float | None, out: Tensor
 ) -> Tensor:
     op = Out("upsample_nearest1d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__upsample_nearest_exact1d_out_out(
     ks: int, self: Tensor, output_size: Size, scales: float | None, out: Tensor
 ) -> Tensor:
     op = Out("_upsample_nearest_exact1d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_nearest1d(ks: int, self: Tensor, output_size: Size, scales: float | None) -> Tensor:
     op = Functional("upsample_nearest1d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__upsample_nearest_exact1d(ks: int, self: Tensor, output_size: Size, scales: float | None) -> Tensor:
     op = Functional("_upsample_nearest_exact1d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_nearest1d_backward_out_grad_input(
     ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("upsample_nearest1d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__upsample_nearest_exact1d_backward_out_grad_input(
     ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("_upsample_nearest_exact1d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_nearest1d_backward(
     ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None
 ) -> Tensor:
     op = Functional("upsample_nearest1d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__upsample_nearest_exact1d_backward(
     ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None
 ) -> Tensor:
     op = Functional("_upsample_nearest_exact1d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_nearest2d_out_out(
     ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None, out: Tensor
 ) -> Tensor:
     op = Out("upsample_nearest2d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__upsample_nearest_exact2d_out_out(
     ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None, out: Tensor
 ) -> Tensor:
     op = Out("_upsample_nearest_exact2d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_nearest2d(
     ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = Functional("upsample_nearest2d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__upsample_nearest_exact2d(
     ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = Functional("_upsample_nearest_exact2d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_nearest2d_backward_out_grad_input(
@@ -3424,8 +4409,10 @@ def wrapper_Meta_upsample_nearest2d_backward_out_grad_input(
     grad_input: Tensor
 ) -> Tensor:
     op = Out("upsample_nearest2d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__upsample_nearest_exact2d_backward_out_grad_input(
@@ -3433,28 +4420,34 @@ def wrapper_Meta__upsample_nearest_exact2d_backward_out_grad_input(
     grad_input: Tensor
 ) -> Tensor:
     op = Out("_upsample_nearest_exact2d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact2d_backward_meta(
         op, grad_output, output_size, input_size, scales_h, scales_w
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_nearest2d_backward(
     ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = Functional("upsample_nearest2d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__upsample_nearest_exact2d_backward(
     ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = Functional("_upsample_nearest_exact2d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact2d_backward_meta(
         op, grad_output, output_size, input_size, scales_h, scales_w
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_nearest3d_out_out(
@@ -3462,8 +4455,10 @@ def wrapper_Meta_upsample_nearest3d_out_out(
     out: Tensor
 ) -> Tensor:
     op = Out("upsample_nearest3d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__upsample_nearest_exact3d_out_out(
@@ -3471,24 +4466,30 @@ def wrapper_Meta__upsample_nearest_exact3d_out_out(
     out: Tensor
 ) -> Tensor:
     op = Out("_upsample_nearest_exact3d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_nearest3d(
     ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = Functional("upsample_nearest3d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__upsample_nearest_exact3d(
     ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None
 ) -> Tensor:
     op = Functional("_upsample_nearest_exact3d")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_nearest3d_backward_out_grad_input(
@@ -3496,10 +4497,12 @@ def wrapper_Meta_upsample_nearest3d_backward_out_grad_input(
     scales_w: float | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("upsample_nearest3d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__upsample_nearest_exact3d_backward_out_grad_input(
@@ -3507,10 +4510,12 @@ def wrapper_Meta__upsample_nearest_exact3d_backward_out_grad_input(
     scales_w: float | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("_upsample_nearest_exact3d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_upsample_nearest3d_backward(
@@ -3518,10 +4523,12 @@ def wrapper_Meta_upsample_nearest3d_backward(
     scales_w: float | None
 ) -> Tensor:
     op = Functional("upsample_nearest3d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest.upsample_nearest3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta__upsample_nearest_exact3d_backward(
@@ -3529,94 +4536,120 @@ def wrapper_Meta__upsample_nearest_exact3d_backward(
     scales_w: float | None
 ) -> Tensor:
     op = Functional("_upsample_nearest_exact3d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     upsampling_nearest._upsample_nearest_exact3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_baddbmm(
     ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
     op = Functional("baddbmm")
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_baddbmm_(
     ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
     op = InPlace("baddbmm", self)
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_baddbmm_out_out(
     ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
     op = Out("baddbmm", out)
+    if recorder.active is not None:
+        op.enter_meta()
     linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_isneginf(ks: int, self: Tensor) -> Tensor:
     op = Functional("isneginf")
+    if recorder.active is not None:
+        op.enter_meta()
     signs.isneginf_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_isneginf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("isneginf", out)
+    if recorder.active is not None:
+        op.enter_meta()
     signs.isneginf_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_leaky_relu_out_out(ks: int, self: Tensor, negative_slope: Scalar, out: Tensor) -> Tensor:
     op = Out("leaky_relu", out)
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.leaky_relu_meta(op, self, negative_slope)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_leaky_relu(ks: int, self: Tensor, negative_slope: Scalar) -> Tensor:
     op = Functional("leaky_relu")
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.leaky_relu_meta(op, self, negative_slope)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_leaky_relu_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool, grad_input: Tensor
 ) -> Tensor:
     op = Out("leaky_relu_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_leaky_relu_backward(
     ks: int, grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool
 ) -> Tensor:
     op = Functional("leaky_relu_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_leaky_relu_(ks: int, self: Tensor, negative_slope: Scalar) -> Tensor:
     op = InPlace("leaky_relu", self)
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.leaky_relu_meta(op, self, negative_slope)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_elu_out_out(
     ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, out: Tensor
 ) -> Tensor:
     op = Out("elu", out)
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.elu_meta(op, self, alpha, scale, input_scale)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_elu(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar) -> Tensor:
     op = Functional("elu")
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.elu_meta(op, self, alpha, scale, input_scale)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_elu_backward_out_grad_input(
@@ -3624,8 +4657,10 @@ def wrapper_Meta_elu_backward_out_grad_input(
     Tensor, grad_input: Tensor
 ) -> Tensor:
     op = Out("elu_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_elu_backward(
@@ -3633,54 +4668,70 @@ def wrapper_Meta_elu_backward(
     Tensor
 ) -> Tensor:
     op = Functional("elu_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_elu_(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar) -> Tensor:
     op = InPlace("elu", self)
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.elu_meta(op, self, alpha, scale, input_scale)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_softplus_out_out(ks: int, self: Tensor, beta: Scalar, threshold: Scalar, out: Tensor) -> Tensor:
     op = Out("softplus", out)
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.softplus_meta(op, self, beta, threshold)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_softplus(ks: int, self: Tensor, beta: Scalar, threshold: Scalar) -> Tensor:
     op = Functional("softplus")
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.softplus_meta(op, self, beta, threshold)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_softplus_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar, grad_input: Tensor
 ) -> Tensor:
     op = Out("softplus_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_softplus_backward(
     ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar
 ) -> Tensor:
     op = Functional("softplus_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_glu_out_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
     op = Out("glu", out)
+    if recorder.active is not None:
+        op.enter_meta()
     gating.glu_meta(op, self, dim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_glu(ks: int, self: Tensor, dim: int) -> Tensor:
     op = Functional("glu")
+    if recorder.active is not None:
+        op.enter_meta()
     gating.glu_meta(op, self, dim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_avg_pool2d_out_out(
@@ -3688,10 +4739,12 @@ def wrapper_Meta_avg_pool2d_out_out(
     divisor_override: int | None, out: Tensor
 ) -> Tensor:
     op = Out("avg_pool2d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_average.avg_pool2d_meta(
         op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_avg_pool2d(
@@ -3699,10 +4752,12 @@ def wrapper_Meta_avg_pool2d(
     divisor_override: int | None
 ) -> Tensor:
     op = Functional("avg_pool2d")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_average.avg_pool2d_meta(
         op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_avg_pool2d_backward_out_grad_input(
@@ -3710,10 +4765,12 @@ def wrapper_Meta_avg_pool2d_backward_out_grad_input(
     count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("avg_pool2d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_average.avg_pool2d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_avg_pool2d_backward(
@@ -3721,10 +4778,12 @@ def wrapper_Meta_avg_pool2d_backward(
     count_include_pad: bool, divisor_override: int | None
 ) -> Tensor:
     op = Functional("avg_pool2d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_average.avg_pool2d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_avg_pool3d_out_out(
@@ -3732,10 +4791,12 @@ def wrapper_Meta_avg_pool3d_out_out(
     divisor_override: int | None, out: Tensor
 ) -> Tensor:
     op = Out("avg_pool3d", out)
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_average.avg_pool3d_meta(
         op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_avg_pool3d(
@@ -3743,10 +4804,12 @@ def wrapper_Meta_avg_pool3d(
     divisor_override: int | None
 ) -> Tensor:
     op = Functional("avg_pool3d")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_average.avg_pool3d_meta(
         op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_avg_pool3d_backward_out_grad_input(
@@ -3754,10 +4817,12 @@ def wrapper_Meta_avg_pool3d_backward_out_grad_input(
     count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
 ) -> Tensor:
     op = Out("avg_pool3d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_average.avg_pool3d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_avg_pool3d_backward(
@@ -3765,66 +4830,84 @@ def wrapper_Meta_avg_pool3d_backward(
     count_include_pad: bool, divisor_override: int | None
 ) -> Tensor:
     op = Functional("avg_pool3d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_average.avg_pool3d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_adaptive_max_pool2d_out_out(
     ks: int, self: Tensor, output_size: Size, out: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("adaptive_max_pool2d", out), Out("adaptive_max_pool2d", indices)
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling_adaptive.adaptive_max_pool2d_meta((op0, op1), self, output_size)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_adaptive_max_pool2d(ks: int, self: Tensor, output_size: Size) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("adaptive_max_pool2d"), Functional("adaptive_max_pool2d")
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling_adaptive.adaptive_max_pool2d_meta((op0, op1), self, output_size)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_adaptive_max_pool2d_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor
 ) -> Tensor:
     op = Out("adaptive_max_pool2d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_adaptive.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_adaptive_max_pool2d_backward(ks: int, grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
     op = Functional("adaptive_max_pool2d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_adaptive.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_adaptive_max_pool3d_out_out(
     ks: int, self: Tensor, output_size: Size, out: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("adaptive_max_pool3d", out), Out("adaptive_max_pool3d", indices)
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling_adaptive.adaptive_max_pool3d_meta((op0, op1), self, output_size)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_adaptive_max_pool3d(ks: int, self: Tensor, output_size: Size) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("adaptive_max_pool3d"), Functional("adaptive_max_pool3d")
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling_adaptive.adaptive_max_pool3d_meta((op0, op1), self, output_size)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_adaptive_max_pool3d_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor
 ) -> Tensor:
     op = Out("adaptive_max_pool3d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_adaptive.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_adaptive_max_pool3d_backward(ks: int, grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
     op = Functional("adaptive_max_pool3d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_adaptive.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_fractional_max_pool2d_out_output(
@@ -3832,16 +4915,20 @@ def wrapper_Meta_fractional_max_pool2d_out_output(
     Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("fractional_max_pool2d", output), Out("fractional_max_pool2d", indices)
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling_fractional.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_fractional_max_pool2d(
     ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("fractional_max_pool2d"), Functional("fractional_max_pool2d")
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling_fractional.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_fractional_max_pool3d_out_output(
@@ -3849,16 +4936,20 @@ def wrapper_Meta_fractional_max_pool3d_out_output(
     Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("fractional_max_pool3d", output), Out("fractional_max_pool3d", indices)
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling_fractional.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_fractional_max_pool3d(
     ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("fractional_max_pool3d"), Functional("fractional_max_pool3d")
+    if recorder.active is not None:
+        op0.enter_meta()
     pooling_fractional.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
-    return op0.output, op1.output
+    return op0.finish(), op1.bring_back()
 
 
 def wrapper_Meta_fractional_max_pool2d_backward_out_grad_input(
@@ -3866,16 +4957,20 @@ def wrapper_Meta_fractional_max_pool2d_backward_out_grad_input(
     Tensor
 ) -> Tensor:
     op = Out("fractional_max_pool2d_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_fractional.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_fractional_max_pool2d_backward(
     ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor
 ) -> Tensor:
     op = Functional("fractional_max_pool2d_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     pooling_fractional.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta___ctc_loss(
@@ -3889,616 +4984,818 @@ def wrapper_Meta_smooth_l1_loss_out_out(
     ks: int, self: Tensor, target: Tensor, reduction: int, beta: float, out: Tensor
 ) -> Tensor:
     op = Out("smooth_l1_loss", out)
+    if recorder.active is not None:
+        op.enter_meta()
     losses_elementwise.smooth_l1_loss_meta(op, self, target, reduction, beta)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_smooth_l1_loss(ks: int, self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
     op = Functional("smooth_l1_loss")
+    if recorder.active is not None:
+        op.enter_meta()
     losses_elementwise.smooth_l1_loss_meta(op, self, target, reduction, beta)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_xlogy_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("xlogy_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.xlogy_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_xlogy_out_OutTensor(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("xlogy_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.xlogy_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_log1p(ks: int, self: Tensor) -> Tensor:
     op = Functional("log1p")
+    if recorder.active is not None:
+        op.enter_meta()
     unary.log1p_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_log1p_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log1p", out)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.log1p_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_clamp_max(ks: int, self: Tensor, max: Scalar) -> Tensor:
     op = Functional("clamp_max")
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_max_meta(op, self, max)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_clamp_max_Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
     op = Functional("clamp_max_Tensor")
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_max_Tensor_meta(op, self, max)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_clamp_max_out_out(ks: int, self: Tensor, max: Scalar, out: Tensor) -> Tensor:
     op = Out("clamp_max", out)
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_max_meta(op, self, max)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_clamp_max_out_Tensor_out(ks: int, self: Tensor, max: Tensor, out: Tensor) -> Tensor:
     op = Out("clamp_max_Tensor", out)
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_max_Tensor_meta(op, self, max)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_norm_ScalarOpt_dim(ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool) -> Tensor:
     op = Functional("norm_ScalarOpt_dim")
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_norm_out_out(
     ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor
 ) -> Tensor:
     op = Out("norm_ScalarOpt_dim", out)
+    if recorder.active is not None:
+        op.enter_meta()
     accumulating.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_log1p_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log1p", self)
+    if recorder.active is not None:
+        op.enter_meta()
     unary.log1p_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_clamp_max_(ks: int, self: Tensor, max: Scalar) -> Tensor:
     op = InPlace("clamp_max", self)
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_max_meta(op, self, max)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_clamp_max__Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
     op = InPlace("clamp_max_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     choice.clamp_max_Tensor_meta(op, self, max)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_xlogy__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("xlogy_Tensor", self)
+    if recorder.active is not None:
+        op.enter_meta()
     pointwise.xlogy_Tensor_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_entr(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_entr")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_entr_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_entr_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_entr", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_entr_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_ndtri(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_ndtri")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_ndtri_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_ndtri_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_ndtri", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_ndtri_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_log_ndtr(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_log_ndtr")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_log_ndtr_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_log_ndtr_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_log_ndtr", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_log_ndtr_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_erfcx(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_erfcx")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_erfcx_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_erfcx_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_erfcx", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_erfcx_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_xlog1py(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("special_xlog1py")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_xlog1py_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_xlog1py_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("special_xlog1py", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_xlog1py_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_airy_ai(ks: int, x: Tensor) -> Tensor:
     op = Functional("special_airy_ai")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_airy_ai_meta(op, x)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_airy_ai_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
     op = Out("special_airy_ai", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_airy_ai_meta(op, x)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_bessel_j0(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_bessel_j0")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_bessel_j0_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_bessel_j0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_bessel_j0", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_bessel_j0_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_bessel_j1(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_bessel_j1")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_bessel_j1_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_bessel_j1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_bessel_j1", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_bessel_j1_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_bessel_y0(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_bessel_y0")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_bessel_y0_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_bessel_y0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_bessel_y0", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_bessel_y0_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_bessel_y1(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_bessel_y1")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_bessel_y1_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_bessel_y1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_bessel_y1", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_bessel_y1_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_chebyshev_polynomial_t(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_chebyshev_polynomial_t")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_chebyshev_polynomial_t_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_chebyshev_polynomial_t_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_chebyshev_polynomial_t", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_chebyshev_polynomial_t_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_chebyshev_polynomial_u(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_chebyshev_polynomial_u")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_chebyshev_polynomial_u_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_chebyshev_polynomial_u_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_chebyshev_polynomial_u", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_chebyshev_polynomial_u_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_chebyshev_polynomial_v(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_chebyshev_polynomial_v")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_chebyshev_polynomial_v_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_chebyshev_polynomial_v_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_chebyshev_polynomial_v", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_chebyshev_polynomial_v_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_chebyshev_polynomial_w(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_chebyshev_polynomial_w")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_chebyshev_polynomial_w_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_chebyshev_polynomial_w_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_chebyshev_polynomial_w", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_chebyshev_polynomial_w_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_hermite_polynomial_h(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_hermite_polynomial_h")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_hermite_polynomial_h_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_hermite_polynomial_h_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_hermite_polynomial_h", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_hermite_polynomial_h_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_hermite_polynomial_he(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_hermite_polynomial_he")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_hermite_polynomial_he_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_hermite_polynomial_he_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_hermite_polynomial_he", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_hermite_polynomial_he_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_laguerre_polynomial_l(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_laguerre_polynomial_l")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_laguerre_polynomial_l_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_laguerre_polynomial_l_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_laguerre_polynomial_l", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_laguerre_polynomial_l_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_legendre_polynomial_p(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_legendre_polynomial_p")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_legendre_polynomial_p_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_legendre_polynomial_p_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_legendre_polynomial_p", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_legendre_polynomial_p_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_modified_bessel_i0(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_modified_bessel_i0")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_modified_bessel_i0_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_modified_bessel_i0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_modified_bessel_i0", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_modified_bessel_i0_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_modified_bessel_i1(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_modified_bessel_i1")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_modified_bessel_i1_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_modified_bessel_i1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_modified_bessel_i1", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_modified_bessel_i1_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_modified_bessel_k0(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_modified_bessel_k0")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_modified_bessel_k0_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_modified_bessel_k0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_modified_bessel_k0", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_modified_bessel_k0_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_modified_bessel_k1(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_modified_bessel_k1")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_modified_bessel_k1_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_modified_bessel_k1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_modified_bessel_k1", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_modified_bessel_k1_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_scaled_modified_bessel_k0(ks: int, x: Tensor) -> Tensor:
     op = Functional("special_scaled_modified_bessel_k0")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_scaled_modified_bessel_k0_meta(op, x)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_scaled_modified_bessel_k0_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
     op = Out("special_scaled_modified_bessel_k0", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_scaled_modified_bessel_k0_meta(op, x)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_scaled_modified_bessel_k1(ks: int, x: Tensor) -> Tensor:
     op = Functional("special_scaled_modified_bessel_k1")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_scaled_modified_bessel_k1_meta(op, x)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_scaled_modified_bessel_k1_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
     op = Out("special_scaled_modified_bessel_k1", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_scaled_modified_bessel_k1_meta(op, x)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_shifted_chebyshev_polynomial_t(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_shifted_chebyshev_polynomial_t")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_shifted_chebyshev_polynomial_t_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_shifted_chebyshev_polynomial_t_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_shifted_chebyshev_polynomial_t", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_shifted_chebyshev_polynomial_t_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_shifted_chebyshev_polynomial_u(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_shifted_chebyshev_polynomial_u")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_shifted_chebyshev_polynomial_u_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_shifted_chebyshev_polynomial_u_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_shifted_chebyshev_polynomial_u", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_shifted_chebyshev_polynomial_u_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_shifted_chebyshev_polynomial_v(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_shifted_chebyshev_polynomial_v")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_shifted_chebyshev_polynomial_v_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_shifted_chebyshev_polynomial_v_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_shifted_chebyshev_polynomial_v", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_shifted_chebyshev_polynomial_v_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_shifted_chebyshev_polynomial_w(ks: int, x: Tensor, n: Tensor) -> Tensor:
     op = Functional("special_shifted_chebyshev_polynomial_w")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_shifted_chebyshev_polynomial_w_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_shifted_chebyshev_polynomial_w_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
     op = Out("special_shifted_chebyshev_polynomial_w", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_shifted_chebyshev_polynomial_w_meta(op, x, n)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_spherical_bessel_j0(ks: int, x: Tensor) -> Tensor:
     op = Functional("special_spherical_bessel_j0")
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_spherical_bessel_j0_meta(op, x)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_spherical_bessel_j0_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
     op = Out("special_spherical_bessel_j0", out)
+    if recorder.active is not None:
+        op.enter_meta()
     bessel_functions.special_spherical_bessel_j0_meta(op, x)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_zeta(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("special_zeta")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_zeta_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_zeta_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("special_zeta", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_zeta_meta(op, self, other)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_i0e(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_i0e")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_i0e_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_i0e_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_i0e", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_i0e_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_i1(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_i1")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_i1_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_i1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_i1", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_i1_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_i1e(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_i1e")
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_i1e_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_special_i1e_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("special_i1e", out)
+    if recorder.active is not None:
+        op.enter_meta()
     special.special_i1e_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_renorm_out_out(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar, out: Tensor) -> Tensor:
     op = Out("renorm", out)
+    if recorder.active is not None:
+        op.enter_meta()
     renorm.renorm_meta(op, self, p, dim, maxnorm)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_renorm(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
     op = Functional("renorm")
+    if recorder.active is not None:
+        op.enter_meta()
     renorm.renorm_meta(op, self, p, dim, maxnorm)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_renorm_(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
     op = InPlace("renorm", self)
+    if recorder.active is not None:
+        op.enter_meta()
     renorm.renorm_meta(op, self, p, dim, maxnorm)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_hardsigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("hardsigmoid", out)
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardsigmoid_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_hardsigmoid(ks: int, self: Tensor) -> Tensor:
     op = Functional("hardsigmoid")
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardsigmoid_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_hardsigmoid_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("hardsigmoid", self)
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardsigmoid_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_hardsigmoid_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor
 ) -> Tensor:
     op = Out("hardsigmoid_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardsigmoid_backward_meta(op, grad_output, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_hardsigmoid_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
     op = Functional("hardsigmoid_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardsigmoid_backward_meta(op, grad_output, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_mish(ks: int, self: Tensor) -> Tensor:
     op = Functional("mish")
+    if recorder.active is not None:
+        op.enter_meta()
     activation_units.mish_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_mish_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("mish", out)
+    if recorder.active is not None:
+        op.enter_meta()
     activation_units.mish_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_mish_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("mish", self)
+    if recorder.active is not None:
+        op.enter_meta()
     activation_units.mish_meta(op, self)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_softshrink_out_out(ks: int, self: Tensor, lambd: Scalar, out: Tensor) -> Tensor:
     op = Out("softshrink", out)
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.softshrink_meta(op, self, lambd)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_softshrink(ks: int, self: Tensor, lambd: Scalar) -> Tensor:
     op = Functional("softshrink")
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.softshrink_meta(op, self, lambd)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_softshrink_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, lambd: Scalar, grad_input: Tensor
 ) -> Tensor:
     op = Out("softshrink_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.softshrink_backward_meta(op, grad_output, self, lambd)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_softshrink_backward(ks: int, grad_output: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
     op = Functional("softshrink_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.softshrink_backward_meta(op, grad_output, self, lambd)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_hardshrink_out_out(ks: int, self: Tensor, lambd: Scalar, out: Tensor) -> Tensor:
     op = Out("hardshrink", out)
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardshrink_meta(op, self, lambd)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_hardshrink(ks: int, self: Tensor, lambd: Scalar) -> Tensor:
     op = Functional("hardshrink")
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardshrink_meta(op, self, lambd)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_hardshrink_backward_out_grad_input(
     ks: int, grad_out: Tensor, self: Tensor, lambd: Scalar, grad_input: Tensor
 ) -> Tensor:
     op = Out("hardshrink_backward", grad_input)
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardshrink_backward_meta(op, grad_out, self, lambd)
-    return op.output
+    return op.finish()
 
 
 def wrapper_Meta_hardshrink_backward(ks: int, grad_out: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
     op = Functional("hardshrink_backward")
+    if recorder.active is not None:
+        op.enter_meta()
     activation_flat.hardshrink_backward_meta(op, grad_out, self, lambd)
-    return op.output
+    return op.finish()
 
 
 KERNELS = {

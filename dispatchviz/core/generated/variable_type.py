@@ -14914,11 +14914,18 @@ def _histogramdd_from_bin_tensors(
 
 
 def _unique(ks: int, self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
-    never_differentiable()
-    result: tuple[Tensor, Tensor] = ops._unique.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+    grad_fn: nodes.UniqueBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.UniqueBackward0()
+        collect_next_edges(grad_fn, self)
+    if levels:
+        forbid_fw_derivatives("_unique", NOT_IMPLEMENTED, self)
+    result0, result1 = ops._unique.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, sorted, return_inverse
     )
-    return result
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    return result0, result1
 
 
 def unique_dim(
@@ -16161,14 +16168,6 @@ def slow_conv3d_forward(
     never_differentiable()
     result: Tensor = ops.slow_conv3d_forward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, weight, kernel_size, bias, stride, padding
-    )
-    return result
-
-
-def resize_as_(ks: int, self: Tensor, the_template: Tensor, memory_format: str | None) -> Tensor:
-    never_differentiable()
-    result: Tensor = ops.resize_as_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
-        self, the_template, memory_format
     )
     return result
 
@@ -24310,7 +24309,6 @@ KERNELS = {
     "slow_conv_transpose2d": slow_conv_transpose2d,
     "slow_conv_transpose3d": slow_conv_transpose3d,
     "slow_conv3d_forward": slow_conv3d_forward,
-    "resize_as_": resize_as_,
     "constant_pad_nd": constant_pad_nd,
     "reflection_pad1d.out": reflection_pad1d_out_out,
     "reflection_pad1d": reflection_pad1d,

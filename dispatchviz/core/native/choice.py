@@ -13,6 +13,7 @@ from dispatchviz.core.native.clamping import set_clamped
 from dispatchviz.core.native.iterator import (
     compute,
     elementwise,
+    elementwise_same,
     no_instance,
     operand,
     out_elementwise,
@@ -123,7 +124,10 @@ def clamp_max_meta(op: Structured, self: Tensor, max: Scalar) -> None:
 def _set_clamped(op: Structured, self: Tensor, bound: Scalar) -> None:
     if self._dtype.is_complex:
         raise NotImplementedError("clamp is not supported for complex types")
-    set_clamped(op, self, self._dtype if self._dtype.is_floating_point else _common_type(self, bound))
+    if self._dtype.is_floating_point:
+        elementwise_same(op, self)
+    else:
+        set_clamped(op, self, _common_type(self, bound))
 
 
 def clamp_min_out(self: Tensor, min: Scalar, out: Tensor) -> None:
@@ -137,8 +141,6 @@ def clamp_max_out(self: Tensor, max: Scalar, out: Tensor) -> None:
 
 
 def _clamp(function: str, self: Tensor, bound: Scalar, out: Tensor) -> None:
-    if not self._dtype.is_floating_point:
-        self = ops.to_dtype.call(self, _common_type(self, bound), False, False, None)
     if isinstance(bound, float) and math.isnan(bound):
         ops.fill__Scalar.call(out, bound)
     else:

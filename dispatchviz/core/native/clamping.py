@@ -63,14 +63,13 @@ def clamp_meta(op: Structured, self: Tensor, min: Scalar | None, max: Scalar | N
 
 def clamp_out(self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor) -> None:
     """Not below min, not above max; a nan as a bound gives nan everywhere"""
-    dtype = _common_type(self, min, max)
-    values = ops.to_dtype.call(self, dtype, False, False, None)
+    dtype = self._dtype  # meta has cast it
     bounds = [bound for bound in (min, max) if bound is not None]
     if any(isinstance(bound, float) and math.isnan(bound) for bound in bounds):
         ops.fill__Scalar.call(out, math.nan)
         return
     low, high = (None if bound is None else dtype.numpy.type(convert(bound, dtype)) for bound in (min, max))
-    compute(out, dtype, _between(out._device.type, low, high), values)
+    compute(out, dtype, _between(out._device.type, low, high), self)
 
 
 def set_clamped(op: Structured, self: Tensor, dtype: DType) -> None:
@@ -83,7 +82,9 @@ def set_clamped(op: Structured, self: Tensor, dtype: DType) -> None:
         raise RuntimeError(f"result type {dtype.legacy} can't be cast to the desired output type {target}")
     if op.variant != "functional":
         check_same_dtype(op.output, dtype)
-    elementwise(op, self, dtype=dtype)
+    values = ops.to_dtype.call(self, dtype, False, False, None)
+    op.operands = ((self, values),)
+    elementwise(op, values, dtype=dtype)
 
 
 def _common_type(tensor: Tensor, *numbers: Scalar | None) -> DType:

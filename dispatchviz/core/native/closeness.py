@@ -36,7 +36,7 @@ def isclose(self: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bo
     if self._dtype is not other._dtype:
         raise RuntimeError(f"{self._dtype.legacy} did not match {other._dtype.legacy}")
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
-        if tolerance < 0:
+        if not tolerance >= 0:  # NaN is refused too
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance:g}")
     close = ops.eq_Tensor.call(self, other)
     if equal_nan and self._dtype.can_require_grad:

@@ -25,7 +25,7 @@ from dispatchviz.core.native.iterator import (
     result_type,
     store,
 )
-from dispatchviz.core.native.scalars import Scalar, wrapped_scalar_tensor
+from dispatchviz.core.native.scalars import Scalar
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor
 
@@ -39,7 +39,7 @@ def eq_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
 
 def eq_Scalar_meta(op: Structured, self: Tensor, other: Scalar) -> None:
     """Shape of self, bool."""
-    elementwise_with_number(op, self, bool_)
+    elementwise_with_number(op, self, other, bool_)
 
 
 def ne_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
@@ -49,7 +49,7 @@ def ne_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
 
 def ne_Scalar_meta(op: Structured, self: Tensor, other: Scalar) -> None:
     """Shape of self, bool."""
-    elementwise_with_number(op, self, bool_)
+    elementwise_with_number(op, self, other, bool_)
 
 
 def ge_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
@@ -59,7 +59,7 @@ def ge_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
 
 def ge_Scalar_meta(op: Structured, self: Tensor, other: Scalar) -> None:
     """Shape of self, bool."""
-    elementwise_with_number(op, self, bool_)
+    elementwise_with_number(op, self, other, bool_)
 
 
 def gt_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
@@ -69,7 +69,7 @@ def gt_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
 
 def gt_Scalar_meta(op: Structured, self: Tensor, other: Scalar) -> None:
     """Shape of self, bool."""
-    elementwise_with_number(op, self, bool_)
+    elementwise_with_number(op, self, other, bool_)
 
 
 def le_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
@@ -79,7 +79,7 @@ def le_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
 
 def le_Scalar_meta(op: Structured, self: Tensor, other: Scalar) -> None:
     """Shape of self, bool."""
-    elementwise_with_number(op, self, bool_)
+    elementwise_with_number(op, self, other, bool_)
 
 
 def lt_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
@@ -89,7 +89,7 @@ def lt_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
 
 def lt_Scalar_meta(op: Structured, self: Tensor, other: Scalar) -> None:
     """Shape of self, bool."""
-    elementwise_with_number(op, self, bool_)
+    elementwise_with_number(op, self, other, bool_)
 
 
 # -- impl --------------------------------------------------------------------------------------------------------------
@@ -100,9 +100,9 @@ def eq_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> None:
     _compare("equal", self, other, out)
 
 
-def eq_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> None:
-    """self == number"""
-    _compare("equal", self, wrapped_scalar_tensor(other), out)
+def eq_Scalar_out(self: Tensor, other: Any, out: Tensor) -> None:
+    """self == number, which meta has wrapped"""
+    _compare("equal", self, other, out)
 
 
 def ne_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> None:
@@ -110,9 +110,9 @@ def ne_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> None:
     _compare("not_equal", self, other, out)
 
 
-def ne_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> None:
-    """self != number"""
-    _compare("not_equal", self, wrapped_scalar_tensor(other), out)
+def ne_Scalar_out(self: Tensor, other: Any, out: Tensor) -> None:
+    """self != number, which meta has wrapped"""
+    _compare("not_equal", self, other, out)
 
 
 def ge_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> None:
@@ -120,9 +120,9 @@ def ge_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> None:
     _compare("greater_equal", self, other, out)
 
 
-def ge_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> None:
-    """self >= number"""
-    _compare("greater_equal", self, wrapped_scalar_tensor(other), out)
+def ge_Scalar_out(self: Tensor, other: Any, out: Tensor) -> None:
+    """self >= number, which meta has wrapped"""
+    _compare("greater_equal", self, other, out)
 
 
 def gt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> None:
@@ -130,9 +130,9 @@ def gt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> None:
     _compare("greater", self, other, out)
 
 
-def gt_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> None:
-    """self > number"""
-    _compare("greater", self, wrapped_scalar_tensor(other), out)
+def gt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> None:
+    """self > number, which meta has wrapped"""
+    _compare("greater", self, other, out)
 
 
 def le_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> None:
@@ -140,9 +140,9 @@ def le_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> None:
     _compare("less_equal", self, other, out)
 
 
-def le_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> None:
-    """self <= number"""
-    _compare("less_equal", self, wrapped_scalar_tensor(other), out)
+def le_Scalar_out(self: Tensor, other: Any, out: Tensor) -> None:
+    """self <= number, which meta has wrapped"""
+    _compare("less_equal", self, other, out)
 
 
 def lt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> None:
@@ -150,9 +150,9 @@ def lt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> None:
     _compare("less", self, other, out)
 
 
-def lt_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> None:
-    """self < number"""
-    _compare("less", self, wrapped_scalar_tensor(other), out)
+def lt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> None:
+    """self < number, which meta has wrapped"""
+    _compare("less", self, other, out)
 
 
 _ORDERED = {"less": "lt_cpu", "less_equal": "le_cpu", "greater": "gt_cpu", "greater_equal": "ge_cpu"}

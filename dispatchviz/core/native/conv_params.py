@@ -228,13 +228,14 @@ def _is_depthwise(input: Tensor, weight: Tensor, params: Params) -> bool:
 
 
 def _use_mkldnn(input: Tensor, weight: Tensor, params: Params) -> bool:
-    """oneDNN takes float32 on the CPU where it is expected to be faster, with one thread."""
+    """oneDNN takes float32 on the CPU where it is expected to be faster: with one thread, not for 1x1 kernels."""
     if not context.user_enabled_mkldnn or _refused_by_mkldnn(params):
         return False
     if input._device.type != "cpu" or input._dtype is not float32:
         return False
     kernel, batch = weight._size[-2:], input._size[0]
-    worth = params.is_strided or params.is_dilated or batch >= 16 or kernel != (1, 1)
+    several = context.num_threads > 1
+    worth = params.is_strided or params.is_dilated or batch >= 16 or kernel != (1, 1) or several
     large = batch > 1 or min(kernel) > 3 or batch * input._size[1] * input._size[2] * input._size[3] > 20480
     return worth and (params.groups > 1 or large)
 

@@ -119,9 +119,9 @@ def _check_lengths(**given: Size) -> None:
 def _check_positive(**given: Size) -> None:
     for name, value in given.items():
         if min(value) <= 0:
-            called = name.replace("_size", "")
+            called, side = name.replace("_", " "), name.replace("_size", "")
             raise RuntimeError(
-                f"{called} should be greater than zero, but got {called}_height: {value[0]} {called}_width: {value[1]}"
+                f"{called} should be greater than zero, but got {side}_height: {value[0]} {side}_width: {value[1]}"
             )
 
 

@@ -1,10 +1,11 @@
 """What elementwise kernels share (``aten/src/ATen/TensorIterator.cpp``): the result's shape, strides, dtype and device
-in the meta function, casts and the loop in the impl.
+in the meta function, the loop in the impl.
 
 Rule 1: on the CPU operands are cast to the common dtype by ``Tensor.to``, and an output of another dtype is computed
 in a temporary and copied: both are calls of operators. On CUDA the loop casts each element as it goes.
-Rule 2: a loop is one call into the device's array library, in ``quiet``.
-NB: in PyTorch, the casts of Rule 1 happen while the meta function builds the iterator; here when the impl starts.
+Rule 2: a structured kernel that is an iterator itself does so in its meta function, before the output is asked for
+(``compute_types``). Other kernels build iterators in their impl: there the loop casts as it begins.
+Rule 3: a loop is one call into the device's array library, in ``quiet``.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from dispatchviz.core.native.memory_overlap import (
     element_by_element,
     reads_what_it_writes,
 )
+from dispatchviz.core.native.scalars import Scalar, wrapped_scalar_tensor
 from dispatchviz.core.structured import Structured, check_no_internal_overlap, resize_output
 from dispatchviz.core.tensor import CONTIGUOUS_STRIDES, Size, Tensor, contiguous_strides
 
@@ -93,7 +95,31 @@ def elementwise(op: Structured, *operands: Tensor, dtype: DType | None = None) -
     size, stride = result_geometry(tuple([_as_cast(t, common, device) for t in operands]))
     if op.variant == "in-place" or (op.variant == "out" and any(t is op.output for t in operands)):
         _check_broadcast_shape(op.output, size)
-    op.set_output_raw_strided(size, stride, _output_dtype(op, dtype or common), device)
+    made = _output_dtype(op, dtype or common)
+    if device.type == "cpu":
+        _compute_types(op, common, operands)
+    op.set_output_raw_strided(size, stride, made, device)
+    if op.temporary is not None:
+        op.use_temporary(size, stride)
+
+
+def _compute_types(op: Structured, common: DType, operands: tuple[Tensor, ...]) -> None:
+    """Makes what is not of the common dtype and has to be: a temporary for the output, casts of operands.
+
+    A bool output takes the result of a comparison without a temporary.
+    """
+    if op.variant != "functional" and op.output._dtype is not common and op.output._dtype is not bool_:
+        op.temporary = ops.empty_like.call(op.output, common, None, None, None, "contiguous_format")
+    if any(t._dtype is not common for t in operands):
+        casts = ((t, ops.to_dtype.call(t, common, False, False, None)) for t in operands if t._dtype is not common)
+        op.operands = (*op.operands, *casts)
+
+
+def keep_number(op: Structured, number: Tensor) -> None:
+    """A 0-dim operand of half or bfloat16 arithmetic that the loop reads as it was before the cast
+    (``original_scalar_value``)."""
+    if op.operands and not number._size and number._device.type == "cpu":
+        op.operands = tuple(pair for pair in op.operands if pair[0] is not number or pair[1]._dtype not in REDUCED)
 
 
 def _as_cast(tensor: Tensor, common: DType, device: Device) -> Geometry:
@@ -171,12 +197,20 @@ def check_written(output: Tensor, operands: tuple[Tensor, ...]) -> None:
     check_no_partial_overlap(output, operands)
 
 
-def elementwise_with_number(op: Structured, self: Tensor, dtype: DType) -> None:
-    """The meta of a kernel of a tensor and a Python number, which takes part as a 0-dim tensor."""
+def elementwise_with_number(op: Structured, self: Tensor, number: Scalar, dtype: DType) -> None:
+    """The meta of a kernel of a tensor and a Python number, which takes part as a wrapped number."""
     if op.variant != "functional":
         check_written(op.output, (self,))
-    geometry = result_geometry(((self._size, self._stride), ((), ())))
-    op.set_output_raw_strided(*geometry, _output_dtype(op, dtype), self._device)
+    wrapped, device = wrapped_scalar_tensor(number), self._device
+    common = result_type(self, wrapped)
+    size, stride = result_geometry((_as_cast(self, common, device), ((), ())))
+    made = _output_dtype(op, dtype)
+    if device.type == "cpu":
+        _compute_types(op, common, (self, wrapped))
+    op.operands = (*op.operands, (number, op.read(wrapped)[0]))
+    op.set_output_raw_strided(size, stride, made, device)
+    if op.temporary is not None:
+        op.use_temporary(size, stride)
 
 
 def out_elementwise(out: Tensor, *operands: Tensor, same: bool = False) -> None:
@@ -271,7 +305,6 @@ def binary_loop(function: Any, out: Tensor, a: Tensor, b: Tensor) -> None:
 
 def loop_with_number(function: Any, out: Tensor, dtype: DType, self: Tensor, number: Tensor) -> None:
     """``loop`` in half or bfloat16 whose second operand is 0-dim and on the CPU: that one is not rounded."""
-    operand(number, dtype, "cpu")  # PyTorch casts it, then reads the original
     value = float32.numpy.type(number._array.item())
     named = getattr(array_module(out._device.type), function.__name__)
     compute(out, dtype, lambda array: named(array, value), self)

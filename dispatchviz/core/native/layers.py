@@ -71,6 +71,8 @@ def layer_norm(
     check_last_dimensions(input, tuple(normalized_shape), "*, ")
     rows, length = _rows(input, normalized_shape)
     kept = _check_mixed(input, weight, bias)
+    input = _in_order(input)
+    weight, bias = (None if each is None else _in_order(each) for each in (weight, bias))
     outer = len(input._size) - len(normalized_shape)
     out = ops.empty_memory_format.call(input._size, input._dtype, "strided", input._device, None, None)
     mean = ops.empty_memory_format.call((rows,), kept, "strided", input._device, None, None)
@@ -79,6 +81,11 @@ def layer_norm(
         quiet.run(_normalized, input, weight, bias, eps, (rows, length), (out, mean, rstd))
     stat = (*input._size[:outer], *(1 for _ in normalized_shape))
     return out, ops.view.call(mean, stat), ops.view.call(rstd, stat)
+
+
+def _in_order(tensor: Tensor) -> Tensor:
+    """``expect_contiguous``"""
+    return tensor if tensor._is_contiguous else ops.contiguous.call(tensor, "contiguous_format")
 
 
 def _check_mixed(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> DType:
@@ -167,13 +174,12 @@ def layer_norm_backward(
     def empty(like: Size) -> Tensor:
         return ops.empty_memory_format.call(like, input._dtype, "strided", input._device, None, None)
 
-    if not input._is_contiguous:
-        input = ops.contiguous.call(input, "contiguous_format")
+    input = _in_order(input)
+    weight = None if weight is None else _in_order(weight)
     grad_input = empty(input._size) if output_mask[0] else None
     grad_weight = empty(tuple(normalized_shape)) if output_mask[1] else None
     grad_bias = empty(tuple(normalized_shape)) if output_mask[2] else None
-    if not grad_out._is_contiguous:
-        grad_out = ops.contiguous.call(grad_out, "contiguous_format")
+    grad_out = _in_order(grad_out)
     buffer = empty((0,))
     if grad_weight is not None or grad_bias is not None:
         ops.zero_.call(ops.resize_.call(buffer, (2, 1, shape[1]), None))

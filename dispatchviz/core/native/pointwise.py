@@ -27,6 +27,7 @@ from dispatchviz.core.native.iterator import (
     elementwise_binary,
     elementwise_float,
     float_type,
+    keep_number,
     loop,
     loop_with_number,
     new_output,
@@ -138,17 +139,19 @@ def _check_sub(self: Tensor, other: Tensor) -> None:
 def mul_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
     """Broadcast shape and common dtype."""
     elementwise_binary(op, self, other)
+    keep_number(op, other)
 
 
 def div_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
     """True division: integers give the default dtype."""
     elementwise_float(op, self, other)
+    keep_number(op, other)
 
 
 def div_Tensor_mode_meta(op: Structured, self: Tensor, other: Tensor, rounding_mode: str | None) -> None:
     """Only true division (no mode) leaves the integers."""
     if rounding_mode is None:
-        elementwise_float(op, self, other)
+        div_Tensor_meta(op, self, other)
     elif rounding_mode in ("trunc", "floor"):
         elementwise(op, self, other)
     else:

@@ -11,7 +11,7 @@ from typing import Any
 
 from dispatchviz.core.dtype import DType, bfloat16, bool_, of_scalar, result_type_of
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator import compute, elementwise, no_instance, result_type, temporary
+from dispatchviz.core.native.iterator import compute, elementwise, no_instance, result_type
 from dispatchviz.core.native.scalars import Scalar, convert, wrapped_scalar_tensor
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor, contiguous_strides
@@ -26,7 +26,12 @@ def pow_Tensor_Scalar_meta(op: Structured, self: Tensor, exponent: Scalar) -> No
     """The exponent counts as a wrapped number; integers to a negative integer power are refused."""
     if not self._dtype.can_require_grad and type(exponent) is int and exponent < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
-    elementwise(op, self, dtype=ops.result_type_Scalar.call(self, exponent))
+    dtype = ops.result_type_Scalar.call(self, exponent)
+    base = ops.to_dtype.call(self, dtype, False, False, None)
+    op.operands = ((self, base),)
+    elementwise(op, base, dtype=dtype)
+    if exponent in (0, 1):
+        op.target = op.output  # fill_ and copy_ need no temporary
 
 
 def pow_Scalar_meta(op: Structured, self: Scalar, exponent: Tensor) -> None:
@@ -45,10 +50,7 @@ def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> None:
 
 def pow_Tensor_Scalar_out(self: Tensor, exponent: Scalar, out: Tensor) -> None:
     """self ** number; a power of 0 fills with ones, a power of 1 copies"""
-    dtype = _common_type(self, exponent)
-    base = ops.to_dtype.call(self, dtype, False, False, None)
-    if exponent in (0, 1):
-        temporary(out, dtype)  # the iterator makes one by then, and it is not used
+    dtype = self._dtype  # meta has cast it
     if exponent == 0:
         ops.fill__Scalar.call(out, 1)
     elif exponent == 1:
@@ -56,7 +58,7 @@ def pow_Tensor_Scalar_out(self: Tensor, exponent: Scalar, out: Tensor) -> None:
     else:
         number = dtype.numpy.type(convert(exponent, dtype))
         products = _PRODUCTS.get(exponent) if dtype.can_require_grad else None
-        compute(out, dtype, products or (lambda values: _power(values, number)), base, narrow=dtype is bfloat16)
+        compute(out, dtype, products or (lambda values: _power(values, number)), self, narrow=dtype is bfloat16)
 
 
 def pow_Scalar_out(self: Scalar, exponent: Tensor, out: Tensor) -> None:

@@ -27,7 +27,7 @@ def renorm_meta(op: Structured, self: Tensor, p: Scalar, dim: int, maxnorm: Scal
         raise RuntimeError("renorm: non-positive-norm not supported")
     if isinstance(maxnorm, complex):
         raise RuntimeError("renorm: maxnorm must be real-valued")
-    if maxnorm < 0:
+    if not maxnorm >= 0:  # NaN is refused too
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {float(maxnorm):g}")
     if len(self._size) < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {len(self._size)} dimensions")

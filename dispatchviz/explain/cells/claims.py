@@ -18,7 +18,9 @@ from dispatchviz.core.precedence import (
 )
 from dispatchviz.explain.alias_words import ALIAS_WORDS
 from dispatchviz.explain.cells.tables import served
+from dispatchviz.explain.claims import AliasKeys, CellHolds
 from dispatchviz.explain.english import counted, listed
+from dispatchviz.explain.statement import Statement
 
 K = DispatchKey
 
@@ -36,52 +38,66 @@ TAGS = {
 """PyTorch's tags, and what each means."""
 
 
-def because(op: OperatorEntry, cell: Cell) -> str:
+def because(op: OperatorEntry, cell: Cell) -> Statement:
     """Why this kernel fills the cell, in a few sentences."""
     key, source = cell.key, cell.source
     if cell.kernel is None or source is None:
-        return (
+        return Statement(
+            "cell: why empty",
             f"Nothing is registered for {key}, no alias that covers it has a kernel of this operator, and {key} has no "
-            "fallback. So the cell is empty."
+            "fallback. So the cell is empty.",
+            _holds(cell),
         )
     if cell.reason == KERNEL:
-        return f"{cell.kernel.name} is registered for {key} itself. Such a kernel comes before every other claim."
+        text = f"{cell.kernel.name} is registered for {key} itself. Such a kernel comes before every other claim."
+        return Statement("cell: own kernel", text, _holds(cell))
     if cell.reason == FALLBACK:
-        return (
+        return Statement(
+            "cell: key's fallback",
             f"Nothing of this operator covers {key}, so the cell holds {key}'s fallback, {cell.kernel.name}, which "
-            "serves all operators alike."
+            "serves all operators alike.",
+            _holds(cell),
         )
     if cell.reason == AMBIGUOUS:
-        return _ambiguous(op)
-    return f"{_nothing_itself(op, key)} {_covered(op, key, source)}"
+        return _ambiguous(op, cell)
+    return _covered(op, cell, source)
 
 
-def _nothing_itself(op: OperatorEntry, key: DispatchKey) -> str:
+def _holds(cell: Cell) -> tuple[CellHolds, ...]:
+    name = cell.kernel.name if cell.kernel else ""
+    return (CellHolds(cell.operator.name, str(cell.key), name, cell.reason),)
+
+
+def _nothing_itself(key: DispatchKey) -> str:
     if key == K.Undefined:
         return "Undefined is the cell of calls without any key, and no kernel can be registered for it."
     return f"Nothing is registered for {key} itself."
 
 
-def _covered(op: OperatorEntry, key: DispatchKey, source: DispatchKey) -> str:
+def _covered(op: OperatorEntry, cell: Cell, source: DispatchKey) -> Statement:
     """How an alias fills the cell, and how many others with it."""
-    many = len(ALIAS_MEMBERS[source])
+    key, many = cell.key, len(ALIAS_MEMBERS[source])
     filled = sum(cell in ALIAS_MEMBERS[source] for cell in served(op, source))
     stands = f"The alias {source} stands for {counted(many, 'key')}: {ALIAS_WORDS[source]}."
     here = ", this one among them" if key in ALIAS_MEMBERS[source] else "; Undefined is none of them, but gets it too"
     others = f" ({many - filled} have a better claim)" if filled < many else ""
     cells = "all their cells" if filled == many else f"{filled} of their cells{others}"
-    return (
-        f"{stands} When kernels are registered, not when the operator is called, the alias is put into the table: its "
-        f"kernel fills {cells}{here}. A call then just reads the cell."
+    return Statement(
+        "cell: filled by an alias",
+        f"{_nothing_itself(key)} {stands} When kernels are registered, not when the operator is called, the alias is "
+        f"put into the table: its kernel fills {cells}{here}. A call then just reads the cell.",
+        (*_holds(cell), AliasKeys(str(source), tuple(map(str, sorted(ALIAS_MEMBERS[source]))))),
     )
 
 
-def _ambiguous(op: OperatorEntry) -> str:
+def _ambiguous(op: OperatorEntry, cell: Cell) -> Statement:
     names = [str(key) for key in members(BACKENDS_OF_AUTOGRAD[K.AutogradOther]) if key in op.registrations]
-    return (
+    return Statement(
+        "cell: why ambiguous",
         f"The operator has a composite kernel and kernels of its own for {listed(names)}. AutogradOther serves all of "
         "these backends at once, so PyTorch cannot know whether to run the composite (whose derivative comes from its "
-        "parts) or the backend's kernel (which has none), and puts a kernel there that only raises."
+        "parts) or the backend's kernel (which has none), and puts a kernel there that only raises.",
+        _holds(cell),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dispatchviz.core.keys import DispatchKey
@@ -9,9 +10,10 @@ from dispatchviz.core.operator import Candidate, Cell, OperatorEntry
 from dispatchviz.core.precedence import FALLBACK
 from dispatchviz.core.registry import Registry
 from dispatchviz.explain.cells.calling import counted_cells, when_called
-from dispatchviz.explain.cells.changes import Change, changes
+from dispatchviz.explain.cells.changes import Change, changes, tried_changes
 from dispatchviz.explain.cells.claims import TAGS, because, outcome
 from dispatchviz.explain.cells.tables import cell_of
+from dispatchviz.explain.statement import Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +67,22 @@ def cell_answer(op: OperatorEntry, key: DispatchKey, registry: Registry) -> Cell
         tag=TAGS[cell.reason],
         source=str(cell.source) if cell.source is not None else "",
         registered=cell.kernel.debug if cell.kernel else "",
-        why=because(op, cell),
+        why=because(op, cell).text,
         claims=tuple(_claim(op, cell, candidate) for candidate in op.candidates(key)),
-        called=tuple(when_called(op, cell)),
+        called=tuple(statement.text for statement in when_called(op, cell)),
         changes=tuple(changes(op, cell, registry)),
-        table=counted_cells(op),
+        table=counted_cells(op).text,
     )
+
+
+def cell_statements(op: OperatorEntry, key: DispatchKey, registry: Registry) -> Iterator[Statement]:
+    """All that the answer says, sentence by sentence, with what each states about PyTorch."""
+    cell = cell_of(op, key)
+    yield because(op, cell)
+    yield from when_called(op, cell)
+    for _, said in tried_changes(op, cell, registry):
+        yield from said
+    yield counted_cells(op)
 
 
 def _claim(op: OperatorEntry, cell: Cell, candidate: Candidate) -> Claim:

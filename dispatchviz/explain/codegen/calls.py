@@ -86,7 +86,7 @@ def _work(function: Function) -> Iterator[Call]:
     """Functions written by hand that a backend's kernel calls, and operators."""
     text = function.here.text
     family = re.search(r'(?:DefaultBackend|Functional|InPlace|Out)\("(\w+)"', text)
-    finished = re.search(r'finish\("(\w+)"', text)
+    finished = re.search(r'enter_impl\("(\w+)"', text)
     seen: set[str] = set()
     for module, called in re.findall(r"\b(\w+)\.(\w+)\(", text):
         piece = definition(f"native/{module}.py", called) if module not in ("ops", "op") else None

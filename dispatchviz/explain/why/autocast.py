@@ -8,13 +8,15 @@ from dispatchviz.core import events as ev
 from dispatchviz.core.autocast_policies import policy_of
 from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.trace import Trace
+from dispatchviz.explain.claims import Dtype
 from dispatchviz.explain.english import counted, plain_dtype
 from dispatchviz.explain.groups import AutocastEvent
 from dispatchviz.explain.key_words import said
 from dispatchviz.explain.names import tensor_name
+from dispatchviz.explain.statement import Statement
 
 
-def why(trace: Trace, event: AutocastEvent) -> str:
+def why(trace: Trace, event: AutocastEvent) -> Statement:
     """What autocast does here, and why."""
     match event:
         case ev.AutocastChanged():
@@ -23,41 +25,51 @@ def why(trace: Trace, event: AutocastEvent) -> str:
             return _cast(trace, event)
         case ev.AutocastCacheCleared():
             gone = f"{counted(event.casts, 'kept cast')} {'is' if event.casts == 1 else 'are'} dropped"
-            return (
+            text = (
                 f"No autocast is open any more, or its cache was cleared by hand: {gone}, so that weights that an "
                 "optimizer changes are cast anew."
             )
+            return Statement("autocast cache cleared", text)
         case _:
             assert_never(event)
 
 
-def _changed(event: ev.AutocastChanged) -> str:
+def _changed(event: ev.AutocastChanged) -> Statement:
+    dtype = plain_dtype(event.dtype)
     if event.excluded == event.excluded_before:
-        return f"From here on autocast for {event.device} casts to {plain_dtype(event.dtype)}; no key set changes."
+        when = "From here on" if event.enabled else "When it is on,"
+        text = f"{when} autocast for {event.device} casts to {dtype}; no key set changes."
+        return Statement("autocast dtype set", text)
     key = said(event.excluded ^ event.excluded_before)
     if event.enabled:
-        return (
+        text = (
             f"Autocast for {event.device} is on: the thread no longer keeps {key} out. The tensors have carried that "
             "key all along, so operators with an autocast kernel now begin with it; for the others its cell is a "
             "fallthrough."
         )
-    return f"Autocast for {event.device} is off: the thread keeps {key} out again, whatever the tensors carry."
+        return Statement("autocast on", text)
+    text = f"Autocast for {event.device} is off: the thread keeps {key} out again, whatever the tensors carry."
+    return Statement("autocast off", text)
 
 
-def _cast(trace: Trace, event: ev.AutocastCast) -> str:
+def _cast(trace: Trace, event: ev.AutocastCast) -> Statement:
     tensor, result = (tensor_name(trace, number, event.seq) for number in (event.tensor, event.result))
     after = plain_dtype(event.after)
+    claims = (Dtype(event.result, event.after),)
     if event.how == "taken from the cache":
-        return (
+        text = (
             f"Autocast has cast the weight {tensor} before: its {after} copy {result} is used again, so the graph has "
             "one Node for the cast however often the weight is used."
         )
-    said = f"{result}, {tensor} in {after}, takes its place among the arguments"
+        return Statement("autocast cast used again", text, claims)
+    takes = f"{result}, {tensor} in {after}, takes its place among the arguments"
     if event.how == "cast and kept":
-        return (
-            f"{said}. {tensor} is a leaf that requires grad, a weight: the cast is kept for the rest of the autocast."
+        text = (
+            f"{takes}. {tensor} is a leaf that requires grad, a weight: the cast is kept until the outermost autocast "
+            "ends."
         )
-    return f"{said}, from {plain_dtype(event.before)}."
+        return Statement("autocast cast kept", text, claims)
+    return Statement("autocast cast", f"{takes}, from {plain_dtype(event.before)}.", claims)
 
 
 def task(operator: str, key: str) -> str:

@@ -1,26 +1,29 @@
-"""Sentences of the dispatcher: calls, key sets, fallthroughs, cells, kernels, boxing."""
+"""Sentences of the dispatcher: calls, key sets, fallthroughs, cells, boxing; kernels are in ``kernels``."""
 
 from __future__ import annotations
 
 from typing import assert_never
 
 from dispatchviz.core import events as ev
+from dispatchviz.core.kernel_names import FALLTHROUGH
 from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.keyset import highest
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.calls import call_text
+from dispatchviz.explain.claims import CellHolds, NamedSet
 from dispatchviz.explain.english import capital, counted, hexed, listed
 from dispatchviz.explain.groups import DispatchEvent
 from dispatchviz.explain.key_reasons import grad_note, higher_keys_kept_out, origin
 from dispatchviz.explain.key_words import functionalities, is_autograd, is_backend, shown
 from dispatchviz.explain.masks import mask_of
-from dispatchviz.explain.names import node_title, tensor_names
+from dispatchviz.explain.names import node_title
 from dispatchviz.explain.places import debug_file
-from dispatchviz.explain.surroundings import around, caller, kernel_before, key_of_kernel, within
-from dispatchviz.explain.why import autocast, functorch, torch_dispatch
+from dispatchviz.explain.statement import Said, Statement
+from dispatchviz.explain.surroundings import arguments, around, caller, kernel_before, key_of_kernel
+from dispatchviz.explain.why import functorch, kernels, torch_dispatch
 
 
-def why(trace: Trace, event: DispatchEvent) -> str:
+def why(trace: Trace, event: DispatchEvent) -> Said | str:
     """Why this step of a dispatch happens."""
     match event:
         case ev.Dispatched():
@@ -30,29 +33,18 @@ def why(trace: Trace, event: DispatchEvent) -> str:
         case ev.FallthroughSkipped():
             return _skipped(trace, event)
         case ev.KernelSelected():
-            return _selected(event)
+            return selected(event)
         case ev.KernelEntered():
-            return _entered(trace, event)
+            return kernels.entered(trace, event)
         case ev.KernelReturned():
-            kernel = trace[event.parent] if event.parent is not None else None
-            name = _subject(kernel.kernel) if isinstance(kernel, ev.KernelEntered) else "The kernel"
-            result = tensor_names(trace, event.tensors, event.seq)
-            return f"{name} is done{f' and returns {result}' if result else ''}."
-        case ev.Boxed() if _converted_before(trace, event):
-            many = "goes" if event.values == 1 else "go"
-            return (
-                f"What the kernel of {event.operator} gave, {counted(event.values, 'value')}, {many} onto the caller's "
-                "stack."
-            )
+            return kernels.returned(trace, event)
         case ev.Boxed():
-            return (
-                f"The arguments of {event.operator}, {counted(event.values, 'value')}, go onto a stack: the kernel is "
-                "boxed, one function that serves many operators and so cannot have their types."
-            )
+            return _boxed(trace, event)
         case ev.Unboxed():
-            return (
-                f"{capital(counted(event.values, 'value'))} of {event.operator} "
-                f"{'comes' if event.values == 1 else 'come'} off the stack again, for code that knows the types."
+            values, come = counted(event.values, "value"), "comes" if event.values == 1 else "come"
+            return Statement(
+                "unboxed",
+                f"{capital(values)} of {event.operator} {come} off the stack again, for code that knows the types.",
             )
         case ev.TorchDispatchEntered():
             return torch_dispatch.entered(trace, event)
@@ -62,73 +54,107 @@ def why(trace: Trace, event: DispatchEvent) -> str:
             assert_never(event)
 
 
+def _boxed(trace: Trace, event: ev.Boxed) -> Statement:
+    values = counted(event.values, "value")
+    if _converted_before(trace, event):
+        go = "goes" if event.values == 1 else "go"
+        text = f"What the kernel of {event.operator} gave, {values}, {go} onto the caller's stack."
+        return Statement("boxed results", text)
+    return Statement(
+        "boxed arguments",
+        f"The arguments of {event.operator}, {values}, go onto a stack: the kernel is boxed, it takes a stack of "
+        "values of any types instead of the operator's own parameters.",
+    )
+
+
 def _converted_before(trace: Trace, event: ev.Boxed) -> bool:
     """A kernel converts twice: first the arguments, then the results."""
     before = trace.children(event.parent) if event.parent is not None else ()
     return any(isinstance(other, ev.Unboxed) and other.seq < event.seq for other in before)
 
 
-def _called(trace: Trace, event: ev.Dispatched) -> str:
+def _called(trace: Trace, event: ev.Dispatched) -> Said:
     if event.how == "callBoxedForDispatchKey":
-        return (
-            f"The kernel was chosen by key: no table is asked. The key set that it gets is computed anew, so it is "
-            f"{hexed(event.key_set)} again, {event.key} included."
+        return Statement(
+            "call for a key",
+            "The kernel was chosen by key: no table is asked. The key set that it gets is computed anew, so it is "
+            f"{hexed(event.key_set)} again, {event.key} included.",
         )
-    pick = f"The highest key of its key set picks the kernel: {event.key}."
-    boxed = " Its arguments come on a stack (boxed)." if "Boxed" in event.how else ""
-    return f"{_asked(trace, event)} {pick}{boxed}"
+    pick = Statement("call: highest key", f"The highest key of its key set picks the kernel: {event.key}.")
+    if "Boxed" in event.how:
+        return _asked(trace, event), pick, Statement("call: boxed", "Its arguments come on a stack (boxed).")
+    return _asked(trace, event), pick
 
 
-def _asked(trace: Trace, event: ev.Dispatched) -> str:
+def _asked(trace: Trace, event: ev.Dispatched) -> Statement:
+    operator = event.operator
     match caller(trace, event.seq):
         case ev.BindingEntered() as binding:
-            return f"{call_text(trace, binding)} calls the operator {event.operator}."
+            return Statement("called by a binding", f"{call_text(trace, binding)} calls the operator {operator}.")
         case ev.KernelEntered() as kernel if passed := functorch.passed_on(trace, kernel, event):
-            return passed
+            return Statement("called by functorch", passed)
         case ev.KernelEntered() as kernel:
-            return (
-                f"{kernel.kernel} needs {event.operator} for its work: a call from the top, with a key set of its own."
-            )
+            text = f"{kernel.kernel} needs {operator} for its work: a call from the top, with a key set of its own."
+            return Statement("called by a kernel", text)
         case ev.NodeStarted() as node:
             title = node_title(trace, node.node, event.seq)
-            return f"{title} needs {event.operator} for the gradient: an ordinary call, from the top."
+            text = f"{title} needs {operator} for the gradient: an ordinary call, from the top."
+            return Statement("called by a Node", text)
         case ev.BackwardStarted():
-            return f"The engine calls the operator {event.operator}."
-        case ev.SourceLine() as line if event.operator == "aten::ones_like" and event.parent != line.seq:
-            return (
-                "The backward pass was given no gradient to start with, so it makes one of ones with aten::ones_like."
+            return Statement("called by the engine", f"The engine calls the operator {operator}.")
+        case ev.SourceLine() as line if operator == "aten::ones_like" and event.parent != line.seq:
+            return Statement(
+                "called for the first gradient",
+                "The backward pass was given no gradient to start with, so it makes one of ones with aten::ones_like.",
             )
         case _:
-            return f"The program calls the operator {event.operator}."
+            return Statement("called by the program", f"The program calls the operator {operator}.")
 
 
-def _redispatched(trace: Trace, event: ev.Dispatched) -> str:
+def _redispatched(trace: Trace, event: ev.Dispatched) -> Statement:
     kernel = kernel_before(trace, event)
     if kernel is None:
-        return f"{event.operator} is called with a given key set, {shown(event.key_set)}: {event.key} is next."
+        text = f"{event.operator} is called with a given key set, {shown(event.key_set)}: {event.key} is next."
+        return Statement("redispatch: given set", text)
     if key_of_kernel(trace, kernel) == "BackendSelect":
-        return (
-            f"The BackendSelect kernel of {event.operator} has found out the device, makes the key set for it, "
-            f"{shown(event.key_set)}, and passes the call on with that: {event.key} is next."
-        )
+        return _backend_selected(trace, event)
     mask = mask_of(trace, event)
     masks = f"masks it with {mask.name}, which keeps {mask.keeps}" if mask else "changes it"
-    return (
+    return Statement(
+        "redispatch",
         f"{kernel.kernel} passes the call on. It received {shown(kernel.key_set)} and {masks}: "
-        f"{shown(event.key_set)} is left, so {event.key} is next."
+        f"{shown(event.key_set)} is left, so {event.key} is next.",
+        (NamedSet(mask.name, mask.raw),) if mask else (),
     )
 
 
-def _key_set(trace: Trace, event: ev.KeySetComputed) -> str:
+def _backend_selected(trace: Trace, event: ev.Dispatched) -> Statement:
+    computed = arguments(trace, event.seq)
+    if computed is not None and computed.arguments:
+        return Statement(
+            "redispatch: BackendSelect with tensors",
+            f"The BackendSelect kernel of {event.operator} has found out the device that is asked for, joins its key "
+            f"to those of the tensors, {shown(event.key_set)}, and passes the call on with that: {event.key} is next.",
+        )
+    return Statement(
+        "redispatch: BackendSelect",
+        f"The BackendSelect kernel of {event.operator} has found out the device, makes the key set for it, "
+        f"{shown(event.key_set)}, and passes the call on with that: {event.key} is next.",
+    )
+
+
+def _key_set(trace: Trace, event: ev.KeySetComputed) -> Statement:
     winner = next(functionalities(event.effective), None)
     if winner is None:
-        return "No key is left: no argument brings one, or all of them are kept out."
+        return Statement("key set: empty", "No key is left: no argument brings one, or all of them are kept out.")
     name = highest(event.effective).name
     if is_autograd(name):
-        return f"{name} is the highest key left and wins: {origin(trace, event, winner)}. {grad_note(trace, event)}"
+        text = f"{name} is the highest key left and wins: {origin(trace, event, winner)}. {grad_note(trace, event)}"
+        return Statement("key set: autograd wins", text)
     first = f"{name} is the highest key left and wins: {_reason_in_short(trace, event, winner)}."
-    kept_out = higher_keys_kept_out(trace, event)
-    return f"{first} {capital(kept_out)}." if kept_out else first
+    if kept_out := higher_keys_kept_out(trace, event):
+        return Statement("key set: higher keys kept out", f"{first} {capital(kept_out)}.")
+    return Statement("key set: highest wins", first)
 
 
 def _reason_in_short(trace: Trace, event: ev.KeySetComputed, winner: DispatchKey) -> str:
@@ -140,15 +166,17 @@ def _reason_in_short(trace: Trace, event: ev.KeySetComputed, winner: DispatchKey
     return origin(trace, event, winner)
 
 
-def _skipped(trace: Trace, event: ev.FallthroughSkipped) -> str:
+def _skipped(trace: Trace, event: ev.FallthroughSkipped) -> Statement:
     call = around(trace, event.seq, ev.Dispatched)
     operator = call.operator if call else "this operator"
     names = [name for name, _, _ in event.keys] or ["Nothing"]
     one = len(names) == 1
-    return (
+    return Statement(
+        "fallthrough skipped",
         f"{listed(names)} {'was' if one else 'were'} in the set too, but {operator} has nothing to do there: "
         f'{"its cell holds" if one else "their cells hold"} a fallthrough ("go on to the next key"), and the '
-        f"operator's mask leaves such keys out. {_owners(event, operator)}"
+        f"operator's mask leaves such keys out. {_owners(event, operator)}",
+        tuple(CellHolds(operator, key, FALLTHROUGH, reason) for key, reason, _ in event.keys),
     )
 
 
@@ -169,23 +197,14 @@ def _owners(event: ev.FallthroughSkipped, operator: str) -> str:
     return " ".join(parts)
 
 
-def _selected(event: ev.KernelSelected) -> str:
+def selected(event: ev.KernelSelected) -> Statement:
+    """Which kernel the cell holds, and by which rule."""
+    holds = (CellHolds(event.operator, event.key, event.kernel, event.reason),)
     if event.reason == "missing" or not event.kernel:
-        return f"{event.operator} has no kernel for {event.key}: its cell is empty, and calling it is an error."
-    return f"The {event.key} cell of {event.operator} holds {_named(event.kernel)}, {_claim(event)}"
-
-
-def _named(kernel: str) -> str:
-    """Some kernels are called like their operator; such a name alone would puzzle."""
-    return kernel if _telling(kernel) else f"a function named {kernel}"
-
-
-def _subject(kernel: str) -> str:
-    return kernel if _telling(kernel) else f"The kernel {kernel}"
-
-
-def _telling(kernel: str) -> bool:
-    return "::" in kernel or "wrapper_" in kernel
+        text = f"{event.operator} has no kernel for {event.key}: its cell is empty, and calling it is an error."
+        return Statement("cell is empty", text, (CellHolds(event.operator, event.key, "", "missing"),))
+    begin = f"The {event.key} cell of {event.operator} holds {kernels.named(event.kernel)}, "
+    return Statement("kernel in the cell", begin + _claim(event), holds)
 
 
 def _claim(event: ev.KernelSelected) -> str:
@@ -215,64 +234,3 @@ def _claim(event: ev.KernelSelected) -> str:
             return "which raises an error: a composite kernel and a backend kernel both claim the cell."
         case _:
             return f"{alias}. {nothing}."
-
-
-def _entered(trace: Trace, event: ev.KernelEntered) -> str:
-    call = around(trace, event.seq, ev.Dispatched)
-    if call is None:
-        return f"{_subject(event.kernel)} runs."
-    chosen = within(trace, call.seq, ev.KernelSelected)
-    return f"{_subject(event.kernel)} runs. {_task(trace, event, call, chosen.reason if chosen else '')}"
-
-
-def _task(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, reason: str) -> str:
-    """What the kernel that now runs is for."""
-    if reason == "math kernel":
-        return "It computes the result by calling other operators, each of them through the dispatcher."
-    if is_autograd(call.key):
-        if reason == "backend fallback":
-            return (
-                f"{call.operator} has no autograd kernel: this fallback only passes the call on and records no "
-                "derivative. Unless the kernel below calls differentiable operators itself, the gradient of "
-                f"{call.operator} is lost here."
-            )
-        return _autograd_task(trace, event, call.operator.partition("::")[2])
-    if call.key == "ADInplaceOrView":
-        after = "ties the result, a view, to its base" if _is_view(trace, event) else "counts the tensor's version up"
-        return f"It lets the kernel below do the work and then {after}."
-    if call.key == "BackendSelect":
-        return "It looks up which device was asked for, makes the key set of that device and passes the call on."
-    if call.key.startswith("Autocast") and (cast := autocast.task(call.operator, call.key)):
-        return cast
-    if transform := functorch.task(call.key, reason):
-        return transform
-    if is_backend(call.key):
-        return f"It does the work on {call.key}{_emulated(trace, call.key)}."
-    return f"Its key set is {shown(event.key_set)}."
-
-
-def _autograd_task(trace: Trace, event: ev.KernelEntered, operator: str) -> str:
-    """Most autograd kernels record; those of some operators have nothing to record, or the opposite to do."""
-    following = trace[event.seq + 1] if event.seq + 1 < len(trace) else None
-    if operator in ("detach", "detach_"):
-        whose = "the tensor itself" if operator == "detach_" else "the result"
-        return f"It is written by hand: {whose} shall have no history, so no Node is made."
-    if operator.endswith("out") and "." in operator:
-        return "It makes sure that nothing has to be recorded (out= has no derivative) and passes the call on."
-    if isinstance(following, ev.NoNodeMade) and following.why == "never differentiable":
-        return "It computes nothing and has nothing to record here: it passes the call on to the keys below."
-    return (
-        "It computes nothing itself: if an input requires grad it writes down the way back (a Node), then it "
-        "passes the call on to the keys below."
-    )
-
-
-def _emulated(trace: Trace, key: str) -> str:
-    return ", here emulated with NumPy" if "CUDA" in key and trace.header.cuda.startswith("emulated") else ""
-
-
-def _is_view(trace: Trace, kernel: ev.KernelEntered) -> bool:
-    """In-place and out= operators end in a moved version, view operators in a view."""
-    call = around(trace, kernel.seq, ev.Dispatched)
-    name, _, overload = call.operator.partition("::")[2].partition(".") if call else ("", "", "")
-    return not (name.endswith("_") or overload.endswith("out"))

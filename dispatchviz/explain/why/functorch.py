@@ -9,18 +9,19 @@ from dispatchviz.core.keyset import functorch_batched_ks
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.english import shaped
 from dispatchviz.explain.groups import LayerEvent
-from dispatchviz.explain.index import index
+from dispatchviz.explain.index import index, latest
 from dispatchviz.explain.names import tensor_name
+from dispatchviz.explain.statement import Statement
 from dispatchviz.explain.surroundings import around, key_of_kernel
 
 
-def why(trace: Trace, event: LayerEvent) -> str:
+def why(trace: Trace, event: LayerEvent) -> Statement:
     """What becomes of the stack of transforms."""
     match event:
         case ev.DynamicLayerPushed():
-            return _pushed(trace, event)
+            return _pushed(event)
         case ev.DynamicLayerPopped():
-            return _popped(trace, event)
+            return _popped(event)
         case _:
             assert_never(event)
 
@@ -29,46 +30,58 @@ def _transform(event: LayerEvent) -> str:
     return f"{event.transform.lower()} of level {event.level}"
 
 
-def _pushed(trace: Trace, event: ev.DynamicLayerPushed) -> str:
+def _pushed(event: ev.DynamicLayerPushed) -> Statement:
     if event.why != "begins":
-        return f"The call below has come back, so the {_transform(event)} is on top of the stack again."
+        text = f"The call below has come back, so the {_transform(event)} is on top of the stack again."
+        return Statement("transform back on the stack", text)
     what = f"A transform begins: the {_transform(event)} is on top of the stack"
     if event.level > 1:
-        return f"{what}. It gets to see a call before those below it do."
-    return (
+        return Statement("inner transform begins", f"{what}. It gets to see a call before those below it do.")
+    text = (
         f"{what}. From here on the thread includes FuncTorchDynamicLayerFrontMode, so every call of this thread goes "
         "to the transform first, and FuncTorchDynamicLayerBackMode, where it leaves the transform."
     )
+    return Statement("transform begins", text)
 
 
-def _popped(trace: Trace, event: ev.DynamicLayerPopped) -> str:
+def _popped(event: ev.DynamicLayerPopped) -> Statement:
     last = event.level == 1
     if event.why == "ends":
         rest = "calls are ordinary calls again" if last else "those below it go on"
-        return f"The {_transform(event)} is over and leaves the stack: {rest}."
+        return Statement("transform ends", f"The {_transform(event)} is over and leaves the stack: {rest}.")
     where = "where it would have gone without any transform" if last else f"to the transform of level {event.level - 1}"
-    return f"The {_transform(event)} has done its part and steps off the stack, so that the call goes on {where}."
+    text = f"The {_transform(event)} has done its part and steps off the stack, so that the call goes on {where}."
+    return Statement("transform steps off", text)
 
 
-def why_batched(trace: Trace, event: ev.BatchedTensorMade) -> str:
+def why_batched(trace: Trace, event: ev.BatchedTensorMade) -> Statement:
     """What a BatchedTensor hides."""
     value = tensor_name(trace, event.value, event.seq)
     made = index(trace).tensors.get(event.tensor)
     seen = f", so the function sees {shaped(made.shape)}" if made is not None else ""
-    return (
+    text = (
         f"{tensor_name(trace, event.tensor, event.seq)} is {value} with its dimension {event.bdim} hidden, for the "
         f"vmap of level {event.level}{seen}. It has the keys of {value}'s device and FuncTorchBatched, which picks the "
         "batch rules."
     )
+    return Statement("BatchedTensor made", text)
 
 
-def why_wrapped(trace: Trace, event: ev.TensorWrapperMade) -> str:
+def why_wrapped(trace: Trace, event: ev.TensorWrapperMade) -> Statement:
     """What a level of ``grad`` works on."""
     value = tensor_name(trace, event.value, event.seq)
-    return (
-        f"{tensor_name(trace, event.tensor, event.seq)} wraps {value} for the grad of level {event.level}: its history "
-        f"is that level's alone, and {value} knows nothing of it."
+    name, transform = tensor_name(trace, event.tensor, event.seq), _transform_of(trace, event.level, event.seq)
+    own = "tangent" if transform == "jvp" else "history"
+    text = (
+        f"{name} wraps {value} for the {transform} of level {event.level}: its {own} is that level's alone, and "
+        f"{value} knows nothing of it."
     )
+    return Statement("TensorWrapper made", text)
+
+
+def _transform_of(trace: Trace, level: int, at: int) -> str:
+    """The transform that has a level as of a step."""
+    return latest(index(trace).transforms.get(level, []), at) or "transform"
 
 
 _TASKS = {

@@ -1,113 +1,46 @@
-"""Sentences of structured kernels and of what happens to tensors."""
+"""Sentences of what happens to tensors."""
 
 from __future__ import annotations
 
 from typing import assert_never
 
 from dispatchviz.core import events as ev
-from dispatchviz.core.keyset import autograd_dispatch_keyset, functorch_transforms_ks
+from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.keyset import autograd_dispatch_keyset, functorch_transforms_ks, raw
 from dispatchviz.core.trace import Trace
-from dispatchviz.explain import versions
-from dispatchviz.explain.english import listed, plain_dtype, shaped
-from dispatchviz.explain.groups import StructuredEvent, TensorEvent
+from dispatchviz.explain import refusals
+from dispatchviz.explain.claims import TensorKeys, Version
+from dispatchviz.explain.english import listed, shaped
+from dispatchviz.explain.groups import TensorEvent
 from dispatchviz.explain.index import index
-from dispatchviz.explain.key_words import backend_name, backends, key_names, shown
+from dispatchviz.explain.key_words import key_names, shown
 from dispatchviz.explain.names import described, tensor_name
+from dispatchviz.explain.statement import Said, Statement
 from dispatchviz.explain.surroundings import around
+from dispatchviz.explain.why import flags, views
 from dispatchviz.explain.why.functorch import why_batched, why_wrapped
 
-_CREATION = {
-    "MULTI_OUTPUT_NODE": "one of several views that one call made",
-    "NO_GRAD_MODE": "made while grad mode was off",
-    "INFERENCE_MODE": "made in inference mode",
-    "IN_CUSTOM_FUNCTION": "made in a custom Function",
-}
-"""What a creation meta other than ``DEFAULT`` says; with each of them autograd follows no in-place change."""
+_PYTHON = raw(DispatchKey.Python)
+_WRAPPERS = functorch_transforms_ks | raw(DispatchKey.Functionalize)
 
 
-def why_structured(trace: Trace, event: StructuredEvent) -> str:
-    """What this part of a structured kernel does."""
-    match event:
-        case ev.MetaComputed():
-            return (
-                f"Before a single number is computed, {event.function} checks the arguments and works out what the "
-                f"result will be: {shaped(event.shape)} {plain_dtype(event.dtype)}."
-            )
-        case ev.OutputAllocated():
-            return _output(trace, event)
-        case ev.ProxyCopied():
-            proxy, name = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.output))
-            return f"The kernel wrote the proxy {proxy}; now copy_ brings the numbers into {name}, in its own strides."
-        case ev.ImplRan():
-            made = index(trace).tensors.get(event.tensor)
-            emulated = made is not None and made.device.startswith("cuda") and trace.header.cuda.startswith("emulated")
-            with_numpy = ", here with NumPy, since cuda is emulated" if emulated else ""
-            return (
-                f"{event.function} writes the numbers into {tensor_name(trace, event.tensor, event.seq)}{with_numpy}."
-            )
-        case _:
-            assert_never(event)
-
-
-_ASKED = {
-    "set_output_raw_strided": "any strides will do for the kernel",
-    "set_output_strided": "the kernel needs just these strides",
-    "set_output_contiguous": "the kernel needs its elements in order",
-}
-"""What a meta function says with the method by which it asks for its output."""
-
-
-def _output(trace: Trace, event: ev.OutputAllocated) -> str:
-    """Who asks, what the variant answers, and the proxy where there is one."""
-    name = tensor_name(trace, event.tensor, event.seq)
-    what = f"{name}, {described(trace, event.tensor, event.seq)}"
-    asked = f"The meta function asks for its output ({event.method}: {_ASKED.get(event.method, 'as it needs it')})"
-    if event.variant == "functional":
-        made = f"create_out makes {what}, without another call through the dispatcher"
-        return f"{asked}. This is the functional form: {made}."
-    if event.variant == "default backend":
-        made = f"create_out calls at::empty, as any program would, and gets {what}"
-        return f"{asked}. This is the default for backends that have only the out form: {made}. That form comes next."
-    if event.variant == "in-place":
-        answer = f"check_inplace finds that {name} has the right size and dtype, and the result goes into {name} itself"
-        return f"{asked}. This is the in-place form: {answer}.{_proxy(trace, event)}"
-    size = f"resize_out gives {name} the size of the result" if event.resized else f"{name} has the right size already"
-    return f"{asked}. The caller gave the memory with out=: {size}.{_proxy(trace, event)}"
-
-
-def _proxy(trace: Trace, event: ev.OutputAllocated) -> str:
-    if event.proxy is None:
-        return ""
-    proxy, name = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.tensor))
-    return f" {name} has other strides, so a proxy stands in for it: the kernel writes {proxy}, which is copied later."
-
-
-def why_tensor(trace: Trace, event: TensorEvent) -> str:
+def why_tensor(trace: Trace, event: TensorEvent) -> Said:
     """What happened to a tensor."""
     match event:
         case ev.TensorCreated():
             return _created(trace, event)
         case ev.ViewMade():
-            name = tensor_name(trace, event.tensor, event.seq)
-            base = tensor_name(trace, event.base, event.seq)
-            made = _CREATION.get(event.creation_meta, "")
-            limit = f" It was {made}, so autograd does not follow in-place changes through it." if made else ""
-            return f"{name} is a view: it shares the memory of {base} and remembers it as its base.{limit}"
+            return views.why_made(trace, event)
         case ev.VersionBumped():
-            name, coming = tensor_name(trace, event.tensor, event.seq), versions.warning(trace, event)
-            notice = "." if coming else ", so that a Node which saved it before can notice."
-            changed = (
-                f"The data of {name} changed in place: its version goes from {event.before} to {event.after}{notice}"
-            )
-            return f"{changed} {coming}".rstrip()
+            return _bumped(trace, event)
         case ev.GeometryChanged():
-            name = tensor_name(trace, event.tensor, event.seq)
-            return (
-                f"{name} gets another geometry and stays the same tensor: its shape is now "
-                f"{shaped(event.shape)}, its strides are {shaped(event.stride)}."
+            text = (
+                f"{tensor_name(trace, event.tensor, event.seq)} gets another geometry and stays the same tensor: its "
+                f"shape is now {shaped(event.shape)}, its strides are {shaped(event.stride)}."
             )
+            return Statement("geometry changed", text)
         case ev.RequiresGradSet():
-            return _flagged(trace, event)
+            return flags.why_set(trace, event)
         case ev.KeySetChanged():
             return _keys_changed(trace, event)
         case ev.BatchedTensorMade():
@@ -118,47 +51,51 @@ def why_tensor(trace: Trace, event: TensorEvent) -> str:
             assert_never(event)
 
 
-def _created(trace: Trace, event: ev.TensorCreated) -> str:
-    what = described(trace, event.tensor, event.seq)
+def _created(trace: Trace, event: ev.TensorCreated) -> Statement:
+    what, claims = described(trace, event.tensor, event.seq), (TensorKeys(event.tensor, event.key_set),)
+    keys = f"{_keys(event.key_set)}."
     if event.how != "new":
-        return f"t{event.tensor} comes into sight here, it was made before: {what}. Its keys: {_keys(event.key_set)}."
+        text = f"t{event.tensor} comes into sight here, it was made before: {what}. Its keys: {keys}"
+        return Statement("known tensor", text, claims)
     if event.wrapped_number:
-        return (
+        text = (
             f"The operator wants tensors, so the Python number becomes one without dimensions: t{event.tensor}, {what}."
         )
-    if event.key_set & functorch_transforms_ks:
-        return f"A tensor that only wraps another one, t{event.tensor}: {what}. Its keys: {_keys(event.key_set)}."
-    first = f"A new tensor, t{event.tensor}: {what}. It gets its keys from its device now: {_keys(event.key_set)}."
-    if event.key_set & autograd_dispatch_keyset:
-        return first
-    return f"{first} It has no autograd key: it is an inference tensor."
+        return Statement("wrapped number", text)
+    if event.key_set & _WRAPPERS:
+        text = f"A tensor that only wraps another one, t{event.tensor}: {what}. Its keys: {keys}"
+        return Statement("wrapper made", text, claims)
+    first = f"A new tensor, t{event.tensor}: {what}."
+    end = "" if event.key_set & autograd_dispatch_keyset else " It has no autograd key: it is an inference tensor."
+    if index(trace).on_memory_known_before(event):
+        text = f"{first} It is on memory of another tensor. Its keys: {keys}{end}"
+        return Statement("tensor on known memory", text, claims)
+    if event.storage < 0 or event.key_set & _PYTHON:
+        return Statement("tensor without memory", f"{first} Its keys: {keys}{end}", claims)
+    text = f"{first} It gets its keys from its device now: {keys}{end}"
+    return Statement("tensor made", text, claims)
 
 
 def _keys(raw: int) -> str:
     return listed(key_names(raw)) or "none"
 
 
-def _flagged(trace: Trace, event: ev.RequiresGradSet) -> str:
-    name = tensor_name(trace, event.tensor, event.seq)
-    made = index(trace).tensors.get(event.tensor)
-    if not event.requires_grad:
-        before = index(trace).grad_needed(event.tensor, event.seq - 1)
-        now = "no longer requires grad" if before else "does not require grad, as before"
-        return f"{name} {now}. That is a flag on the tensor: its keys stay as they are."
-    keys = ""
-    if made is not None and made.key_set & autograd_dispatch_keyset and (found := backends(made.key_set)):
-        keys = f"; Autograd{backend_name(found[0])} was among them all along"
-    return f"{name} now requires grad. That is a flag on the tensor: its keys stay as they are{keys}."
+def _bumped(trace: Trace, event: ev.VersionBumped) -> tuple[Statement, ...]:
+    name, coming = tensor_name(trace, event.tensor, event.seq), refusals.warnings(trace, event)
+    notice = "." if coming else ", so that a Node which saved it before can notice."
+    text = f"{name} was changed in place: its version goes from {event.before} to {event.after}{notice}"
+    return Statement("version counted up", text, (Version(event.tensor, event.after),)), *coming
 
 
-def _keys_changed(trace: Trace, event: ev.KeySetChanged) -> str:
+def _keys_changed(trace: Trace, event: ev.KeySetChanged) -> Statement:
     gained, lost = event.after & ~event.before, event.before & ~event.after
-    changes = [f"gains {listed(_added(event.after, event.before))}, "] if gained else []
-    changes += [f"loses {listed(_added(event.before, event.after))}, "] if lost else []
+    changes = [f"gains {listed(_added(event.after, event.before))}"] if gained else []
+    changes += [f"loses {listed(_added(event.before, event.after))}"] if lost else []
     name = tensor_name(trace, event.tensor, event.seq)
     call = around(trace, event.seq, ev.Dispatched)
     by = f" by {call.operator}" if call else ""
-    return f"The key set of {name} is changed{by}: it {''.join(changes)}is now {shown(event.after)}."
+    text = f"The key set of {name} is changed{by}: it {listed([*changes, f'is now {shown(event.after)}'])}."
+    return Statement("keys changed", text, (TensorKeys(event.tensor, event.after),))
 
 
 def _added(after: int, before: int) -> list[str]:

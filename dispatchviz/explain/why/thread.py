@@ -9,13 +9,15 @@ from dispatchviz.core.keyset import autograd_dispatch_keyset
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.english import capital, listed
 from dispatchviz.explain.groups import ThreadEvent
+from dispatchviz.explain.index import index, latest
 from dispatchviz.explain.key_reasons import guard_reason
 from dispatchviz.explain.key_words import BACKENDS, is_autograd, said
+from dispatchviz.explain.statement import Statement
 from dispatchviz.explain.surroundings import around, key_of_kernel
 from dispatchviz.explain.why import autocast, functorch, streams
 
 
-def why(trace: Trace, event: ThreadEvent) -> str:
+def why(trace: Trace, event: ThreadEvent) -> Statement:
     """Why the thread's state changes here."""
     match event:
         case ev.GuardEntered():
@@ -23,14 +25,9 @@ def why(trace: Trace, event: ThreadEvent) -> str:
         case ev.GuardLeft():
             return _left(trace, event)
         case ev.GradModeChanged():
-            return _grad_mode(event)
+            return _grad_mode(trace, event)
         case ev.InferenceModeChanged():
-            if event.enabled:
-                return (
-                    "Inference mode is on: the thread keeps the autograd keys out and no longer includes "
-                    "ADInplaceOrView, so calls skip autograd altogether, not just the making of Nodes."
-                )
-            return "Inference mode is off: the autograd keys count again."
+            return _inference_mode(event)
         case ev.DynamicLayerPushed() | ev.DynamicLayerPopped():
             return functorch.why(trace, event)
         case ev.StreamChanged() | ev.StreamEventRecorded() | ev.StreamWaited() | ev.MemoryUsedOnStream():
@@ -41,12 +38,22 @@ def why(trace: Trace, event: ThreadEvent) -> str:
             assert_never(event)
 
 
-def _entered(trace: Trace, event: ev.GuardEntered) -> str:
+def _inference_mode(event: ev.InferenceModeChanged) -> Statement:
+    if not event.enabled:
+        return Statement("inference mode off", "Inference mode is off: the autograd keys count again.")
+    text = (
+        "Inference mode is on: the thread keeps the autograd keys out and no longer includes ADInplaceOrView, so calls "
+        "skip autograd altogether, not just the making of Nodes."
+    )
+    return Statement("inference mode on", text)
+
+
+def _entered(trace: Trace, event: ev.GuardEntered) -> Statement:
     changes = _changes(event)
     if not changes:
-        return f"The guard {event.guard} asks for what is already so: nothing changes."
+        return Statement("idle guard", f"The guard {event.guard} asks for what is already so: nothing changes.")
     because = f"{guard_reason(trace, event)}{_after(trace, event)}"
-    return f"Until the guard {event.guard} ends, the thread {listed(changes)}: {because}."
+    return Statement("guard", f"Until the guard {event.guard} ends, the thread {listed(changes)}: {because}.")
 
 
 def _changes(event: ev.GuardEntered) -> list[str]:
@@ -76,21 +83,26 @@ def _after(trace: Trace, event: ev.GuardEntered) -> str:
     return ""
 
 
-def _left(trace: Trace, event: ev.GuardLeft) -> str:
+def _left(trace: Trace, event: ev.GuardLeft) -> Statement:
     entered = trace[event.parent] if event.parent is not None else None
     gone = entered.excluded & ~event.excluded if isinstance(entered, ev.GuardEntered) else 0
     back = ": calls from here on can reach autograd again" if gone & autograd_dispatch_keyset else ""
-    return f"The guard {event.guard} ends and writes back the sets that it found{back}."
+    return Statement("guard ended", f"The guard {event.guard} ends and writes back the sets that it found{back}.")
 
 
-def _grad_mode(event: ev.GradModeChanged) -> str:
-    what = "The backward pass" + event.why.removeprefix("backward") if event.why.startswith("backward") else event.why
-    how = "puts grad mode back" if event.why.startswith("leaving") else "switches grad mode"
+def _grad_mode(trace: Trace, event: ev.GradModeChanged) -> Statement:
     if event.why == "inference mode":
-        return "Inference mode switches grad mode off as well."
+        return Statement("grad mode off by inference mode", "Inference mode switches grad mode off as well.")
+    how = f"{_switch(event.why)} {'puts grad mode back' if event.why.startswith('leaving') else 'switches grad mode'}"
     if event.enabled:
-        return f"{capital(what)} {how} on: operators record their way back."
-    return (
-        f"{capital(what)} {how} off: no key changes and the autograd kernels still run, but they make no Nodes until "
-        "it is on again."
-    )
+        return Statement("grad mode on", f"{how} on: operators record their way back.")
+    if latest(index(trace).inference, event.seq):
+        return Statement("grad mode off in inference mode", f"{how} off, for inference mode is still on.")
+    text = f"{how} off: no key changes and the autograd kernels still run, but they make no Nodes until it is on again."
+    return Statement("grad mode off", text)
+
+
+def _switch(why: str) -> str:
+    if why.startswith("backward"):
+        return f"The backward pass{why.removeprefix('backward')}"
+    return "inference_mode(False)" if why == "inference mode off" else capital(why)

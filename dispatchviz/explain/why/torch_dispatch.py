@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dispatchviz.core import events as ev
+from dispatchviz.core.keyset import autograd_dispatch_keyset
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.english import counted
 from dispatchviz.explain.names import tensor_names
+from dispatchviz.explain.statement import Statement
 from dispatchviz.explain.surroundings import around
 
 
-def entered(trace: Trace, event: ev.TorchDispatchEntered) -> str:
+def entered(trace: Trace, event: ev.TorchDispatchEntered) -> Statement:
     """Who gets the call, and what becomes of calls that it makes."""
-    who = f"The mode {event.handler}" if event.kind == "mode" else f"The tensor subclass {event.handler}"
-    return f"{who} gets {event.function} in its __torch_dispatch__, {_when(trace, event)}. {_calls(event)}"
+    gets = f"gets {event.function} in its __torch_dispatch__, {_when(trace, event)}. {_calls(event)}"
+    if event.kind == "mode":
+        return Statement("mode asked", f"The mode {event.handler} {gets}")
+    return Statement("tensor subclass asked", f"The tensor subclass {event.handler} {gets}")
 
 
 def _when(trace: Trace, event: ev.TorchDispatchEntered) -> str:
@@ -25,14 +29,17 @@ def _when(trace: Trace, event: ev.TorchDispatchEntered) -> str:
 def _calls(event: ev.TorchDispatchEntered) -> str:
     if event.modes_left:
         return f"What it calls goes to {counted(event.modes_left, 'mode')} further out first."
+    past = not autograd_dispatch_keyset & ~event.excluded
+    where = "goes straight to the backend" if past else "is dispatched as it would be without it"
     if event.kind == "mode":
-        return "It is off the mode stack meanwhile, so what it calls on plain tensors goes straight to the backend."
-    return "What it calls on plain tensors goes straight to the backend; on its own kind it would come back here."
+        return f"It is off the mode stack meanwhile, so what it calls on plain tensors {where}."
+    return f"What it calls on plain tensors {where}; on its own kind it would come back here."
 
 
-def left(trace: Trace, event: ev.TorchDispatchLeft) -> str:
+def left(trace: Trace, event: ev.TorchDispatchLeft) -> Statement:
     """What came back."""
     if event.not_implemented:
-        return f"{event.handler} returns NotImplemented: the next one is asked."
+        return Statement("handler passes on", f"{event.handler} returns NotImplemented: the next one is asked.")
     result = tensor_names(trace, event.tensors, event.seq)
-    return f"The __torch_dispatch__ of {event.handler} is done{f' and returns {result}' if result else ''}."
+    text = f"The __torch_dispatch__ of {event.handler} is done{f' and returns {result}' if result else ''}."
+    return Statement("handler done", text)

@@ -18,7 +18,7 @@ def reverse_repeat(values: tuple[int, ...], count: int) -> tuple[int, ...]:
 
 def given(size: Any, defaults: list[int]) -> Any:
     """A size, with the input's where it says None. ValueError for more dimensions than the input has."""
-    if isinstance(size, (int, float)):
+    if isinstance(size, int):
         return size
     if len(defaults) <= len(size):
         raise ValueError(f"Input dimension should be at least {len(size) + 1}")

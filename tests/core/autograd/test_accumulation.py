@@ -146,9 +146,9 @@ def test_recording_changes_none_of_them(number: int) -> None:
 @pytest.mark.parametrize(
     ("program", "how", "why"),
     [
-        (backward_of(lambda x: x.exp()), "stolen", "nobody else holds"),
+        (backward_of(lambda x: x.exp()), "stolen", "grad mode is off, nobody else holds"),
         (backward_of(lambda x: x.clone()), "copied", "somebody else holds"),
-        (backward_of(lambda x: x.view(1, 2).t().exp(), 2, 1), "stolen", "nobody else holds"),
+        (backward_of(lambda x: x.view(1, 2).t().exp(), 2, 1), "stolen", "grad mode is off, nobody else holds"),
         (twice, "added in place", ".grad exists and grad mode is off"),
     ],
 )
@@ -161,7 +161,47 @@ def test_strides_that_do_not_fit_are_a_reason() -> None:
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     y = x.t().exp()
     (event,) = told(record(lambda: y.backward(ones(2, 2))), events.GradientAccumulated)
-    assert (event.how, event.why) == ("copied", "its strides are not those that .grad shall have")
+    why = "by the layout contract .grad has the leaf's strides, [2, 1], the gradient has [1, 2]"
+    assert (event.how, event.why) == ("copied", why)
+
+
+def test_a_leaf_with_overlaps_gets_a_contiguous_gradient() -> None:
+    x = torch.tensor([1.0, 2.0]).expand(2, 2).requires_grad_()
+    y = x.t().exp()
+    (event,) = told(record(lambda: y.backward(ones(2, 2))), events.GradientAccumulated)
+    assert (event.how, event.why.startswith("by the layout contract .grad is contiguous here")) == ("copied", True)
+
+
+def test_a_sum_with_a_subclass_is_not_in_place() -> None:
+    """``!at::isTensorSubclassLike(var)`` of ``input_buffer.cpp``: PyTorch calls add.Tensor, not add_.Tensor."""
+    calls = []
+
+    class Wrapper(torch.Tensor):
+        @staticmethod
+        def __new__(cls, inner: Any) -> Any:
+            return torch.Tensor._make_wrapper_subclass(cls, inner.size(), dtype=inner.dtype, device=inner.device)
+
+        def __init__(self, inner: Any) -> None:
+            self.wrapped = inner
+
+        @classmethod
+        def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            calls.append(str(func))
+            return cls(func(*[getattr(given, "wrapped", given) for given in args], **(kwargs or {})))
+
+    class Wraps(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return Wrapper(grad * 2)
+
+    y = torch.ones(3, requires_grad=True) * 1
+    wrapped = Wraps.apply(y)
+    (wrapped + y.exp()).sum().backward()
+    assert calls[0] == "aten.add.Tensor"
 
 
 def test_with_create_graph_nothing_happens_in_place() -> None:

@@ -260,7 +260,7 @@ def test_elementwise_is_for_one_input(tmp_path: Path) -> None:
 NONE_IN_PYTORCH = {
     *("index_reduce", "index_reduce_", "_scaled_dot_product_flash_attention_for_cpu"),
     *("huber_loss_backward", "soft_margin_loss_backward", "batch_norm_backward"),
-    *("_unique2", "unique_consecutive", "unique_dim", "unique_dim_consecutive"),
+    *("_unique", "_unique2", "unique_consecutive", "unique_dim", "unique_dim_consecutive"),
     *("_pack_padded_sequence", "_thnn_fused_gru_cell", "_thnn_fused_lstm_cell", "mkldnn_rnn_layer"),
     *("acosh_", "asinh_", "atanh_", "igamma", "igamma_", "igammac", "igammac_"),
     *("_cdist_backward", "_cdist_forward", "_euclidean_dist", "_pdist_backward", "_pdist_forward", "rrelu_with_noise_"),

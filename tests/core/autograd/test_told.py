@@ -27,10 +27,13 @@ FORWARD = (
 ENGINE = (
     events.BackwardStarted,
     events.DependenciesCounted,
+    events.ExecInfoPopulated,
     events.GradModeChanged,
     events.DependencyMet,
     events.NodeQueued,
+    events.NodeSkipped,
     events.NodeStarted,
+    events.FormulaSkipped,
     events.NodeFinished,
     events.HookRan,
     events.GradientReduced,
@@ -40,6 +43,10 @@ ENGINE = (
     events.VariablesReleased,
     events.BackwardFinished,
 )
+
+
+def told(trace: list[Any], kind: type[events.Event]) -> list[Any]:
+    return [event for event in trace if isinstance(event, kind)]
 
 
 def leaf(*values: float) -> Any:
@@ -162,6 +169,109 @@ def test_reduction_and_capture() -> None:
     (captured,) = [event for event in trace if isinstance(event, events.GradientCaptured)]
     assert reduced.shape == (2,)
     assert (captured.tensor, captured.position) == (reduced.after, 0)
+
+
+def product() -> tuple[Any, Any, Any]:
+    a, b = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    return a, b, (a * b).sum()
+
+
+def names(trace: list[Any]) -> dict[int, str]:
+    """Of the Nodes; an AccumulateGrad by the place of its leaf among the operands."""
+    made = {event.node: event.name for event in trace if isinstance(event, events.NodeCreated)}
+    edges = next(event.edges for event in trace if isinstance(event, events.EdgesCollected) and len(event.edges) == 2)
+    return made | {edge[0]: f"leaf {place}" for place, edge in enumerate(edges)}
+
+
+def test_what_backward_was_asked_for_and_what_it_prunes() -> None:
+    def run() -> None:
+        _, b, out = product()
+        out.backward(inputs=[b])
+
+    trace = record(run)
+    known = names(trace)
+    (start,) = told(trace, events.BackwardStarted)
+    assert [(known[node], nr) for node, nr in start.inputs] == [("leaf 1", 0)]
+    assert len(start.input_tensors) == 1
+    (info,) = told(trace, events.ExecInfoPopulated)
+    assert {known[node] for node in info.needed} == {"SumBackward0", "MulBackward0", "leaf 1"}
+    assert (info.captures, [(known[node], why) for node, why in info.pruned]) == ((), [("leaf 0", "should_execute")])
+    assert [(known[e.node], e.edge) for e in told(trace, events.FormulaSkipped)] == [("MulBackward0", 0)]
+    met = [(known[e.node], e.left, e.defined, e.skipped) for e in told(trace, events.DependencyMet)]
+    assert met == [("MulBackward0", 0, True, False), ("leaf 0", 0, False, True), ("leaf 1", 0, True, False)]
+    assert "leaf 0" not in {known[event.node] for event in told(trace, events.NodeQueued)}
+    assert [known[event.node] for event in told(trace, events.NodeStarted)] == [
+        "SumBackward0",
+        "MulBackward0",
+        "leaf 1",
+    ]
+
+
+def test_a_node_that_is_only_captured_is_queued_and_does_not_run() -> None:
+    def run() -> None:
+        a, _, out = product()
+        torch.autograd.grad(out, a)
+
+    trace = record(run)
+    known = names(trace)
+    (info,) = told(trace, events.ExecInfoPopulated)
+    assert [(known[node], nr, place) for node, nr, place in info.captures] == [("leaf 0", 0, 0)]
+    assert {known[node] for node in info.needed} == {"SumBackward0", "MulBackward0"}
+    of_leaf = [type(e).__name__ for e in trace if getattr(e, "node", None) in known and known[e.node] == "leaf 0"]
+    assert of_leaf[-5:] == ["DependencyMet", "GradientBuffered", "NodeQueued", "GradientCaptured", "NodeSkipped"]
+
+
+def test_a_small_topological_number_prunes_what_lies_behind() -> None:
+    def run() -> None:
+        x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+        y = x.exp().sin().cos()
+        (y * w.exp()).sum().backward(inputs=[y])
+
+    trace = record(run)
+    made = {event.node: event.name for event in trace if isinstance(event, events.NodeCreated)}
+    (info,) = told(trace, events.ExecInfoPopulated)
+    (counted,) = told(trace, events.DependenciesCounted)
+    assert counted.min_topo_nr == 3
+    assert {(made[node], why) for node, why in info.pruned} == {
+        ("SinBackward0", "topological_nr"),
+        ("ExpBackward0", "topological_nr"),
+    }
+    assert {made[node] for node, _ in counted.counts} == {
+        "MulBackward0",
+        "CosBackward0",
+        "SinBackward0",
+        "ExpBackward0",
+    }
+
+
+def test_an_input_that_is_not_there_leaves_the_root_in_vain() -> None:
+    def run() -> None:
+        x, y = leaf(1.0), leaf(2.0)
+        kept = y.exp()
+        x.sin().backward(inputs=[y])
+        del kept
+
+    trace = record(run)
+    assert [type(event).__name__ for event in trace if isinstance(event, ENGINE)] == [
+        "BackwardStarted",
+        "DependenciesCounted",
+        "ExecInfoPopulated",
+        "GradientBuffered",
+        "NodeQueued",
+        "GradModeChanged",
+        "NodeSkipped",
+        "GradModeChanged",
+        "BackwardFinished",
+    ]
+    assert told(trace, events.NodeStarted) == []
+
+
+def test_a_formula_is_told_once_however_often_its_node_asks() -> None:
+    def run() -> None:
+        a, b = leaf(1.0, 2.0), leaf(3.0, 4.0)
+        torch.atan2(a, b).sum().backward(inputs=[b])
+
+    assert len(told(record(run), events.FormulaSkipped)) == 1
 
 
 def test_hooks_are_told_with_their_names() -> None:

@@ -128,3 +128,53 @@ def test_every_cell_has_an_answer_and_trying_changes_nothing(operator: str) -> N
         assert sum(claim.taken for claim in found.claims) == (found.reason != "missing")
         assert all(text.endswith((".", ")")) for text in (found.why, *found.called)), found
     assert [(cell.kernel, cell.reason) for cell in op.table] == before
+
+
+@pytest.mark.parametrize("operator", ["aten::relu", "aten::_softmax", "aten::copy_"])
+def test_a_kernel_taken_away_is_not_told_as_one_that_came(operator: str) -> None:
+    for key in ("CPU", "CUDA"):
+        found = answer(operator, key)
+        said = " ".join(next(each for each in found.changes if each.what.startswith("without")).sentences)
+        assert "new kernel" not in said
+        assert "never gets there" not in said
+
+
+def test_what_a_call_meets_without_the_kernel_of_its_backend() -> None:
+    gone = next(each for each in answer("aten::relu", "CPU").changes if each.what.startswith("without"))
+    assert gone.sentences[-1] == (
+        "A call with an ordinary CPU tensor then fails, after VariableType::relu: Could not run 'aten::relu' with "
+        "arguments from the 'CPU' backend."
+    )
+    general = next(each for each in answer("aten::mul.Tensor", "CUDA").changes if each.what.startswith("without"))
+    assert general.sentences[-1] == (
+        "A call with an ordinary CUDA tensor then runs VariableType::mul_Tensor, then "
+        "wrapper_CompositeExplicitAutogradNonFunctional_mul_Tensor."
+    )
+
+
+def test_a_fallthrough_counts_as_a_kernel_of_its_key() -> None:
+    found = change(answer("aten::linear", "CPU"), "CPU", "fallthrough")
+    assert "AutogradCPU" in {each.key for each in found.effects}
+    assert "counts as a kernel of CPU all the same" in found.sentences[0]
+
+
+def test_the_autograd_kernel_runs_before_not_the_derivative() -> None:
+    said = words(answer("aten::sum", "CUDA"))
+    assert "VariableType::sum, the operator's autograd kernel, runs before the call comes to CUDA" in said
+    assert "has run before" not in said
+
+
+def test_what_an_autograd_kernel_records() -> None:
+    assert "(AddBackward0)" in words(answer("aten::add.Tensor", "AutogradCPU"))
+    assert "out= forms have no derivative" in words(answer("aten::add.out", "AutogradCPU"))
+    assert "and the operator has a derivative for that input" in words(answer("aten::eq.Tensor", "AutogradCPU"))
+    assert "derivative for ... is not implemented" in words(answer("aten::__ilshift__.Scalar", "AutogradCPU"))
+
+
+def test_the_fallback_of_vmap_takes_one_example_at_a_time() -> None:
+    assert "calls it once for each example" in words(answer("aten::bincount", "FuncTorchBatched"))
+
+
+def test_a_kernel_may_have_help() -> None:
+    """``relu`` of the CPU calls ``clamp_min``."""
+    assert "with the help of operators that it calls" in words(answer("aten::relu", "CPU"))

@@ -28,7 +28,11 @@ def embedding(
         padding_idx = -1
     else:
         rows = weight.size(0)
-        if padding_idx and not -rows <= padding_idx < rows:
+        if padding_idx > 0:
+            inside = padding_idx < rows
+        else:
+            inside = not padding_idx < 0 or padding_idx >= -rows
+        if not inside:
             raise AssertionError("Padding_idx must be within num_embeddings")
         padding_idx = padding_idx + rows if padding_idx < 0 else padding_idx
     if max_norm is not None:

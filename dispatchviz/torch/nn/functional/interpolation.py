@@ -5,6 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy
+
+from dispatchviz.core.tensor import Tensor
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.nn.functional.pooling import adaptive_avg_pool2d, adaptive_avg_pool3d
 from dispatchviz.torch.overrides import overridable
@@ -32,12 +35,18 @@ def _one_each(input: Any, given: Any, names: tuple[str, str, str, str]) -> Any:
 def _sizes(input: Any, size: Any) -> Any:
     """TypeError for what is no whole number."""
     found = _one_each(input, size, ("output", "output size of", "output size", "(o1, o2, ...,oK)"))
-    if isinstance(size, (list, tuple)) and not all(isinstance(length, int) for length in size):
+    if isinstance(size, (list, tuple)) and not all(map(_is_whole, size)):
         raise TypeError(
             "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size "
             f"with types {[type(length) for length in size]}"
         )
     return found
+
+
+def _is_whole(length: Any) -> bool:
+    if isinstance(length, Tensor):
+        return not length._dtype.is_floating_point
+    return isinstance(length, (int, numpy.integer))
 
 
 def _sizes_and_factors(input: Any, size: Any, scale_factor: Any, recompute: bool) -> tuple[Any, Any]:

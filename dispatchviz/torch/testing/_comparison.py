@@ -1,10 +1,11 @@
-"""``torch.testing``: assertions over tensors (``torch/testing/_comparison.py``).
+"""Assertions over tensors (``torch/testing/_comparison.py``).
 
 NB: in PyTorch, comparing calls operators (``isclose``, ``abs``, ``max``, ...); here it calls none.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,11 +13,12 @@ import numpy
 
 from dispatchviz.core.device import CPU
 from dispatchviz.core.dtype import DType
+from dispatchviz.core.math_bits import is_zerotensor, with_bits
 from dispatchviz.core.native.iterator import quiet
 from dispatchviz.core.tensor import Tensor
-from dispatchviz.torch.creation import new_from_data
+from dispatchviz.torch.creation import new_from_data, new_tensor
 from dispatchviz.torch.size import Size
-from dispatchviz.torch.tensor_methods import values_on_host
+from dispatchviz.torch.to_numpy import values_on_host
 
 _TOLERANCES = {
     "float16": (1e-3, 1e-5),
@@ -127,6 +129,37 @@ def _shown(kind: type) -> str:
     return "<class 'torch.Tensor'>" if kind is Tensor else str(kind)
 
 
+_LEGACY_TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-4, 1e-5), "float64": (1e-5, 1e-8)}
+
+
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """The older ``assert_close``: dtypes may differ, nan equals nan. Warns that it is deprecated."""
+    warnings.warn(_DEPRECATED, FutureWarning, stacklevel=2)
+    if not isinstance(actual, Tensor):
+        actual = new_tensor(actual, None, None, False, False)
+    if not isinstance(expected, Tensor):
+        expected = new_tensor(expected, actual._dtype, None, False, False)
+    if rtol is None and atol is None:
+        known = [_LEGACY_TOLERANCES.get(tensor._dtype.name, (0.0, 0.0)) for tensor in (actual, expected)]
+        rtol, atol = (max(values) for values in zip(*known, strict=True))
+    how: dict[str, Any] = {"check_device": True, "check_dtype": False, "check_stride": False, "msg": msg or None}
+    assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, **how)
+
+
+_DEPRECATED = (
+    "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please use "
+    "`torch.testing.assert_close()` instead. You can find detailed upgrade instructions in "
+    "https://github.com/pytorch/pytorch/issues/61844."
+)
+
+
 # -- numbers -----------------------------------------------------------------------------------------------------------
 
 
@@ -180,13 +213,20 @@ def _difference_of_tensors(actual: Tensor, expected: Tensor, options: Options) -
     if actual._device.type == "meta":
         return ""
     rtol, atol = _tolerances(options, max(_default(actual._dtype), _default(expected._dtype)))
-    one, other = _comparable(values_on_host(actual)), _comparable(values_on_host(expected))
+    one, other = _comparable(_values(actual)), _comparable(_values(expected))
     matches = quiet.run(_close, one, other, rtol, atol, options.equal_nan)
     if matches.all():
         return ""
     if not actual._size:
         return _mismatch_of_numbers(one.item(), other.item(), rtol, atol)
     return quiet.run(_mismatch_of_tensors, one, other, matches, rtol, atol)  # type: ignore[no-any-return]
+
+
+def _values(tensor: Tensor) -> Any:
+    """The numbers that a tensor stands for: conjugated, negated or zero, whatever its memory holds."""
+    if is_zerotensor(tensor):
+        return numpy.zeros(tensor._size, tensor._dtype.numpy)
+    return with_bits(values_on_host(tensor), tensor._ks)
 
 
 def _default(dtype: DType) -> tuple[float, float]:

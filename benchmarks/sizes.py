@@ -1,0 +1,39 @@
+"""How much a benchmark measures, and what it says of contestants that are not installed.
+
+``--quick`` measures next to nothing: whether a benchmark runs at all is seen in a moment, and no bar is judged.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Mapping
+
+QUICK = "--quick" in sys.argv
+
+RIVALS = {
+    "autograd": "HIPS autograd is not installed and not compared; this brings it: pip install -e '.[bench]'",
+    "torch": "PyTorch is not installed and not compared; this brings it: pip install torch==2.13.0",
+}
+"""Of each package that we are compared with, the line that stands for it where it is missing."""
+
+
+def often(many: int, few: int = 2) -> int:
+    """So many rounds, calls or steps."""
+    return min(many, few) if QUICK else many
+
+
+def there(rival: str) -> bool:
+    """Whether a package that we are compared with is installed."""
+    return importlib.util.find_spec(rival) is not None
+
+
+def judge(results: Mapping[str, float], bars: Mapping[str, float], *rivals: str) -> int:
+    """Prints what was measured of each bar, and who was not there. Gives 1 if a bar is missed."""
+    missed = [name for name, value in results.items() if value > bars[name] and not QUICK]
+    for name, value in results.items():
+        print(f"  {name:<52}{value:8.2f}   bar {bars[name]:g}{'   MISSED' * (name in missed)}")
+    for rival in rivals:
+        if not there(rival):
+            print(f"  ({RIVALS[rival]})")
+    return int(bool(missed))

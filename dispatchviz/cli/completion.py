@@ -1,0 +1,119 @@
+"""What Tab offers: operators, keys, traces, files. Options and their values are click's own work.
+
+Not here: which parameter completes what (``options.py``, the commands).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+
+from click import Context, Parameter
+from click.shell_completion import BashComplete, CompletionItem, add_completion_class
+
+OPERATOR_PREFIXES = ("torch.ops.aten.", "aten::", "aten.", "torch.")
+"""Ways to write an operator of aten, besides its bare name."""
+
+
+def operators(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
+    """Names of operators, written as they were begun; overloads once there is a dot."""
+    from dispatchviz.core.registrations import chosen_build
+    from dispatchviz.explain.cells.tables import pytorch
+
+    prefix = next((each for each in OPERATOR_PREFIXES if begun.startswith(each)), "")
+    names = [name.removeprefix("aten::") for name in pytorch(chosen_build(None)).names() if name.startswith("aten::")]
+    return _items(_as_begun(names, begun.removeprefix(prefix)), prefix)
+
+
+def _as_begun(names: Iterable[str], begun: str) -> Iterator[str]:
+    shown = names if "." in begun else {name.partition(".")[0] for name in names}
+    return (name for name in sorted(shown) if name.startswith(begun))
+
+
+def keys(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
+    """Names of dispatch keys, aliases included."""
+    from dispatchviz.explain.key_names import NAMES
+
+    return _items(key.name for name, key in NAMES.items() if name.startswith(begun.lower()))
+
+
+def traces(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
+    """Traces that are there, and the folders that may have some."""
+    return [*_items(_traces(begun)), CompletionItem(begun, "dir")]
+
+
+def programs(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
+    """Files: a program may have any name."""
+    return files(context, parameter, begun)
+
+
+def files(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
+    """Files, as the shell completes them."""
+    return [CompletionItem(begun, "file")]
+
+
+def _traces(begun: str) -> list[str]:
+    from dispatchviz.output import TRACES
+
+    folder, name = os.path.split(begun)
+    try:
+        there = sorted(os.listdir(folder or "."))
+    except OSError:
+        return []
+    return [os.path.join(folder, each) for each in there if each.startswith(name) and each.endswith(TRACES)]
+
+
+def _items(names: Iterable[str], prefix: str = "") -> list[CompletionItem]:
+    return [CompletionItem(prefix + name) for name in names]
+
+
+# -- bash -------------------------------------------------------------------------------------------------------------
+
+
+class Bash(BashComplete):
+    """Bash takes a colon for the end of a word: ``aten::ad`` are three. Folders stand beside other completions."""
+
+    _cut = ""
+    """What of the word that is begun bash takes for words of their own."""
+
+    source_template = """\
+%(complete_func)s() {
+    local IFS=$'\\n' type value
+    COMPREPLY=()
+    while IFS=',' read -r type value; do
+        case $type in
+            dir) COMPREPLY+=($(compgen -d -- "$value")); compopt -o filenames ;;
+            file) COMPREPLY+=($(compgen -f -- "$value")); compopt -o filenames ;;
+            plain) COMPREPLY+=("$value") ;;
+        esac
+    done < <(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD %(complete_var)s=bash_complete "$1")
+}
+complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """The words before the one that is begun, and that one, with colons where they were typed."""
+        words, begun = super().get_completion_args()
+        words = joined([*words, begun])
+        self._cut = "".join(words[-1].rpartition("::")[:2])
+        return words[:-1], words[-1]
+
+    def format_completion(self, item: CompletionItem) -> str:
+        """The part that bash puts in the place of its own last word."""
+        return f"{item.type},{item.value.removeprefix(self._cut)}"
+
+
+def joined(words: list[str]) -> list[str]:
+    """Words as they were typed, of those that bash cut at colons."""
+    whole: list[str] = []
+    for word in words:
+        if whole and (set(word) == {":"} or whole[-1].endswith("::")):
+            whole[-1] += word
+        else:
+            whole.append(word)
+    return whole
+
+
+def register() -> None:
+    """Puts it in the place of click's own."""
+    add_completion_class(Bash)

@@ -1,0 +1,31 @@
+"""The sentence of a tensor that is put into words, and how much it takes."""
+
+from __future__ import annotations
+
+from dispatchviz.core import events as ev
+from dispatchviz.core.trace import Trace
+from dispatchviz.explain.claims import CallsWithin
+from dispatchviz.explain.english import counted
+from dispatchviz.explain.names import tensor_name
+from dispatchviz.explain.statement import Statement
+
+
+def calls_within(trace: Trace, seq: int) -> int:
+    """How many operators are called within a step, those that kernels call included."""
+    within = trace[seq + 1 : trace.ends[seq] + 1]
+    return sum(isinstance(event, ev.Dispatched) and event.how.startswith("call") for event in within)
+
+
+def why_formatted(trace: Trace, event: ev.TensorFormatted) -> Statement:
+    """Why there are calls at all."""
+    name, calls = tensor_name(trace, event.tensor, event.seq), calls_within(trace, event.seq)
+    claims = (CallsWithin(event.tensor, event.function, calls),)
+    if event.function == "Tensor.__format__":
+        taken = f"detach and item take it out, {counted(calls, 'call')} in all"
+        text = f"{name} is formatted as the number that it holds: {taken}."
+        return Statement("tensor formatted", text, claims)
+    text = (
+        f"{name} is put into words by PyTorch's own Python code, which chooses width and notation with operators, in "
+        f"no_grad and past all modes: {counted(calls, 'call')}, none of which leaves a history."
+    )
+    return Statement("tensor printed", text, claims)

@@ -1,0 +1,43 @@
+"""The rows at the top: the program, where the reader stands, the filter, what cuda is, what is wrong with the file."""
+
+from __future__ import annotations
+
+from dispatchviz.core.events import BackwardStarted
+from dispatchviz.core.trace import Trace
+from dispatchviz.tui.cursor import Cursor
+from dispatchviz.tui.text import Line, Span, line, path_end, shorter
+
+LONGEST_FILTER = 24
+"""Cells for what a filter asks for."""
+
+
+def header_rows(cursor: Cursor, width: int) -> list[Line]:
+    """One row, two where one does not hold them, one more for what is wrong with the file that the trace came from."""
+    header, notice = cursor.trace.header, cursor.trace.notice
+    place, filtered, cuda = _place(cursor), _filter(cursor), ((" cuda: ", "dim"), (header.cuda, ""))
+    joined = line(" ", (header.program, "bold"), *place, " ", *filtered, *cuda)
+    if joined.width < width:
+        rows = [joined]
+    else:
+        program = path_end(header.program, width - 2 - line(*place).width)
+        rows = [line(" ", (program, "bold"), *place), line(*filtered, *cuda)]
+    return [*rows, line((" ! ", "warning"), (notice, "warning"))] if notice else rows
+
+
+def _place(cursor: Cursor) -> tuple[Span, ...]:
+    direction = "backward" if runs_backward(cursor.trace, cursor.at) else "forward"
+    position = f"{cursor.at}/{cursor.last_step}"
+    return ("  ", ""), (position, "hint"), (f"  depth {cursor.depth}  {direction}", "")
+
+
+def _filter(cursor: Cursor) -> tuple[Span, ...]:
+    """What is shown of how many steps, as long as a filter hides some."""
+    if cursor.shown is None:
+        return ()
+    shown = f"{shorter(cursor.words, LONGEST_FILTER)} {len(cursor.shown)}/{len(cursor.trace)}"
+    return (" filter: ", "dim"), (shown, "warning"), (" ", "")
+
+
+def runs_backward(trace: Trace, at: int) -> bool:
+    """Whether a step belongs to a run of the engine."""
+    return isinstance(trace[at], BackwardStarted) or any(isinstance(a, BackwardStarted) for a in trace.ancestors(at))

@@ -1,0 +1,154 @@
+"""Which functions a shared library of PyTorch has, and from which source file each comes: read off its symbol table.
+
+The table of an ELF file (``.symtab``) names the source file of every object that was linked, and after it that object's
+local symbols. The linker puts the code of one object in one piece. So a function that others can call, which has no
+file beside it, lies between local functions of the file that it comes from.
+
+Nothing is installed for this and no compiler's tool is asked: names are taken apart as far as they are plain.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+LOCAL, FUNCTION, FILE = 0, 2, 4
+"""Binding of a symbol; kinds of symbols."""
+
+_SYMBOL = struct.Struct("<IBBHQQ")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+
+SOURCE = re.compile(
+    rb"(?<=\0)[\w./-]*?((?:build/aten/src|aten/src|torch/csrc|torch/nativert|c10)/[\w/.-]+\.(?:cpp|h|cu|cuh))\0"
+)
+"""A path in an error message."""
+
+LEA = re.compile(rb"[\x48\x4c]\x8d[\x05\x0d\x15\x1d\x25\x2d\x35\x3d](.{4})", re.DOTALL)
+"""The x86 instruction with which code takes the address of a text: ``lea r, [rip + offset]``."""
+
+
+class Section(NamedTuple):
+    """A part of the file."""
+
+    address: int
+    offset: int
+    size: int
+
+
+class Object(NamedTuple):
+    """A source file that was compiled and linked."""
+
+    name: str
+    """Without folders: ``BinaryOps.cpp``."""
+    number: int
+    """In the order of linking, which is alphabetical within a folder."""
+
+
+class Function(NamedTuple):
+    """A function, one for each overload."""
+
+    name: str
+    """Plain: ``at::native::structured_sum_out::impl``."""
+    address: int
+    size: int
+
+
+class Library:
+    """A shared library. ValueError if it is no ELF file of 64 bits with a symbol table."""
+
+    def __init__(self, path: Path) -> None:
+        self._data = path.read_bytes()
+        if self._data[:5] != b"\x7fELF\x02":
+            raise ValueError(f"{path} is no ELF file of 64 bits")
+        self.sections = dict(self._sections())
+        if ".symtab" not in self.sections:
+            raise ValueError(f"{path} has no symbol table")
+        self.objects: list[Object] = []
+        self.locals: list[tuple[int, Object]] = []
+        """Address of a local function, and the object that it is of; ascending."""
+        self.functions: list[Function] = []
+        self._read()
+        self._addresses = [address for address, _ in self.locals]
+
+    def _sections(self) -> Iterator[tuple[str, Section]]:
+        (table,) = struct.unpack_from("<Q", self._data, 0x28)
+        size, count, names = struct.unpack_from("<HHH", self._data, 0x3A)
+        rows = [_SECTION.unpack_from(self._data, table + i * size) for i in range(count)]
+        for name, _, _, address, offset, length, *_ in rows:
+            yield self._text(rows[names][4] + name), Section(address, offset, length)
+
+    def _text(self, offset: int) -> str:
+        return self._data[offset : self._data.index(b"\0", offset)].decode("latin1")
+
+    def _read(self) -> None:
+        symbols, names, code = (self.sections[name] for name in (".symtab", ".strtab", ".text"))
+        current: Object | None = None
+        table = memoryview(self._data)[symbols.offset : symbols.offset + symbols.size]
+        for at, info, _, _, value, size in _SYMBOL.iter_unpack(table):
+            kind = info & 15
+            if kind == FILE:
+                current = Object(self._text(names.offset + at), len(self.objects))
+                self.objects.append(current)
+            elif kind == FUNCTION and code.address <= value < code.address + code.size:
+                mangled = self._text(names.offset + at)
+                if ".cold" in mangled:  # parts that are seldom run, and put elsewhere
+                    continue
+                if info >> 4 == LOCAL and current is not None:
+                    self.locals.append((value, current))
+                if name := plain_name(mangled):
+                    self.functions.append(Function(name, value, size))
+        last = self.objects[-1]  # after its own symbols stand those of all objects that are hidden from others
+        self.locals = sorted((address, object_) for address, object_ in self.locals if object_ != last)
+
+    def objects_at(self, address: int) -> set[Object]:
+        """The object whose code is at an address; both between two of which nobody knows where the first one ends."""
+        after = bisect_right(self._addresses, address)
+        return {self.locals[at][1] for at in (after - 1, after) if 0 <= at < len(self.locals)}
+
+    @cached_property
+    def names(self) -> bytes:
+        """All names of symbols, as the compiler writes them."""
+        section = self.sections[".strtab"]
+        return self._data[section.offset : section.offset + section.size]
+
+    @cached_property
+    def paths(self) -> dict[int, str]:
+        """Files of sources that error messages name, by the address of the text."""
+        section = self.sections[".rodata"]
+        text = self._data[section.offset : section.offset + section.size]
+        return {section.address + found.start(): found[1].decode() for found in SOURCE.finditer(text)}
+
+    def paths_in(self, function: Function) -> set[str]:
+        """The files that the error messages of a function name: its own, and those of what was inlined."""
+        start = self.sections[".text"].offset + function.address - self.sections[".text"].address
+        code = self._data[start : start + function.size]
+        ends = ((found.end(), int.from_bytes(found[1], "little", signed=True)) for found in LEA.finditer(code))
+        return {self.paths[target] for end, offset in ends if (target := function.address + end + offset) in self.paths}
+
+
+_PREFIX = re.compile(r"_ZN?K?L?")
+_PART = re.compile(r"L?(\d+)")
+
+
+def plain_name(mangled: str) -> str:
+    """``at::native::structured_sum_out::impl`` of ``_ZN2at6native18structured_sum_out4implE...``.
+
+    Empty for what has template arguments in its name or is no function of C++.
+    """
+    match = _PREFIX.match(mangled)
+    if match is None:
+        return ""
+    parts, at = [], match.end()
+    while number := _PART.match(mangled, at):
+        at = number.end() + int(number[1])
+        parts.append(mangled[number.end() : at])
+        if not mangled.startswith("_ZN"):
+            break
+    if mangled.startswith("_ZN") and mangled[at : at + 1] != "E":
+        return ""
+    return "::".join("(anonymous namespace)" if part.startswith("_GLOBAL__N") else part for part in parts)

@@ -1,0 +1,41 @@
+"""The kinds of sentences, read off the syntax trees: ``Statement("gradient stolen", ...)``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import dispatchviz.explain
+
+FOLDER = Path(dispatchviz.explain.__file__).parent
+
+
+class Kind(NamedTuple):
+    """A kind, and where its sentence is written."""
+
+    name: str
+    module: str
+    """``why/engine.py``."""
+    line: int
+
+
+def kinds() -> list[Kind]:
+    """All of them, module by module, in the order in which they are written.
+
+    Raises ValueError if a statement has a kind that is no literal: then nobody could list it.
+    """
+    return [kind for path in sorted(FOLDER.rglob("*.py")) for kind in _of(path)]
+
+
+def _of(path: Path) -> Iterator[Kind]:
+    calls = (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call))
+    module = path.relative_to(FOLDER).as_posix()
+    for call in sorted(calls, key=lambda call: call.lineno):
+        if isinstance(call.func, ast.Name) and call.func.id == "Statement":
+            match call.args:
+                case [ast.Constant(value=str(name)), *_]:
+                    yield Kind(name, module, call.lineno)
+                case _:
+                    raise ValueError(f"{module}, line {call.lineno}: the kind of a statement must be a literal")

@@ -1,0 +1,58 @@
+"""The page itself: Markdown, module by module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scripts.sentences.examples import Example, examples
+from scripts.sentences.kinds import Kind, kinds
+from scripts.sentences.unchecked import reason
+
+INTRODUCTION = """\
+# Sentences
+
+Everything that dispatchviz says about a step, one entry for each kind of sentence: an example, the program and line
+that it is from, the rule beside it with PyTorch's function and file, and what it states that the tests put to PyTorch
+(`tests/claims`), or why they do not. Written by `python -m scripts.sentences`; programs without a folder are in
+`scripts/programs`.
+"""
+
+
+def page() -> str:
+    """All of it."""
+    known = kinds()
+    return written(known, examples(frozenset(kind.name for kind in known)))
+
+
+def written(known: list[Kind], found: dict[str, Example]) -> str:
+    """All of it, of these examples."""
+    return "\n".join([INTRODUCTION, *_entries(known, found)]) + "\n"
+
+
+def _entries(known: list[Kind], found: dict[str, Example]) -> Iterator[str]:
+    module = ""
+    for kind in known:
+        if kind.module != module:
+            module = kind.module
+            yield f"\n## explain/{module}\n"
+        yield from _entry(kind, found.get(kind.name))
+
+
+def _entry(kind: Kind, example: Example | None) -> Iterator[str]:
+    yield f"\n### {kind.name}\n"
+    if example is None:
+        yield "No program says this."
+        return
+    yield f"> {example.statement.text}\n"
+    line = f", line {example.line}" if example.line else ""
+    yield f"- program: {example.program}{line}"
+    place = f" (`{example.function}`{f', {example.file}' if example.file else ''})" if example.function else ""
+    yield f"- rule: {example.rule}{place}"
+    yield f"- put to PyTorch: {_checked(example)}"
+
+
+def _checked(example: Example) -> str:
+    names = dict.fromkeys(type(claim).__name__ for claim in example.statement.claims)
+    if names:
+        return ", ".join(names)
+    return f"no: it {reason(example.statement.kind)}" if reason(example.statement.kind) else "no"

@@ -1,0 +1,65 @@
+"""Every benchmark can be run, with and without what we are compared with."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import sizes
+from benchmarks.__main__ import benchmarks
+
+ROOT = Path(__file__).parents[2]
+ALL = ["dispatch", "engine", "operators", "start", "tui"]
+
+
+def test_each_module_that_measures_is_found() -> None:
+    """What has no ``main`` helps the others."""
+    assert benchmarks() == ALL
+    helpers = {"__main__", "seamless", "sizes"}
+    assert {path.stem for path in (ROOT / "benchmarks").glob("*.py")} == {*ALL, *helpers}
+
+
+def runs(name: str) -> str:
+    """What a benchmark prints that measures next to nothing."""
+    if name == "tui":
+        pytest.importorskip("pty", reason="needs a Unix terminal")
+    command = [sys.executable, "-m", f"benchmarks.{name}", "--quick"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", benchmarks())
+def test_it_runs(name: str) -> None:
+    said = runs(name)
+    assert said.count("\n") > 3
+    if name in ("dispatch", "engine", "operators"):
+        for rival, line in sizes.RIVALS.items():
+            assert (line in said) is not sizes.there(rival), "who is missing is said, with the command that brings it"
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["dispatch", "engine", "operators"])
+def test_it_runs_beside_pytorch(name: str) -> None:
+    assert "of PyTorch under DebugMode" in runs(name)
+
+
+def test_a_missed_bar_is_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+    assert sizes.judge({"a": 1.0, "b": 3.0}, {"a": 2.0, "b": 2.0}) == 1
+    told = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert told == [["a", "1.00", "bar", "2"], ["b", "3.00", "bar", "2", "MISSED"]]
+    assert sizes.judge({"a": 1.0}, {"a": 2.0}) == 0
+
+
+def test_one_that_fails_stops_no_other(tmp_path: Path) -> None:
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "benchmarks/__main__.py").write_bytes((ROOT / "benchmarks/__main__.py").read_bytes())
+    for name, body in {"a": "raise SystemExit(3)", "b": "print('measured')", "helper": ""}.items():
+        text = f"def main():\n    {body}\nmain()\n" if body else ""
+        (tmp_path / f"benchmarks/{name}.py").write_text(text)
+    command = [sys.executable, "-m", "benchmarks"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "-- a\n-- b\nmeasured\n")

@@ -1,0 +1,110 @@
+"""How a claim is put to PyTorch.
+
+A check is a function of a module ``check_*.py`` of this folder, for one class of claims::
+
+    @asks(WriteRaises)
+    def write_raises(claim: WriteRaises, question: Question) -> Answer:
+        name = question.tensor(claim.tensor)
+        if name is None:
+            return None  # no variable leads there: it cannot be asked
+        run = question.anew()  # a run of PyTorch of its own, up to this statement, which may be changed
+        ...
+        return difference(claim.message, found)
+
+``question.pytorch`` is a run that all questions about one statement share: look, do not touch. A claim holds for the
+moment when its top-level statement has run; what it says of the engine holds for the engine's calls in that statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+from dispatchviz.explain.claims import Claim
+from dispatchviz.trace import Trace
+from tests.claims.moments import Moment, Path
+from tests.claims.pytorch_runs import Pass, PyTorchRun, run_on_pytorch
+
+Answer = str | None
+"""Empty: PyTorch does what was claimed; a text: what it does instead; None: it cannot be asked here."""
+
+Some = TypeVar("Some", bound=Claim)
+
+CHECKS: dict[type[Claim], Callable[[Any, Question], Answer]] = {}
+"""How to ask about each class of claims."""
+
+
+class Asked:
+    """PyTorch at a moment of a program; shared by the questions of that moment."""
+
+    def __init__(self, source: str, moment: Moment) -> None:
+        self.source = source
+        self.moment = moment
+
+    @cached_property
+    def pytorch(self) -> PyTorchRun:
+        """A run for those who only look."""
+        return run_on_pytorch(self.source, self.moment.position)
+
+
+@dataclass(frozen=True)
+class Question:
+    """Where a claim was made."""
+
+    trace: Trace
+    seq: int
+    """The step whose sentence makes it."""
+    asked: Asked
+
+    @property
+    def moment(self) -> Moment:
+        """The statement in which the step happened has just run."""
+        return self.asked.moment
+
+    @property
+    def pytorch(self) -> PyTorchRun:
+        """PyTorch at that moment, to be looked at."""
+        return self.asked.pytorch
+
+    def anew(self) -> PyTorchRun:
+        """PyTorch at that moment, to be changed."""
+        return run_on_pytorch(self.asked.source, self.moment.position)
+
+    def tensor(self, number: int) -> str | None:
+        """The variable that names a tensor of the trace."""
+        return self.moment.tensors.get(number)
+
+    def node(self, number: int) -> Path | None:
+        """How a Node of the trace is reached."""
+        return self.moment.nodes.get(number)
+
+    def in_pass(self, graph_task: int, number: int) -> tuple[Pass, int] | None:
+        """The engine's call that a graph task is, in PyTorch, and the place of a Node of the trace there."""
+        tasks = [e.graph_task for e in self.trace[self.moment.steps.start : self.moment.steps.stop] if _starts(e)]
+        ours, theirs = self.moment.passes, self.pytorch.passes
+        if graph_task not in tasks or len(tasks) != len(ours) or len(ours) != len(theirs):
+            return None
+        which = tasks.index(graph_task)
+        nodes = ours[which].nodes
+        return (theirs[which], nodes.index(number)) if number in nodes else None
+
+
+def _starts(event: Any) -> bool:
+    return type(event).__name__ == "BackwardStarted"
+
+
+def asks(kind: type[Some]) -> Callable[[Callable[[Some, Question], Answer]], Callable[[Some, Question], Answer]]:
+    """Makes a function the check of a class of claims."""
+
+    def register(check: Callable[[Some, Question], Answer]) -> Callable[[Some, Question], Answer]:
+        CHECKS[kind] = check
+        return check
+
+    return register
+
+
+def difference(claimed: object, found: object) -> Answer:
+    """Empty if both are equal, else a text of both."""
+    return "" if claimed == found else f"claimed {claimed!r}, PyTorch {found!r}"

@@ -1,0 +1,251 @@
+"""Asks PyTorch about the forward side of autograd: histories, views, versions, what Nodes keep and when it is refused.
+
+A claim of a step is about that step; PyTorch is asked when the statement has run. If the same statement went on to
+change what was claimed, it cannot be asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from dispatchviz.core import events as ev
+from dispatchviz.explain.claims import (
+    BackwardRefuses,
+    Dtype,
+    History,
+    NodeEdges,
+    NodeKeeps,
+    NodeRaises,
+    RequiresGrad,
+    TensorKeys,
+    Version,
+    View,
+    WriteRaises,
+)
+from dispatchviz.explain.index import index
+from tests.claims.asking import Answer, Question, asks, difference
+
+IN_PLACE = "modified by an inplace operation"
+DETACHED = "Trying to use a saved tensor that has been detached in-place"
+WRITES = re.compile("This view |was created in (no_grad|inference) mode")
+
+
+def later(question: Question) -> Iterator[ev.AnyEvent]:
+    """What the statement did after the step."""
+    yield from question.trace[question.seq + 1 : question.moment.steps.stop]
+
+
+def history_moves(question: Question, tensor: int) -> bool:
+    """Whether the statement went on to change a tensor's history, or its flag."""
+    kinds = (ev.HistorySet, ev.HistoryRebased, ev.RequiresGradSet)
+    return any(isinstance(event, kinds) and event.tensor == tensor for event in later(question))
+
+
+def version_moves(question: Question, tensor: int) -> bool:
+    """Whether the statement went on to write to the memory that a tensor is on."""
+    known = index(question.trace).tensors
+    storage = known[tensor].storage if tensor in known else -1
+    bumped = [event.tensor for event in later(question) if isinstance(event, ev.VersionBumped)]
+    return any(other == tensor or (other in known and known[other].storage == storage) for other in bumped)
+
+
+def real_tensor(question: Question, number: int) -> Any:
+    """PyTorch's tensor; None if no variable names it."""
+    name = question.tensor(number)
+    return None if name is None else question.pytorch.tensor(name)
+
+
+def real_node(question: Question, number: int) -> Any:
+    """PyTorch's Node; None if nothing leads there, or something else does: a view's history is made anew when read."""
+    path = question.node(number)
+    made = index(question.trace).nodes.get(number)
+    if path is None or made is None:
+        return None
+    with contextlib.suppress(RuntimeError):  # a stale view that must not be read any more
+        node = question.pytorch.node(path)
+        if node is not None and node.name() == made.name:
+            return node
+    return None
+
+
+# -- refusals ---------------------------------------------------------------------------------------------------------
+
+
+@asks(BackwardRefuses)
+def backward_refuses(claim: BackwardRefuses, question: Question) -> Answer:
+    """Reading a saved variable unpacks it, as the formula does; a Node that must refuse is run as well."""
+    node = real_node(question, claim.node)
+    if node is None or let_go(question, claim):
+        return None
+    if not claim.refuses:
+        return difference("", in_place_error(node, claim.name))
+    if claim.message.startswith(DETACHED):  # the attribute says whose history is meant, the formula does not
+        return difference(True, DETACHED in error_of_running(node))
+    error = error_of(lambda: unpacked(node, claim.name))
+    return difference((True, True), (claim.message in error, claim.message in error_of_running(node)))
+
+
+def let_go(question: Question, claim: BackwardRefuses) -> bool:
+    """Whether the statement went on to change what the Node keeps."""
+    for event in later(question):
+        match event:
+            case ev.VariablesReleased(node=claim.node) | ev.SavedTensorHookRan(kind="pack hook", node=claim.node):
+                return True
+            case ev.VersionBumped() if not claim.refuses:
+                return True
+    return False
+
+
+def unpacked(node: Any, name: str) -> Any:
+    """What a Node keeps under a name: a Function's are one tuple, a list's members have no attribute of their own."""
+    plain = name.partition("[")[0]
+    return getattr(node, plain if plain == "saved_tensors" else f"_saved_{plain}")
+
+
+def in_place_error(node: Any, name: str) -> str:
+    """The text of the error of using what was changed; empty if there is none, or another one."""
+    error = error_of(lambda: unpacked(node, name))
+    return error if IN_PLACE in error else ""
+
+
+def error_of_running(node: Any) -> str:
+    """The text of the error of a Node's formula; a Function's Node cannot be run, and is asked for what it kept."""
+    if isinstance(node, torch.autograd.function.BackwardCFunction):
+        return error_of(lambda: node.saved_tensors)
+    zeros = [torch.zeros(list(entry.shape), dtype=entry.dtype) for entry in node._input_metadata]
+    return error_of(lambda: node(*zeros))
+
+
+def error_of(action: Any) -> str:
+    """The text of the error that an action raises; empty if it does not."""
+    try:
+        action()
+    except Exception as error:  # a hook's own among them
+        return str(error)
+    return ""
+
+
+@asks(NodeRaises)
+def node_raises(claim: NodeRaises, question: Question) -> Answer:
+    """Runs it."""
+    node = real_node(question, claim.node)
+    if node is None:
+        return None
+    error = error_of_running(node)
+    return difference(claim.message, claim.message if claim.message in error else error)
+
+
+@asks(WriteRaises)
+def write_raises(claim: WriteRaises, question: Question) -> Answer:
+    """Writes to the tensor, in a run of its own."""
+    name = question.tensor(claim.tensor)
+    if name is None or history_moves(question, claim.tensor):
+        return None
+    tensor = question.anew().tensor(name)
+    value = torch.ones((), dtype=tensor.dtype, requires_grad=True) if claim.value_requires_grad else 2
+    with torch.inference_mode(False), torch.enable_grad():
+        error = error_of(lambda: tensor.mul_(value))
+    if claim.message:
+        return difference(claim.message, claim.message if claim.message in error else error)
+    return difference("", error if WRITES.search(error) else "")
+
+
+# -- Nodes and histories ----------------------------------------------------------------------------------------------
+
+
+@asks(NodeKeeps)
+def node_keeps(claim: NodeKeeps, question: Question) -> Answer:
+    """The slot of the same name."""
+    node = real_node(question, claim.node)
+    if node is None or claim.name.endswith("]"):
+        return None
+    try:
+        kept = unpacked(node, claim.name)
+    except RuntimeError:  # let go, or changed, later in the statement
+        return None
+    if claim.tensor is None or kept is None or isinstance(kept, (list, tuple)):
+        return None if isinstance(kept, (list, tuple)) else difference(claim.tensor is None, kept is None)
+    tensor = real_tensor(question, claim.tensor)
+    return None if tensor is None else difference(place(tensor), place(kept))
+
+
+def place(tensor: Any) -> Any:
+    """Where a tensor lies in memory, and how."""
+    return tensor.data_ptr(), list(tensor.shape), tensor.dtype
+
+
+@asks(NodeEdges)
+def node_edges(claim: NodeEdges, question: Question) -> Answer:
+    """``next_functions``"""
+    node = real_node(question, claim.node)
+    if node is None:
+        return None
+    return difference(claim.targets, tuple("" if t is None else t.name() for t, _ in node.next_functions))
+
+
+@asks(History)
+def history(claim: History, question: Question) -> Answer:
+    """From ``grad_fn`` on along first edges."""
+    tensor = real_tensor(question, claim.tensor)
+    if tensor is None or history_moves(question, claim.tensor) or version_moves(question, claim.tensor):
+        return None
+    found, node = [], tensor.grad_fn
+    while node is not None:
+        found.append(node.name())
+        node = node.next_functions[0][0] if node.next_functions else None
+    return difference((claim.output_nr, claim.nodes), (tensor.output_nr, tuple(found[: len(claim.nodes)])))
+
+
+# -- tensors ----------------------------------------------------------------------------------------------------------
+
+
+@asks(RequiresGrad)
+def requires_grad(claim: RequiresGrad, question: Question) -> Answer:
+    """The attribute."""
+    tensor = real_tensor(question, claim.tensor)
+    if tensor is None or history_moves(question, claim.tensor):
+        return None
+    return difference(claim.requires_grad, tensor.requires_grad)
+
+
+@asks(View)
+def view(claim: View, question: Question) -> Answer:
+    """``_is_view()`` and ``_base``."""
+    tensor = real_tensor(question, claim.tensor)
+    if tensor is None:
+        return None
+    if not tensor._is_view():
+        return "it is no view"
+    base = real_tensor(question, claim.base)
+    return "" if base is None or tensor._base is base else "it is a view of another tensor"
+
+
+@asks(Version)
+def version(claim: Version, question: Question) -> Answer:
+    """``_version``"""
+    tensor = real_tensor(question, claim.tensor)
+    if tensor is None or version_moves(question, claim.tensor):
+        return None
+    return difference(claim.version, tensor._version)
+
+
+@asks(TensorKeys)
+def tensor_keys(claim: TensorKeys, question: Question) -> Answer:
+    """The raw key set."""
+    tensor = real_tensor(question, claim.tensor)
+    changed = (event for event in later(question) if isinstance(event, ev.KeySetChanged))
+    if tensor is None or any(event.tensor == claim.tensor for event in changed):
+        return None
+    return difference(hex(claim.key_set), hex(torch._C._dispatch_keys(tensor).raw_repr()))
+
+
+@asks(Dtype)
+def dtype(claim: Dtype, question: Question) -> Answer:
+    """The attribute."""
+    tensor = real_tensor(question, claim.tensor)
+    return None if tensor is None else difference(claim.dtype, str(tensor.dtype))

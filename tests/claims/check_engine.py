@@ -1,0 +1,141 @@
+"""Asks PyTorch what the engine did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchviz.explain.claims import (
+    EdgesCounted,
+    GradCaptured,
+    GradWritten,
+    NodeRuns,
+    OutputDefined,
+    RunsBefore,
+    SavedTensorsFreed,
+    TopologicalBelow,
+)
+from scripts.observe import longest_path
+from tests.claims.asking import Answer, Question, asks, difference
+from tests.claims.engine_runs import Call, Watch, calls, watch_outputs, watch_writes
+
+
+@asks(NodeRuns)
+def node_runs(claim: NodeRuns, question: Question) -> Answer:
+    """By a hook on every Node that can be reached. After an error nobody knows what would have run."""
+    found = question.in_pass(claim.graph_task, claim.node)
+    if found is None or question.pytorch.run.error is not None:
+        return None
+    engine_pass, place = found
+    return difference(claim.runs, place in engine_pass.ran)
+
+
+@asks(RunsBefore)
+def runs_before(claim: RunsBefore, question: Question) -> Answer:
+    """By the order of the hooks. Each thread has its own counter, and here one thread runs many programs."""
+    if "threading" in question.asked.source:
+        return None
+    first, then = (question.in_pass(claim.graph_task, node) for node in (claim.node, claim.other))
+    if first is None or then is None:
+        return None
+    ran = first[0].ran
+    if first[1] not in ran or then[1] not in ran:
+        return f"did not run: {[place for _, place in (first, then) if place not in ran]}"
+    return difference(True, ran.index(first[1]) < ran.index(then[1]))
+
+
+@asks(EdgesCounted)
+def edges_counted(claim: EdgesCounted, question: Question) -> Answer:
+    """By ``next_functions``; several roots hang below a GraphRoot, which has an edge to each."""
+    found = question.in_pass(claim.graph_task, claim.node)
+    call = _call(claim.graph_task, question, watch_outputs)
+    if found is None or call is None:
+        return None
+    if not claim.everywhere:
+        return None  # which Nodes were looked at, PyTorch does not say
+    node = call.nodes[found[1]]
+    edges = sum(target is node for other in call.nodes for target, _ in other.next_functions)
+    return difference(claim.edges, edges + (call.roots.count(node) if len(call.roots) > 1 else 0))
+
+
+@asks(TopologicalBelow)
+def topological_below(claim: TopologicalBelow, question: Question) -> Answer:
+    """By the longest way along ``next_functions``."""
+    found = question.in_pass(claim.graph_task, claim.node)
+    if found is None:
+        return None
+    return difference(True, longest_path(found[0].nodes[found[1]], {}) < claim.number)
+
+
+@asks(OutputDefined)
+def output_defined(claim: OutputDefined, question: Question) -> Answer:
+    """By a hook that gets what the Node gave."""
+    found, call = question.in_pass(claim.graph_task, claim.node), _call(claim.graph_task, question, watch_outputs)
+    if found is None or call is None or found[1] not in call.outputs:
+        return None
+    given = call.outputs[found[1]]
+    return difference(claim.defined, claim.edge < len(given) and given[claim.edge])
+
+
+@asks(GradCaptured)
+def grad_captured(claim: GradCaptured, question: Question) -> Answer:
+    """By what the engine gives back."""
+    call = _call(claim.graph_task, question, watch_outputs)
+    if call is None or claim.position >= len(call.captured):
+        return None  # an input that was not used is an error without allow_unused
+    return difference(claim.defined, call.captured[claim.position])
+
+
+@asks(GradWritten)
+def grad_written(claim: GradWritten, question: Question) -> Answer:
+    """By the memory of the gradient that came, and by which tensor was ``.grad`` before."""
+    found, call = question.in_pass(claim.graph_task, claim.node), _call(claim.graph_task, question, watch_writes)
+    if found is None or call is None or not call.written.get(found[1]):
+        return None
+    return difference(claim.how, call.written[found[1]])
+
+
+@asks(SavedTensorsFreed)
+def saved_tensors_freed(claim: SavedTensorsFreed, question: Question) -> Answer:
+    """By reading them, which raises."""
+    places = [
+        (at, each.nodes.index(claim.node)) for at, each in enumerate(question.moment.passes) if claim.node in each.nodes
+    ]
+    theirs = question.pytorch.passes
+    if not places or len(theirs) != len(question.moment.passes):
+        return None
+    at, place = places[-1]
+    node = theirs[at].nodes[place]
+    read = [_reads(node, name) for name in claim.names]
+    return None if None in read else difference([False] * len(read), read)
+
+
+def _reads(node: Any, name: str) -> bool | None:
+    """Whether a saved tensor can be read; None if Python does not see it."""
+    attribute = f"_saved_{name}"
+    if not hasattr(type(node), attribute):
+        if not hasattr(type(node), "saved_tensors"):
+            return None
+        attribute = "saved_tensors"
+    try:
+        getattr(node, attribute)
+    except RuntimeError as error:
+        return "backward through the graph a second time" not in str(error) and "after they have" not in str(error)
+    return True
+
+
+def _call(graph_task: int, question: Question, watch: Watch) -> Call | None:
+    """The engine's call that a graph task is, unless it failed."""
+    tasks = [
+        e.graph_task for e in question.trace[question.moment.steps.start : question.moment.steps.stop] if _starts(e)
+    ]
+    if graph_task not in tasks:
+        return None
+    found = calls(question.asked.source, question.moment.position, watch)
+    if len(found) != len(tasks):
+        return None
+    call = found[tasks.index(graph_task)]
+    return None if call.failed else call
+
+
+def _starts(event: Any) -> bool:
+    return type(event).__name__ == "BackwardStarted"

@@ -1,0 +1,382 @@
+"""Asks PyTorch about tables, key sets, schemas and bindings.
+
+What a registration would change is tried on a twin: an operator of its own with the same registrations under the same
+keys, whose kernels are never called.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dispatchviz.core.keys import CELL, DispatchKey
+from dispatchviz.core.registrations import pytorch_registry
+from dispatchviz.explain.claims import (
+    AliasKeys,
+    AutogradKernel,
+    BackendKeys,
+    BindingOf,
+    CellAfter,
+    CellHolds,
+    FallbackIs,
+    FilledCells,
+    MissingRaises,
+    NamedSet,
+    OperatorsRegistered,
+    OperatorsServed,
+    SchemaOf,
+    StaleAfter,
+    Unparsable,
+)
+from scripts.elf_symbols import Library
+from tests.claims.asking import Answer, Question, asks, difference
+
+EMPTY = ("", "missing")
+
+Table = dict[str, tuple[str, str]]
+"""Key -> fallthrough or not, reason; empty cells are left out."""
+
+_ROW = re.compile(r"^(\w+): (fallthrough )?.*\[([a-z ]+)\]$", re.MULTILINE)
+
+
+def table(operator: str) -> Table | None:
+    """PyTorch's computed table; None if it has no such operator."""
+    try:
+        dump = torch._C._dispatch_dump_table(operator)
+    except RuntimeError:
+        return None
+    return {key: (through.strip(), reason) for key, through, reason in _ROW.findall(dump)}
+
+
+def _said(kernel: str, reason: str) -> tuple[str, str]:
+    if not kernel:
+        return EMPTY
+    return ("fallthrough" if kernel == "fallthrough_kernel" else "", reason)
+
+
+def _of_cuda(operator: str, key: str) -> bool:
+    """The model is a build with CUDA, this PyTorch may be none: its kernels can be asked about with such a build."""
+    return key.endswith("CUDA") and not torch.version.cuda and operator.startswith(("aten::", "prims::"))
+
+
+@cache
+def _pytorchs(operator: str) -> bool:
+    """An operator that no program has defined; Meta has Python kernels of this process besides."""
+    return operator.startswith(("aten::", "prims::"))
+
+
+@asks(CellHolds)
+def cell_holds(claim: CellHolds, question: Question | None) -> Answer:
+    """Which rule filled the cell; of an operator that the program changes, nobody knows at which moment."""
+    if not _pytorchs(claim.operator) or _of_cuda(claim.operator, claim.key):
+        return None
+    found = table(claim.operator)
+    if found is None:
+        return "PyTorch has no such operator"
+    return difference(_said(claim.kernel, claim.reason), found.get(claim.key, EMPTY))
+
+
+@asks(FilledCells)
+def filled_cells(claim: FilledCells, question: Question | None) -> Answer:
+    """Of an operator that the program defines, if no kernel came in the same statement."""
+    if question is not None and not _pytorchs(claim.operator):
+        _ = question.pytorch
+    found = table(claim.operator)
+    if found is None:
+        return None
+    if not _pytorchs(claim.operator) and any(reason != "backend fallback" for _, reason in found.values()):
+        return None
+    return difference(claim.cells, len(found))
+
+
+@asks(SchemaOf)
+def schema_of(claim: SchemaOf, question: Question | None) -> Answer:
+    """As PyTorch prints it; the operator may be gone when the statement has run."""
+    if question is not None:
+        _ = question.pytorch
+    name, _, overload = claim.operator.partition(".")
+    try:
+        found = torch._C._get_schema(name, overload)
+    except RuntimeError:
+        return None
+    return difference(claim.schema, str(found))
+
+
+# -- registrations on a twin ------------------------------------------------------------------------------------------
+
+
+def _never(*_: Any) -> None:
+    raise AssertionError("no kernel of a twin is called")
+
+
+class Twin:
+    """An operator with the registrations of another."""
+
+    def __init__(self, operator: str, number: int) -> None:
+        self.name = f"twin{number}::f"
+        self._define = torch._C._dispatch_library("DEF", f"twin{number}", "")
+        self._define.define("f(Tensor x) -> Tensor", "")
+        self._kernels: dict[str, list[Any]] = {}
+        registered = pytorch_registry("cpu").find(operator).registrations
+        for key, kernels in registered.items():
+            for kernel in reversed(kernels):
+                self._kernels.setdefault(key.name, []).insert(0, self.register(key.name, kernel.fallthrough))
+
+    def register(self, key: str, fallthrough: bool) -> Any:
+        """A kernel of which only its being there matters; it is gone after ``reset`` of the result."""
+        block = torch._C._dispatch_library("IMPL", self.name.partition(":")[0], "")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that another kernel is there already
+            block.impl("f", key, torch.library.fallthrough_kernel if fallthrough else _never, False)
+        return block
+
+    def without(self, key: str) -> None:
+        """The active kernel is taken away."""
+        self._kernels[key][0].reset()
+
+    def again(self, key: str) -> None:
+        """And put back."""
+        self._kernels[key][0] = self.register(key, False)
+
+
+@cache
+def twin(operator: str) -> Twin:
+    """One for each operator."""
+    return Twin(operator, twin.cache_info().currsize)
+
+
+@cache
+def after(operator: str, change: str, under: str) -> tuple[Table, bool]:
+    """The table after a change, and whether PyTorch's own check finds cells that are out of date."""
+    of = twin(operator)
+    if change == "without":
+        of.without(under)
+        undo: Callable[[], object] = lambda: of.again(under)  # noqa: E731
+    else:
+        undo = of.register(under, change == "fallthrough").reset
+    try:
+        found = table(of.name)
+        assert found is not None
+        return found, _stale(of.name)
+    finally:
+        undo()
+
+
+def _stale(name: str) -> bool:
+    try:
+        torch._C._dispatch_check_invariants(name)
+    except RuntimeError:
+        return True
+    return False
+
+
+def _parsed(key: str) -> bool:
+    """Python can register for a key of this name."""
+    return torch._C._parse_dispatch_key(key) is not None
+
+
+@asks(CellAfter)
+def cell_after(claim: CellAfter, question: Question | None) -> Answer:
+    """On the twin, if that has the same table to begin with."""
+    if not _parsed(claim.under) or _of_cuda(claim.operator, claim.key):
+        return None
+    found, _ = after(claim.operator, claim.change, claim.under)
+    kernel = "fallthrough_kernel" if claim.kernel == "fallthrough_kernel" else claim.kernel
+    return difference(_said(kernel, claim.reason), found.get(claim.key, EMPTY))
+
+
+@asks(StaleAfter)
+def stale_after(claim: StaleAfter, question: Question | None) -> Answer:
+    """PyTorch's invariant check fails; it does not say of which cells."""
+    if not _parsed(claim.under):
+        return None
+    return difference(bool(claim.keys), after(claim.operator, claim.change, claim.under)[1])
+
+
+# -- calls ------------------------------------------------------------------------------------------------------------
+
+
+def _argument(type_: str) -> Any:
+    plain = {"Tensor": torch.ones(1), "int": 1, "SymInt": 1, "float": 1.0, "Scalar": 1, "bool": False, "number": 1}
+    if type_.startswith("Optional"):
+        return None
+    if type_.startswith("List"):
+        return [] if "Tensor" in type_ else [1]
+    return plain[type_]
+
+
+@asks(MissingRaises)
+def missing_raises(claim: MissingRaises, question: Question | None) -> Answer:
+    """By a redispatch with that key alone."""
+    name, _, overload = claim.operator.removeprefix("aten::").partition(".")
+    op = getattr(getattr(torch.ops.aten, name), overload or "default")
+    key = torch._C.DispatchKeySet.from_raw_repr(DispatchKey[claim.key].bits)
+    try:
+        given = [a for a in op._schema.arguments if not a.has_default_value()]
+        positional = [_argument(str(a.type)) for a in given if not a.kwarg_only]
+        named = {a.name: _argument(str(a.type)) for a in given if a.kwarg_only}
+    except KeyError:
+        return None
+    try:
+        op.redispatch(key, *positional, **named)
+    except NotImplementedError as error:
+        return difference(claim.message, str(error)[: len(claim.message)])
+    except Exception as error:
+        return f"raises {error!r}"
+    return "raises nothing"
+
+
+def _tensors() -> dict[str, Callable[[], torch.Tensor]]:
+    ones = torch.ones
+    return {
+        "CPU": lambda: ones(2, 2),
+        "Meta": lambda: ones(2, 2, device="meta"),
+        "SparseCPU": lambda: ones(2, 2).to_sparse(),
+        "SparseCsrCPU": lambda: ones(2, 2).to_sparse_csr(),
+        "QuantizedCPU": lambda: torch.quantize_per_tensor(ones(2, 2), 0.1, 0, torch.qint8),
+        "MkldnnCPU": lambda: ones(2, 2).to_mkldnn(),
+        "NestedTensorCPU": lambda: torch.nested.nested_tensor([ones(2), ones(3)]),
+        "SparseMeta": lambda: torch.empty(2, 2, layout=torch.sparse_coo, device="meta"),
+    }
+
+
+@asks(BackendKeys)
+def backend_keys(claim: BackendKeys, question: Question | None) -> Answer:
+    """Of tensors that can be made without a device of their own."""
+    make = _tensors().get(claim.backend)
+    if make is None:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that quantized tensors are deprecated, that sparse ones are in beta
+        return difference(hex(claim.raw), hex(torch._C._dispatch_keys(make()).raw_repr()))
+
+
+# -- keys and sets ----------------------------------------------------------------------------------------------------
+
+
+@asks(AliasKeys)
+def alias_keys(claim: AliasKeys, question: Question | None) -> Answer:
+    """One key after the other."""
+    alias = getattr(torch._C.DispatchKey, claim.alias)
+    known = [key.name for key in CELL if hasattr(torch._C.DispatchKey, key.name)]  # Python's enumeration lacks some
+    found = [key for key in known if torch._C._dispatch_is_included_in_alias(getattr(torch._C.DispatchKey, key), alias)]
+    return difference([key for key in known if key in claim.keys], found)
+
+
+@asks(NamedSet)
+def named_set(claim: NamedSet, question: Question | None) -> Answer:
+    """``after_autograd_keyset``, ``FULL_AFTER(Python)``."""
+    of = re.fullmatch(r"FULL_AFTER\((\w+)\)", claim.name)
+    if of is not None:
+        found = torch._C._dispatch_keyset_full_after(getattr(torch._C.DispatchKey, of[1]))
+    else:
+        found = getattr(torch._C, f"_{claim.name}")
+    return difference(hex(claim.raw), hex(found.raw_repr()))
+
+
+COUNTING = """
+import collections, json, re, torch
+found = {"registered": collections.Counter(), "served": collections.Counter()}
+under = re.compile(r"^(\\w+)(?:\\[alias\\])?(?: \\(inactive\\))?: ", re.MULTILINE)
+for name in torch._C._dispatch_get_all_op_names():
+    rows = torch._C._dispatch_dump(name).partition("alias analysis kind")[2].partition("\\n")[2]
+    found["registered"].update(set(under.findall(rows)))
+    found["served"].update(set(under.findall(torch._C._dispatch_dump_table(name))))
+print(json.dumps(found))
+"""
+"""Of each key and alias: how many operators have a kernel under it, or in its cell."""
+
+
+@cache
+def _counted() -> dict[str, dict[str, int]]:
+    """In a new process: Python's modules register more as they are imported."""
+    out = subprocess.run([sys.executable, "-c", COUNTING], capture_output=True, text=True, check=True).stdout
+    counted: dict[str, dict[str, int]] = json.loads(out)
+    return counted
+
+
+@asks(OperatorsRegistered)
+def operators_registered(claim: OperatorsRegistered, question: Question | None) -> Answer:
+    """Over all operators of a PyTorch that was just imported."""
+    if claim.key.endswith("CUDA") and not torch.version.cuda:
+        return None
+    return difference(claim.operators, _counted()["registered"].get(claim.key, 0))
+
+
+@asks(OperatorsServed)
+def operators_served(claim: OperatorsServed, question: Question | None) -> Answer:
+    """The same, by the tables."""
+    if claim.key.endswith("CUDA") and not torch.version.cuda:
+        return None
+    return difference(claim.operators, _counted()["served"].get(claim.key, 0))
+
+
+@asks(FallbackIs)
+def fallback_is(claim: FallbackIs, question: Question | None) -> Answer:
+    """What a new operator has in the cell."""
+    block = torch._C._dispatch_library("DEF", "fallbacks", "")
+    block.define("f() -> ()", "")
+    through, _ = (table("fallbacks::f") or {}).get(claim.key, EMPTY)
+    there = claim.key in (table("fallbacks::f") or {})
+    block.reset()
+    return difference(claim.fallback, through or ("kernel" if there else "none"))
+
+
+@asks(Unparsable)
+def unparsable(claim: Unparsable, question: Question | None) -> Answer:
+    """``torch._C._parse_dispatch_key`` refuses."""
+    return "it can" if _parsed(claim.key) else ""
+
+
+# -- generated code ---------------------------------------------------------------------------------------------------
+
+
+@cache
+def _python_names() -> bytes:
+    return Library(Path(torch.__file__).parent / "lib" / "libtorch_python.so").names
+
+
+@asks(BindingOf)
+def binding_of(claim: BindingOf, question: Question | None) -> Answer:
+    """A function of that name is among the symbols of PyTorch's Python library."""
+    name = claim.name.rpartition("::")[2]
+    if not name.startswith("THPVariable_"):
+        return None
+    return "" if f"{len(name)}{name}".encode() in _python_names() else f"there is no function {name}"
+
+
+@asks(AutogradKernel)
+def autograd_kernel(claim: AutogradKernel, question: Question | None) -> Answer:
+    """The boxed kernel has no signature; Nodes are those that torchgen makes of derivatives.yaml."""
+    if claim.records == "out":
+        return None
+    if claim.records == "not implemented":
+        row = re.search(r"^Autograd\[alias\]: .*$", torch._C._dispatch_dump(claim.operator), re.MULTILINE)
+        return difference(True, row is not None and row[0].endswith(":: (none) [ boxed ]"))
+    found = _nodes().get(claim.operator.removeprefix("aten::"))
+    return None if found is None else difference(claim.records, found)
+
+
+@cache
+def _nodes() -> dict[str, str]:
+    """Operator to the Node that its generated autograd kernel makes; an in-place form has that of the other one."""
+    import torchgen
+    from torchgen.packaged.autograd.load_derivatives import load_derivatives
+
+    folder = Path(torchgen.__file__).parent / "packaged"
+    infos, _ = load_derivatives(
+        str(folder / "autograd/derivatives.yaml"),
+        str(folder / "ATen/native/native_functions.yaml"),
+        str(folder / "ATen/native/tags.yaml"),
+    )
+    plain = {str(schema.name): info.get("Default") for schema, info in infos.items()}
+    return {name: info.op for name, info in plain.items() if info is not None and info.op}

@@ -1,0 +1,137 @@
+"""A program on the model, statement by statement: what was said, and where PyTorch can find what it was said of.
+
+The numbers of a trace mean nothing to PyTorch. So a tensor is found by a variable that names it, a Node by a variable
+and the edges that lead to it from there; both runs have the same variables and the same graphs (other tests see to
+that). A Node that no variable leads to can still be found in the backward pass that it belongs to, by its place there.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from dispatchviz import torch as model
+from dispatchviz.core import recorder
+from dispatchviz.core.autograd import engine
+from dispatchviz.explain.sentences import statements
+from dispatchviz.explain.statement import Statement
+from dispatchviz.lines import compile_watched
+from dispatchviz.recording import ProgramRecorder, Recording
+from dispatchviz.trace import Trace
+from scripts.observe import Run, in_new_thread, preorder
+
+FILE = "program.py"
+
+Path = tuple[str, tuple[int, ...]]
+"""A variable, and the edges to follow from its grad_fn."""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One call of the engine: the trace's numbers of all Nodes that can be reached from its roots, in preorder."""
+
+    nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A statement of the program's top level has just run."""
+
+    position: int
+    """Among the statements, from 0."""
+    line: int
+    steps: range
+    """The events that it made."""
+    tensors: dict[int, str]
+    """Tensor of the trace to the variable that names it now."""
+    nodes: dict[int, Path]
+    """Node of the trace to how it is reached now."""
+    passes: tuple[Pass, ...]
+    """The calls of the engine that the statement made, in order."""
+
+
+@dataclass
+class ModelRun:
+    """A whole program on the model."""
+
+    source: str
+    trace: Trace
+    moments: list[Moment] = field(default_factory=list)
+
+    def said(self, moment: Moment) -> Iterator[tuple[int, Statement]]:
+        """Every statement about the events of a moment, with its step."""
+        for seq in moment.steps:
+            for statement in statements(self.trace, seq):
+                yield seq, statement
+
+
+def run_on_model(source: str) -> ModelRun:
+    """Runs a program on the model, recorded as a script's run is, in a thread of its own."""
+    found: ModelRun = in_new_thread(lambda: _run(source))
+    return found
+
+
+def _run(source: str) -> ModelRun:
+    watcher = ProgramRecorder()
+    watcher.announced[FILE] = FILE
+    watcher.sources[FILE] = source
+    result = ModelRun(source, Recording(FILE, watcher))
+    run, passes = Run(model, source), []
+    original = engine.execute
+
+    def execute(roots: Any, *args: Any, **kwargs: Any) -> Any:
+        passes.append([edge.function for edge in roots])
+        nodes = preorder(passes.pop())
+        passes.append(nodes)
+        return original(roots, *args, **kwargs)
+
+    recorder.start(watcher)
+    engine.execute = execute
+    try:
+        for position, statement in enumerate(ast.parse(source).body):
+            before = len(watcher.events)
+            run.execute(_compiled(source, statement, watcher))
+            steps = range(before, len(watcher.events))
+            result.moments.append(_moment(run, watcher, position, statement.lineno, steps, passes))
+            passes.clear()
+            if run.error is not None:
+                break
+    finally:
+        engine.execute = original
+        recorder.stop(watcher)
+    return result
+
+
+def _compiled(source: str, statement: ast.stmt, watcher: ProgramRecorder) -> Any:
+    """One statement, at its own line."""
+    first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))])
+    lines = source.splitlines()[first - 1 : statement.end_lineno]
+    text = "\n" * (first - 1) + "\n".join(lines)
+    return compile_watched(text, FILE, watcher)
+
+
+def _moment(
+    run: Run, watcher: ProgramRecorder, position: int, line: int, steps: range, passes: list[list[Any]]
+) -> Moment:
+    first, first_node = watcher.first_tensor, watcher.first_node
+    named = {t._number - first: name for name, t in run.tensors.items() if t._number >= first}
+    nodes = {node._number - first_node: path for node, path in _reached(run) if node._number >= first_node}
+    met = tuple(Pass(tuple(node._number - first_node for node in found)) for found in passes)
+    return Moment(position, line, steps, named, nodes, met)
+
+
+def _reached(run: Run) -> Iterator[tuple[Any, Path]]:
+    """Every Node that a variable leads to. The slot is read, not the attribute, which can make a Node."""
+    seen: set[Any] = set()
+    for name, tensor in run.tensors.items():
+        waiting = [(tensor._grad_fn, (name, ()))] if tensor._grad_fn is not None else []
+        while waiting:
+            node, path = waiting.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            yield node, path
+            edges = [(i, target) for i, (target, _) in enumerate(node.next_functions) if target is not None]
+            waiting += [(target, (path[0], (*path[1], i))) for i, target in reversed(edges)]

@@ -1,0 +1,21 @@
+"""The programs over which sentences are checked: those that PyTorch was recorded with, and random ones."""
+
+from __future__ import annotations
+
+from scripts.programs import PROGRAMS
+from tests.claims import pruning_programs
+from tests.conformance.autograd_programs import program
+
+RANDOM = 300
+"""Seeds of random programs about autograd, besides the stored programs."""
+
+LEFT_OUT = ("threading", "# no log")
+"""What programs of several threads say is in another order each time; the meta device has no PyTorch beside it."""
+
+
+def programs() -> dict[str, str]:
+    """Name to source text."""
+    random = {f"random_{seed}": program(seed) for seed in range(RANDOM)}
+    stored = {name: text for name, text in PROGRAMS.items() if not any(word in text for word in LEFT_OUT)}
+    pruning = {f"pruning_{seed}": pruning_programs.program(seed) for seed in range(RANDOM)}
+    return stored | random | pruning

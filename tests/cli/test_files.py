@@ -1,0 +1,105 @@
+"""No file is lost: what may be written is known before the program starts, and only its own kind is replaced."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.core.trace import Trace
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.output import export
+
+from .command import FORUM, dispatchviz, script
+
+OTHERS = {
+    "weights.pt": b"PK\x03\x04 weights",
+    "train.py": b"import torch\n",
+    "photo.png": b"\x89PNG",
+    "data.jsonl": b'{"text": "not a trace"}\n',
+    "data.jsonl.gz": b"\x1f\x8b no trace",
+    "notes": b"mine\n",
+}
+"""Files that somebody needs."""
+
+
+def says_no(ended: object, *words: str) -> bool:
+    """Whether the program was not even started."""
+    status, out, err = ended  # type: ignore[misc]
+    return status == 2 and out == "" and err.count("\n") == 1 and all(word in err for word in words)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("command", [["run", "--save"], ["trace", "--save"], ["trace", "--format", "jsonl", "-o"]])
+def test_a_trace_never_takes_the_place_of_another_file(command: list[str], name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(OTHERS[name])
+    started = script(tmp_path, "open('started', 'w')\n")
+    assert says_no(dispatchviz(*command, name, started, cwd=tmp_path), name)
+    assert (tmp_path / name).read_bytes() == OTHERS[name]
+    assert sorted(os.listdir(tmp_path)) == sorted([name, started])
+
+
+def test_why_not_is_said(tmp_path: Path) -> None:
+    (tmp_path / "data.jsonl").write_text("mine")
+    (tmp_path / "folder.jsonl").mkdir()
+    for name, says in {
+        "weights.pt": "cannot save the trace as weights.pt: the name of a trace ends in .jsonl or .jsonl.gz",
+        "data.jsonl": "data.jsonl is there and is no trace: it is not overwritten, choose another name",
+        "folder.jsonl": "cannot write folder.jsonl: Is a directory",
+    }.items():
+        ended = dispatchviz("trace", "--save", name, FORUM, cwd=tmp_path)
+        assert ended == (2, "", f"dispatchviz: {says}\n")
+
+
+def test_a_trace_takes_the_place_of_a_trace_and_of_an_empty_file(tmp_path: Path) -> None:
+    name = script(tmp_path, "x = 1\n")
+    for file in ("t.jsonl", "t.jsonl.gz"):
+        (tmp_path / file).touch()
+        for _ in range(2):
+            assert dispatchviz("trace", "--save", file, name, cwd=tmp_path).status == 0
+            assert len(Trace.load(tmp_path / file)) == 1
+
+
+def test_a_log_takes_the_place_of_a_log_only(tmp_path: Path) -> None:
+    name = script(tmp_path, "import torch\ntorch.ones(2)\n")
+    for form in ("text", "torch"):
+        for _ in range(2):
+            assert dispatchviz("trace", "--format", form, "-o", "log.txt", name, cwd=tmp_path) == (0, "", "")
+    for file in (name, "weights.pt"):
+        (tmp_path / "weights.pt").write_bytes(OTHERS["weights.pt"])
+        assert says_no(dispatchviz("trace", "-o", file, name, cwd=tmp_path), f"{file} is there and is no log")
+    assert says_no(dispatchviz("trace", "-o", "t.jsonl", name, cwd=tmp_path), "--format jsonl")
+
+
+def test_export_does_not_start_a_program_whose_picture_has_no_place(tmp_path: Path) -> None:
+    started = script(tmp_path, "open('started', 'w')\n")
+    (tmp_path / "data.jsonl").write_text("mine")
+    for file in ("no/a.svg", "data.jsonl"):
+        assert says_no(dispatchviz("export", started, "-o", file, cwd=tmp_path), file)
+    assert not (tmp_path / "started").exists()
+
+
+def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    dispatchviz("export", FORUM, "-o", "a.jsonl", cwd=tmp_path)
+    trace = Trace.load(tmp_path / "a.jsonl")
+    for name in ("a.svg", "a.dot", "a.jsonl"):
+        export(trace, tmp_path / name)
+        before = (tmp_path / name).read_bytes()
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", fail)
+            with pytest.raises(DispatchvizError, match=rf"cannot write .*{name}: No space left"):
+                export(trace, tmp_path / name)
+        assert (tmp_path / name).read_bytes() == before
+    assert sorted(os.listdir(tmp_path)) == ["a.dot", "a.jsonl", "a.svg"]
+
+
+def test_a_trace_that_cannot_be_shown_is_not_lost(tmp_path: Path) -> None:
+    """The step is known to be none only after the program has run."""
+    ended = dispatchviz("run", "--step", "999", script(tmp_path, "x = 1\n"), cwd=tmp_path)
+    begin = "dispatchviz: there is no step 999: program.py has the steps 0 to 0 (the trace is kept: dispatchviz open "
+    assert (ended.status, ended.err.startswith(begin)) == (2, True)
+    assert len(Trace.load(ended.err.removeprefix(begin).removesuffix(")\n"))) == 1

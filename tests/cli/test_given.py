@@ -1,0 +1,126 @@
+"""A trace in the place of a program is opened, and ``-`` is standard input wherever a file is read or written."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.core.trace import Trace
+
+from .command import FORUM, dispatchviz, in_bytes, script
+
+PROGRAM = b"import sys, torch\nprint(sys.argv, '__file__' in dir())\ntorch.ones(2).requires_grad_().sum().backward()\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The trace of the founding program, in each form, and its log."""
+    folder = tmp_path_factory.mktemp("traces")
+    for name in ("t.jsonl", "t.jsonl.gz"):
+        assert dispatchviz("export", FORUM, "-o", folder / name).status == 0
+    (folder / "nameless").write_bytes((folder / "t.jsonl.gz").read_bytes())
+    return folder
+
+
+NAMES = ["t.jsonl", "t.jsonl.gz", "nameless"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_run_and_trace_open_a_trace(name: str, folder: Path) -> None:
+    log = dispatchviz("open", name, cwd=folder)
+    assert log.status == 0
+    assert "line 6  z = torch.add(x, y)" in log.out
+    assert dispatchviz("run", name, cwd=folder) == dispatchviz("trace", name, cwd=folder) == log
+    torch = dispatchviz("trace", "--format", "torch", FORUM)
+    assert dispatchviz("trace", "--format", "torch", name, cwd=folder) == torch
+
+
+def test_a_trace_takes_no_arguments(folder: Path) -> None:
+    for command in (["run"], ["trace"]):
+        ended = dispatchviz(*command, "t.jsonl", "--step", "3", cwd=folder)
+        assert ended.status == 2
+        assert "t.jsonl is a saved trace and takes no arguments such as --step" in ended.err
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_trace_comes_through_standard_input(name: str, folder: Path) -> None:
+    log, raw = dispatchviz("open", name, cwd=folder), (folder / name).read_bytes()
+    for command in ("open", "run", "trace"):
+        assert dispatchviz(command, "-", given=raw) == log
+    assert (
+        in_bytes("export", "-", "-o", "-", "--format", "jsonl", given=raw).stdout == (folder / "t.jsonl").read_bytes()
+    )
+
+
+def test_a_program_comes_through_standard_input(tmp_path: Path) -> None:
+    for command in ("run", "trace"):
+        ended = dispatchviz(command, "-", "-a", given=PROGRAM)
+        assert (ended.status, ended.err) == (0, "['-', '-a'] False\n")
+        assert ended.out.startswith("<stdin> on the model of PyTorch 2.13.0, cuda: ")
+        assert "line 3  torch.ones(2).requires_grad_().sum().backward()" in ended.out
+    ended = dispatchviz("export", "-", "-o", tmp_path / "a.svg", "--", "x", given=PROGRAM)
+    assert ended == (0, "['-', 'x'] False\n", "")
+    assert "SumBackward0" in (tmp_path / "a.svg").read_text()
+
+
+def test_a_program_of_standard_input_that_raises_says_where() -> None:
+    ended = dispatchviz("run", "-", given=b"def f():\n    raise KeyError(1)\nf()\n")
+    assert ended.status == 1
+    assert ended.err.startswith("dispatchviz: <stdin>, line 2: KeyError: 1 (the trace is kept: dispatchviz open ")
+
+
+def test_export_writes_standard_output(folder: Path) -> None:
+    dispatchviz("export", "t.jsonl", "-o", "a.svg", cwd=folder)
+    dispatchviz("export", "t.jsonl", "-o", "a.png", cwd=folder)
+    for form, expected in {
+        (): (folder / "a.svg").read_bytes(),
+        ("--format", "svg"): (folder / "a.svg").read_bytes(),
+        ("--format", "png"): (folder / "a.png").read_bytes(),
+        ("--format", "jsonl"): (folder / "t.jsonl").read_bytes(),
+        ("--format", "jsonl.gz"): gzip.compress((folder / "t.jsonl").read_bytes(), mtime=0),
+    }.items():
+        done = in_bytes("export", "-o", "-", *form, "t.jsonl", cwd=folder)
+        assert (done.returncode, done.stdout, done.stderr) == (0, expected, b"")
+
+
+def test_what_a_program_prints_is_not_in_the_picture(tmp_path: Path) -> None:
+    name = script(tmp_path, PROGRAM.decode())
+    ended = dispatchviz("export", "-o", "-", "--format", "dot", name, cwd=tmp_path)
+    assert (ended.status, ended.err) == (0, "['program.py'] True\n")
+    assert ended.out.startswith("digraph backward {")
+
+
+def test_a_file_may_have_another_name_if_its_form_is_said(folder: Path) -> None:
+    assert dispatchviz("export", "t.jsonl", "-o", "graph.txt", "--format", "dot", cwd=folder) == (0, "", "")
+    assert (folder / "graph.txt").read_text().startswith("digraph")
+
+
+def test_the_log_begins_at_a_step(folder: Path) -> None:
+    """Its rows, those that it is within above it, and its reason."""
+    trace = Trace.load(folder / "t.jsonl")
+    step = next(event.seq for event in trace if type(event).__name__ == "KernelEntered")
+    for command in (["open", "--plain"], ["open"], ["run", "--plain"]):
+        out = dispatchviz(*command, "--step", str(step), "t.jsonl", cwd=folder).out
+        rows = [int(line.split()[0]) for line in out.splitlines() if line[:4].strip().isdigit()]
+        assert rows == [event.seq for event in trace.ancestors(step)][::-1] + list(range(step, len(trace)))
+
+
+def test_the_reason_of_the_step_is_given(folder: Path) -> None:
+    """In the whole log this one stands at an earlier step, and is not told twice."""
+    trace = Trace.load(folder / "t.jsonl")
+    step = [event.seq for event in trace if type(event).__name__ == "FallthroughSkipped"][-1]
+    lines = dispatchviz("open", "--plain", "--step", str(step), "t.jsonl", cwd=folder).out.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith(f"{step} "))
+    assert "|" in lines[at + 1]
+
+
+def test_a_damaged_trace_opens_up_to_the_damage(folder: Path, tmp_path: Path) -> None:
+    raw = bytearray((folder / "t.jsonl.gz").read_bytes())
+    raw[-800:-700] = b"\xff" * 100
+    (tmp_path / "damaged.jsonl.gz").write_bytes(raw)
+    ended = dispatchviz("open", "damaged.jsonl.gz", cwd=tmp_path)
+    assert ended.status == 0
+    assert ended.err.startswith("dispatchviz: damaged.jsonl.gz is cut off: it opens up to step ")
+    assert ended.err.count("\n") == 1

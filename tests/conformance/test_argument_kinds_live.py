@@ -1,0 +1,50 @@
+"""What a parameter takes, and what it says of the rest: 150 calls with 90 kinds of arguments, on both sides."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import dispatchviz.torch as face
+from tests.conformance.argument_kinds import CALLS, answer, kinds
+
+torch = pytest.importorskip("torch")
+
+KNOWN = (
+    ("", "accelerator", "the model has a GPU"),
+    (
+        "",
+        "not supported between|has no len|not iterable|unsupported operand|int.. argument must",
+        "Python names a class",
+    ),
+    (
+        "",
+        "^RuntimeError: value cannot be converted to type int64_t",
+        "sizes beyond 64 bits: NumPy cannot hold the array",
+    ),
+    ("local_response_norm|x.::v.|T.range", "ValueError: Maximum allowed|narrow", "the same"),
+    (r"mul\(", "9.223e.18", "the model has no uint64"),
+    ("tensor.v.", "no dtype torch.uint64", "the model has no uint64"),
+    (r"histogramdd", "", "PyTorch's torch.histogramdd is a name of an overload that the model does not have"),
+    (r"T.Size", "int64|int32|uint8", "PyTorch keeps NumPy's integers as they are"),
+    ("norm|clamp|std", "complex|Complex|nan|truth value", "no real number where a kernel wants one"),
+    ("", "Index object", "an address"),
+)
+"""Call, what PyTorch or the model says (regular expressions), reason."""
+
+
+def is_known(call: str, real: str, model: str) -> bool:
+    """Whether a difference is allowed."""
+    return any(re.search(where, call) and re.search(words, f"{real} | {model}") for where, words, _ in KNOWN)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_arguments_are_taken_alike(call: str) -> None:
+    """The same results, the same errors with the same words."""
+    differing = []
+    for kind in kinds(torch):
+        real, model = answer(torch, call, kind), answer(face, call, kind)
+        if real != model and not is_known(call, real, model):
+            differing.append(f"{kind}\n    PyTorch {real}\n    here    {model}")
+    assert not differing, "\n".join(differing)

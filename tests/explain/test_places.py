@@ -1,0 +1,54 @@
+"""In which of PyTorch's files things are."""
+
+from __future__ import annotations
+
+import pytest
+
+from dispatchviz.core import events as ev
+from dispatchviz.explain.native_files import kernel_file, structured_file
+from dispatchviz.explain.places import binding_file, entry_point
+from dispatchviz.explain.rules import rule
+
+NATIVE = "aten/src/ATen/native"
+
+
+@pytest.mark.parametrize(
+    ("function", "file"),
+    [
+        ("structured_ufunc_add_CUDA::impl", "build/aten/src/ATen/UfuncCUDA_add.cu"),
+        ("structured_ufunc_add_CPU::impl", "build/aten/src/ATen/UfuncCPU_add.cpp"),
+        ("structured_add_Tensor::meta", f"{NATIVE}/BinaryOps.cpp"),
+        ("structured_sum_out::impl", f"{NATIVE}/ReduceOps.cpp"),
+        ("structured_mm::meta", f"{NATIVE}/LinearAlgebra.cpp"),
+        ("structured_mm_out_cuda::impl", f"{NATIVE}/cuda/Blas.cpp"),
+        ("structured_nobody_knows::impl", ""),
+    ],
+)
+def test_the_files_of_structured_functions(function: str, file: str) -> None:
+    assert structured_file(function) == file
+
+
+def test_a_fallback_stands_where_it_is_written_not_where_it_is_registered() -> None:
+    registered = "aten/src/ATen/functorch/LegacyBatchingRegistrations.cpp"
+    assert kernel_file("batchedTensorForLoopFallback", registered) == "aten/src/ATen/functorch/BatchedFallback.cpp"
+    assert kernel_file("wrapper_CPU__relu", "build/RegisterCPU_2.cpp") == "build/RegisterCPU_2.cpp"
+
+
+def test_generated_files_are_given_with_their_part() -> None:
+    call = ev.Dispatched(0, None, "call", "aten::add.Tensor", 1, "CPU")
+    assert entry_point(call) == ("at::_ops::add_Tensor::call", "build/aten/src/ATen/Operators_2.cpp")
+    assert rule(call).file.endswith("Operators_2.cpp")
+
+
+@pytest.mark.parametrize(
+    ("function", "file"),
+    [
+        ("torch.add", "python_torch_functions_2.cpp"),
+        ("Tensor.add", "python_variable_methods.cpp"),
+        ("torch._C._nn.gelu", "python_nn_functions.cpp"),
+        ("torch._C._linalg.linalg_inv", "python_linalg_functions.cpp"),
+    ],
+)
+def test_the_files_of_bindings(function: str, file: str) -> None:
+    event = ev.BindingEntered(0, None, function, "THPVariable_x", "", 1, (), "")
+    assert binding_file(event).rpartition("/")[2] == file

@@ -1,0 +1,201 @@
+"""What is told of Nodes that a backward does not need: in sentences, in the list, in the graph and in the picture.
+
+That PyTorch does not run them either is asked in ``tests/claims``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import dispatchviz
+from dispatchviz import torch
+from dispatchviz.core import events as ev
+from dispatchviz.core.trace import Trace
+from dispatchviz.explain.backward_graph import backward_graph
+from dispatchviz.explain.graph_node import State
+from dispatchviz.explain.labels import label
+from dispatchviz.explain.sentences import statements, why_here
+from dispatchviz.render.dot import drawing
+from dispatchviz.render.lanes import lanes
+
+
+def backward_of_b() -> Trace:
+    with dispatchviz.record() as trace:
+        a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        out = (a * b).sum()
+        out.backward(inputs=[b])
+    return trace
+
+
+def grad_of_a() -> Trace:
+    with dispatchviz.record() as trace:
+        a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        out = (a * b).sum()
+        torch.autograd.grad(out, a)
+    return trace
+
+
+def behind_an_interior() -> Trace:
+    with dispatchviz.record() as trace:
+        x = torch.ones(2, requires_grad=True)
+        y = x.exp().sin().cos()
+        y.sum().backward(inputs=[y], retain_graph=True)
+        y.sum().backward()
+    return trace
+
+
+def said(trace: Trace, kind: type[ev.Event]) -> list[str]:
+    return [why_here(trace, event.seq) for event in trace if isinstance(event, kind)]
+
+
+def states(trace: Trace, of: int | None = None) -> dict[str, State]:
+    return {node.title: node.state for node in backward_graph(trace, of=of)}
+
+
+@pytest.mark.parametrize("program", [backward_of_b, grad_of_a])
+def test_what_never_runs_is_nowhere_called_ready(program: Callable[[], Trace]) -> None:
+    trace = program()
+    ran = {event.node for event in trace if isinstance(event, ev.NodeStarted)}
+    others = [
+        e for e in trace if getattr(e, "node", None) not in ran and isinstance(e, ev.DependencyMet | ev.NodeQueued)
+    ]
+    assert others
+    for event in others:
+        assert "ready" not in why_here(trace, event.seq) + label(trace, event.seq)
+
+
+def test_a_backward_says_whose_gradients_it_writes() -> None:
+    (start,) = said(backward_of_b(), ev.BackwardStarted)
+    assert start.endswith(
+        "What arrives for b, which backward(inputs=) names, goes into .grad; no other leaf's .grad is written."
+    )
+    (start,) = said(grad_of_a(), ev.BackwardStarted)
+    assert start.endswith("and hands what arrives for a to the caller: no leaf's .grad is written.")
+
+
+def test_what_is_needed_and_what_is_not() -> None:
+    assert said(backward_of_b(), ev.ExecInfoPopulated) == [
+        (
+            "Only what leads to b is needed: SumBackward0, MulBackward0 and AccumulateGrad (b) run (exec_info). "
+            "AccumulateGrad (a): not needed, since no edge leads on from there to b."
+        )
+    ]
+    assert said(grad_of_a(), ev.ExecInfoPopulated) == [
+        (
+            "Only what leads to a is needed: SumBackward0 and MulBackward0 run (exec_info). What arrives at "
+            "AccumulateGrad (a) is captured for the caller; AccumulateGrad (a) need not run for that. "
+            "AccumulateGrad (b): not needed, since no edge leads on from there to a."
+        )
+    ]
+
+
+def test_a_formula_whose_gradient_nobody_needs() -> None:
+    assert said(backward_of_b(), ev.FormulaSkipped) == [
+        (
+            "MulBackward0 does not compute the gradient of self=a (edge 0): it would go to AccumulateGrad (a), which "
+            "this pass does not need (task_should_compute_output(0) is false)."
+        )
+    ]
+
+
+def test_a_node_is_reached_for_its_gradient_alone() -> None:
+    trace = grad_of_a()
+    assert said(trace, ev.NodeSkipped) == [
+        (
+            "AccumulateGrad (a) is not called: grad() wanted the gradient that arrived there, and nothing that lies "
+            "behind it."
+        )
+    ]
+    queued = [label(trace, event.seq) for event in trace if isinstance(event, ev.NodeQueued)]
+    assert queued[-1] == "AccumulateGrad (a) is queued to be captured"
+
+
+def test_the_topological_number_keeps_the_engine_from_looking() -> None:
+    (needed,) = said(behind_an_interior(), ev.ExecInfoPopulated)
+    assert needed.endswith(
+        "SinBackward0: not needed, and nothing behind is even looked at, since the topological number there is below "
+        "3, the smallest among the Nodes asked for."
+    )
+
+
+def test_states_of_pruned_nodes() -> None:
+    assert states(backward_of_b())["AccumulateGrad (a)"] is State.PRUNED
+    found = states(grad_of_a())
+    assert (found["AccumulateGrad (a)"], found["AccumulateGrad (b)"]) == (State.CAPTURED, State.PRUNED)
+
+
+def test_what_lies_behind_a_pruned_node_is_pruned_too_until_another_backward_needs_it() -> None:
+    trace = behind_an_interior()
+    first = states(trace, of=0)
+    assert [first[name] for name in ("SinBackward0", "ExpBackward0", "AccumulateGrad (x)")] == [State.PRUNED] * 3
+    assert State.PRUNED not in states(trace, of=1).values()
+
+
+def test_the_lanes_show_it() -> None:
+    rows = "\n".join(row.text for row in lanes(backward_graph(backward_of_b())))
+    assert "◌ │ AccumulateGrad (a)  not needed" in rows
+    assert "edges 0 self=a (not needed), 1 other=b" in rows
+
+
+def test_the_picture_shows_it() -> None:
+    drawn = drawing(backward_graph(backward_of_b()))
+    assert "backward(inputs=) asked for b: what does not lead there is not needed" in drawn.texts
+    assert "not needed" in drawn.texts
+    assert drawn.source.count("class=unused") == 1
+    assert "grad() asked for a: what does not lead there is not needed" in drawing(backward_graph(grad_of_a())).texts
+
+
+def test_an_input_that_no_edge_leads_to() -> None:
+    with dispatchviz.record() as trace:
+        x, far = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        torch.autograd.grad(x.exp().sum(), [x, far], allow_unused=True)
+    (needed,) = said(trace, ev.ExecInfoPopulated)
+    assert needed.endswith(
+        "No edge leads to far: what grad() shall give for it stays undefined, which allow_unused and materialize_grads "
+        "make None, zeros or an error."
+    )
+
+
+def test_gradients_that_are_undefined_are_told_as_such() -> None:
+    class Nothing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: object, x: torch.Tensor) -> torch.Tensor:
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: object, grad: torch.Tensor) -> None:
+            return None
+
+    with dispatchviz.record() as trace:
+        x = torch.ones(2, requires_grad=True)
+        y = x.exp()
+        y.retain_grad()
+        Nothing.apply(y).sum().backward()
+    met = said(trace, ev.DependencyMet)
+    assert met[1].startswith("An undefined gradient, which counts as well, has come for ExpBackward0:")
+    (retained,) = said(trace, ev.HookRan)
+    assert retained.endswith("but none has come, or the tensor is gone: nothing is kept.")
+
+
+def test_what_is_claimed_goes_with_the_words() -> None:
+    trace = grad_of_a()
+    claims = [claim for event in trace for said in statements(trace, event.seq) for claim in said.claims]
+    runs = {(claim.node, claim.runs) for claim in claims if type(claim).__name__ == "NodeRuns"}
+    ran = {event.node for event in trace if isinstance(event, ev.NodeStarted)}
+    assert {node for node, yes in runs if yes} == ran
+    assert ran.isdisjoint(node for node, yes in runs if not yes)
+    assert len({node for node, yes in runs if not yes}) == 2
+
+
+def test_a_saved_tensor_that_is_freed_is_shown_as_freed_in_a_second_backward() -> None:
+    with dispatchviz.record() as trace:
+        x = torch.ones(2, requires_grad=True)
+        y = x.exp().sum()
+        y.backward()
+        with pytest.raises(RuntimeError, match="second time"):
+            y.backward()
+    (exp,) = [node for node in backward_graph(trace) if node.name == "ExpBackward0"]
+    assert exp.released
+    assert exp.state is not State.RELEASED

@@ -1,0 +1,51 @@
+"""Programs whose screens are hard to lay out, traced once."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from dispatchviz.core import events as ev
+from dispatchviz.core.trace import Trace
+from dispatchviz.program import run
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth"
+LONG_NAMES = [f"{ordinal}_hidden_layer_activations" for ordinal in ORDINALS.split()]
+
+CAT = "\n".join(
+    [
+        "import torch",
+        *(f"{name} = torch.ones(2, requires_grad={name[0] == 'f'})" for name in LONG_NAMES),
+        f"combined_activations = torch.cat([{', '.join(LONG_NAMES)}])",
+        "combined_activations.sum().backward()",
+        "",
+    ]
+)
+"""``torch.cat`` of 13 tensors with long names."""
+
+
+@cache
+def example(name: str) -> Trace:
+    """The trace of a file in ``examples``."""
+    return run(str(EXAMPLES / name)).trace
+
+
+@cache
+def cat() -> Trace:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "cat.py"
+        path.write_text(CAT)
+        return run(str(path)).trace
+
+
+def the_call(trace: Trace, operator: str) -> int:
+    """The step of the first call of an operator."""
+    return next(event.seq for event in trace if isinstance(event, ev.Dispatched) and event.operator == operator)
+
+
+def first(trace: Trace, kind: type[ev.Event]) -> int:
+    """The first step of a kind."""
+    return next(event.seq for event in trace if isinstance(event, kind))

@@ -1,0 +1,109 @@
+"""The stepper as a program on a real terminal: bytes typed at it, bytes that it paints."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+FORUM = str(Path(__file__).parents[2] / "examples" / "forum.py")
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
+
+
+class Terminal:
+    """A terminal with ``dispatchviz`` running in it."""
+
+    def __init__(self, *command: str, size: tuple[int, int] = (120, 40)) -> None:
+        import pty  # not there on Windows
+
+        self.screen, terminal = pty.openpty()
+        width, height = map(str, size)
+        self.program = subprocess.Popen(
+            [sys.executable, "-m", "dispatchviz", *command],
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+            env=os.environ | {"TERM": "xterm-256color", "COLUMNS": width, "LINES": height},
+            start_new_session=True,
+        )
+        os.close(terminal)
+        self.seen = b""
+
+    def type(self, text: str) -> None:
+        os.write(self.screen, text.encode())
+
+    def wait_for(self, text: str) -> None:
+        """Reads until a text has come; the program's end before that is an error."""
+        while text.encode() not in self.seen:
+            self.seen += os.read(self.screen, 65536)
+
+    def ended(self) -> int:
+        """The exit status, after all that the program still has to write."""
+        try:
+            while os.read(self.screen, 65536):
+                pass
+        except OSError:  # nobody has the terminal open any more
+            pass
+        return self.program.wait()
+
+    def close(self) -> None:
+        self.program.kill()
+        self.program.wait()
+        os.close(self.screen)
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Terminal]]:
+    opened: list[Terminal] = []
+
+    def begin(*command: str, size: tuple[int, int] = (120, 40)) -> Terminal:
+        opened.append(Terminal(*command, size=size))
+        return opened[-1]
+
+    yield begin
+    for terminal in opened:
+        terminal.close()
+
+
+def test_what_is_typed_before_the_program_has_begun_arrives(start: Callable[..., Terminal]) -> None:
+    stepper = start("run", FORUM)
+    stepper.type(":148\r")
+    stepper.wait_for("148/324")
+    stepper.type("s")
+    stepper.wait_for("149/324")
+
+
+@pytest.mark.parametrize("sign", ["\x1b[?1049h", "1 Steps", "Key set"])
+def test_what_is_typed_while_the_screen_appears_arrives(start: Callable[..., Terminal], sign: str) -> None:
+    stepper = start("run", FORUM)
+    stepper.wait_for(sign)
+    stepper.type(":148\rs/nodestarted\r.")
+    stepper.wait_for("Hit 2 of ")
+    stepper.type("q")
+    assert stepper.ended() == 0
+
+
+def test_the_command_line_that_is_copied_has_the_arguments_of_the_program(start: Callable[..., Terminal]) -> None:
+    stepper = start("run", "--cuda", "emulated", FORUM, "--lr", "0 1", size=(200, 40))
+    stepper.type(":12\ry")
+    stepper.wait_for(f"dispatchviz run --step 12 --cuda emulated {FORUM} --lr '0 1'")
+
+
+def test_ctrl_c_in_a_program_is_no_error(start: Callable[..., Terminal], tmp_path: Path) -> None:
+    (tmp_path / "stopped.py").write_text("import torch\ntorch.ones(2)\nraise KeyboardInterrupt\n")
+    stepper = start("run", str(tmp_path / "stopped.py"))
+    stepper.wait_for("The program was interrupted here")
+    stepper.type("q")
+    stepper.wait_for("line 3: interrupted")
+
+
+def test_a_terminal_that_is_too_small_gets_the_log_and_why(start: Callable[..., Terminal]) -> None:
+    small = start("run", FORUM, size=(50, 14))
+    small.wait_for("the log instead of the stepper: the terminal is 50x14, the stepper needs 60x15")
+    small.wait_for("line 6  z = torch.add(x, y)")
+    assert small.ended() == 0

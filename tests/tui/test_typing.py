@@ -1,0 +1,109 @@
+"""Keys have their effect in the order in which they were typed, however early and however fast."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from textual import events
+from textual.keys import _character_to_key
+
+from dispatchviz.tui.app import StepperApp
+from dispatchviz.tui.view import StepperScreen
+
+from .screens import Reader, read
+from .synthetic import forum
+
+
+def key(character: str) -> events.Key:
+    """As a terminal sends it that was not yet ours: Enter is a line feed."""
+    return events.Key("ctrl+j" if character == "\n" else _character_to_key(character), character)
+
+
+def typed_early(before: str, after: str, monkeypatch: pytest.MonkeyPatch) -> StepperApp:
+    """The application after keys that came before its first screen was there, and others right after that."""
+    make, app = StepperScreen._make_prompt, StepperApp(forum())
+    sent: list[asyncio.Event] = []
+
+    async def with_keys(self: StepperScreen) -> None:
+        await send(before)
+        await make(self)
+        await send(after)
+        sent[0].set()
+
+    async def send(text: str) -> None:
+        for character in text:
+            app.post_message(key(character))
+        await asyncio.sleep(0)
+
+    async def story() -> None:
+        sent.append(asyncio.Event())
+        async with app.run_test(size=(120, 40)) as pilot:
+            await sent[0].wait()
+            await Reader(app, pilot).answered()
+
+    monkeypatch.setattr(StepperScreen, "_make_prompt", with_keys)
+    asyncio.run(story())
+    return app
+
+
+@pytest.mark.parametrize("split", range(6))
+def test_what_is_typed_before_the_first_screen_comes_first(split: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = ":37\nss"
+    app = typed_early(keys[:split], keys[split:], monkeypatch)
+    assert app.cursor.at == 39
+    assert app.cursor.past == (0,)
+
+
+def test_an_early_search_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = typed_early("/nodecreated\n.", ".", monkeypatch)
+    assert (app.search.query, app.cursor.at) == ("nodecreated", 39)
+
+
+def test_keys_typed_in_a_burst_are_answered_in_their_order() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press_at_once(":37\ns:12\ns")
+        assert (reader.at, reader.app.cursor.past) == (13, (0, 38))
+        await reader.press_at_once("/redispatch\nmhere\nf/\n")
+        assert (reader.at, reader.app.marks.names) == (21, {21: "here"})
+        await reader.press_at_once("ssSm\n2")
+        assert (reader.at, reader.app.view.focused.number) == (22, 2)
+
+    read(forum(), story)
+
+
+def test_the_line_is_edited_in_the_order_of_the_keys() -> None:
+    async def story(reader: Reader) -> None:
+        for name, character in [
+            ("colon", ":"), ("1", "1"), ("9", "9"), ("backspace", None), ("home", None), ("2", "2"), ("end", None),
+            ("left", None), ("delete", None), ("4", "4"), ("enter", None), ("s", "s"),
+        ]:  # fmt: skip
+            reader.app.post_message(events.Key(name, character))
+        await reader.answered()
+        assert reader.at == 25
+
+    read(forum(), story)
+
+
+def test_what_is_pasted_into_a_question_is_its_answer() -> None:
+    async def story(reader: Reader) -> None:
+        reader.app.post_message(events.Paste("99"))
+        reader.app.post_message(key(":"))
+        reader.app.post_message(events.Paste("37\nq"))
+        reader.app.post_message(key("\n"))
+        await reader.answered()
+        assert reader.at == 37
+        assert reader.app.is_running
+
+    read(forum(), story)
+
+
+def test_a_text_over_the_stepper_takes_its_own_keys() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press_at_once("?")
+        assert reader.sees("Help")
+        await reader.press("q")
+        await reader.press_at_once("ss")
+        assert reader.at == 2
+
+    read(forum(), story)

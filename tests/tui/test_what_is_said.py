@@ -1,0 +1,206 @@
+"""What must be read is whole: the sentence of a step, the message of an error, why nothing happened."""
+
+from __future__ import annotations
+
+import pytest
+
+from dispatchviz.core import events as ev
+from dispatchviz.core.trace import Header, Trace
+from dispatchviz.explain.sentences import why_here
+from dispatchviz.tui.app import StepperApp
+from dispatchviz.tui.layout import why_height
+from dispatchviz.tui.prompt import Prompt
+from dispatchviz.tui.why_bar import first_hint
+
+from .programs import cat, example, first, the_call
+from .screens import SIZES, Reader, read
+from .synthetic import forum, raising
+
+MESSAGE = (
+    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+    "[torch.FloatTensor [3]], which is output 0 of Add, is at version 1; expected version 0 instead. Hint: enable "
+    "anomaly detection to find the operation that failed to compute its gradient, with "
+    "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+)
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def why(reader: Reader) -> str:
+    return words(" ".join(reader.app.view.query_one("#why").plain))
+
+
+def rows_of_why(reader: Reader) -> list[str]:
+    """What of the bar is on the screen."""
+    bar = reader.app.view.query_one("#why").region
+    return reader.screen[bar.y : bar.bottom]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_screen_of_an_error_has_all_of_its_message(size: tuple[int, int]) -> None:
+    async def story(reader: Reader) -> None:
+        assert MESSAGE in words(" ".join(rows_of_why(reader)))
+        assert reader.sees("▶ ", "z.sum().backward()", "q quit")
+
+    read(example("inplace_error.py"), story, size)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_no_sentence_is_cut_without_a_word(size: tuple[int, int]) -> None:
+    trace = cat()
+    steps = [the_call(trace, "aten::cat") + more for more in range(-1, 16)]
+
+    async def story(reader: Reader) -> None:
+        for at in steps:
+            assert reader.at == at
+            shown = words(" ".join(rows_of_why(reader)))
+            assert words(why_here(trace, at)) in shown or shown.endswith("… w: all of it"), reader.text
+            assert reader.sees(f"▶ {at:>4}"), reader.text
+            await reader.move("into")
+            await reader.pilot.pause()
+
+    read(trace, story, size, steps[0])
+
+
+def test_the_bar_takes_rows_only_while_it_needs_them() -> None:
+    assert [why_height(24, needed) for needed in (1, 4, 6, 40)] == [4, 4, 6, 12]
+    trace = cat()
+
+    async def story(reader: Reader) -> None:
+        heights = []
+        for at in (0, first(trace, ev.EdgesCollected), 0):
+            await reader.press("colon", *str(at), "enter", "s", "S")
+            heights.append(reader.app.view.query_one("#why").region.height)
+            assert all(row.strip() for row in rows_of_why(reader)[:1])
+        assert heights == [4, 12, 4]
+
+    read(trace, story, (80, 24))
+
+
+def test_w_shows_all_that_there_is_to_say() -> None:
+    trace = cat()
+    at = first(trace, ev.EdgesCollected)
+
+    async def story(reader: Reader) -> None:
+        await reader.press("w")
+        seen = ""
+        for _ in range(4):
+            seen += reader.text
+            await reader.press("pagedown")
+        assert "Step" in seen
+        assert words(why_here(trace, at))[-60:] in words(seen.replace("│", " ").replace("┃", " "))
+        assert "function  torch::autograd::collect_next_edges" in seen
+        await reader.press("w")
+        assert reader.sees("1 Steps")
+
+    read(trace, story, (80, 24), at)
+
+
+def test_an_interrupted_program_has_no_error() -> None:
+    trace = raising()
+    last = trace[len(trace) - 1]
+    assert isinstance(last, ev.ProgramRaised)
+    interrupted = Trace(
+        trace.header,
+        [*trace.events[:-1], ev.ProgramRaised(last.seq, None, "KeyboardInterrupt", "", last.file, last.line)],
+    )
+
+    async def story(reader: Reader) -> None:
+        assert reader.sees("The program was interrupted here: S or ← back   g or Home start   ? keys")
+        assert not reader.sees("with an error")
+
+    read(interrupted, story, (80, 24))
+
+
+def test_at_the_start_of_a_program_that_raises_nothing_has_stopped_yet() -> None:
+    assert "stopped here" in first_hint(raising(), len(raising()) - 1).plain
+    assert "step by step" in first_hint(raising(), 0).plain
+
+
+def test_continue_past_the_last_stop_says_so() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("G", "C", "c")
+        assert reader.at == 61
+        assert reader.sees("No line, mark or error after that: this is the last step")
+        await reader.press("g", "b", *"nodecreated", "enter", "c", "c", "c")
+        assert reader.at == 39
+        assert reader.sees("c next stop")
+        await reader.press("c")
+        assert reader.at == 61
+        assert reader.sees("No breakpoint, mark or error after that: this is the last step")
+        await reader.press("C", "C", "C", "C")
+        assert reader.at == 0
+        assert reader.sees("No breakpoint, mark or error before that: this is the first step")
+
+    read(forum(), story)
+
+
+@pytest.mark.parametrize(
+    ("key", "asks"), [("colon", "Step: "), ("slash", "Search: "), ("b", "Stop at: "), ("m", "Name: ")]
+)
+def test_a_question_says_what_it_asks_and_its_hint_is_whole(key: str, asks: str) -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press(key)
+        hint = reader.app.view.query_one(Prompt).placeholder
+        assert reader.screen[-1].rstrip() == f" {asks}{hint}"
+        await reader.press(*"abc")
+        assert reader.screen[-1].rstrip() == f" {asks}abc"
+
+    read(forum(), story, (80, 24))
+
+
+def test_the_breakpoints_there_are_stand_over_the_question() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("b", *"add", "enter", "b")
+        assert reader.sees("c stops at operator aten::add", "Stop at: ")
+
+    read(forum(), story)
+
+
+def test_of_a_long_path_the_end_and_the_position_are_seen() -> None:
+    trace = forum()
+    path = "/home/somebody/projects/with/a/very/long/path/to/the/experiments/of/this/week/training_loop.py"
+
+    async def story(reader: Reader) -> None:
+        assert reader.screen[0].startswith(" …/")
+        assert "/this/week/training_loop.py  0/61  depth 0  forward" in reader.screen[0]
+
+    read(Trace(Header(cuda="CuPy", program=path), trace.events), story, (80, 24))
+
+
+def test_a_terminal_that_is_too_small_says_so() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.pilot.resize_terminal(59, 20)
+        await reader.pilot.pause()
+        assert reader.text.strip() == "The terminal is 59x20, the stepper needs 60x15"
+        await reader.pilot.resize_terminal(30, 10)
+        await reader.pilot.pause()
+        assert words(reader.text) == "The terminal is 30x10, the stepper needs 60x15"
+        await reader.pilot.resize_terminal(60, 15)
+        await reader.pilot.pause()
+        assert reader.sees("1 Steps", "5 Source", "q quit")
+
+    read(forum(), story)
+
+
+def test_a_program_without_a_graph_and_one_before_its_graph() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("o")
+        assert reader.sees("No backward graph: nothing in this program recorded one")
+
+    read(raising(), story)
+
+
+@pytest.mark.parametrize(
+    ("file", "again", "link"),
+    [
+        ("", None, "dispatchviz run --step 5 forum.py"),
+        ("", ["a b.py", "--lr", "0.1", "it's"], """dispatchviz run --step 5 'a b.py' --lr 0.1 'it'"'"'s'"""),
+        ("", [], ""),
+        ("a b.jsonl", ["forum.py"], "dispatchviz open --step 5 'a b.jsonl'"),
+    ],
+)
+def test_the_link_runs_the_same_program(file: str, again: list[str] | None, link: str) -> None:
+    assert StepperApp(forum(), 5, file, again).link() == link
