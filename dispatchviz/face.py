@@ -51,7 +51,7 @@ def modules_forgotten(folder: str) -> Iterator[None]:
 
 
 def _is_torch(name: str) -> bool:
-    return name == "torch" or name.startswith("torch.")
+    return name.partition(".")[0] in ("torch", "functorch")
 
 
 def _forget_torch() -> None:

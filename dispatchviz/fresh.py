@@ -2,7 +2,8 @@
 
 The thread's sets and modes, its sequence numbers and those of device threads, the numbers of backwards, anomaly mode,
 the open dual levels, CUDA streams, the default random generators, switches, print options, autocast's cache, and no
-registration of another program.
+registration of another program. What was exchanged because a program used something (streams, modes, hooks) is
+exchanged back: the next program does not pay for it.
 """
 
 from __future__ import annotations
@@ -10,17 +11,55 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
 
-from dispatchviz.core import autocast, streams, warning
-from dispatchviz.core.autograd import anomaly_mode, device_threads, forward_grad, graph_task
+from dispatchviz.core import autocast, streams, torch_function, warning
+from dispatchviz.core.autograd import (
+    anomaly_mode,
+    autograd_fallback,
+    device_threads,
+    forward_grad,
+    graph_task,
+    saved_variable_hooks,
+)
 from dispatchviz.core.context import Context, exchange_context
 from dispatchviz.core.default_device import set_default_device
 from dispatchviz.core.dtype import default_dtype, float32, set_default_dtype
 from dispatchviz.core.native.random import DEFAULT_SEED, manual_seed
 from dispatchviz.core.thread_state import State, thread
-from dispatchviz.torch import _tensor_str
+from dispatchviz.torch import _tensor_str, compiler
+from dispatchviz.torch._functorch import forward_transforms
 from dispatchviz.torch._library.libraries import registrations_undone
-from dispatchviz.torch.autograd import forward_ad
+from dispatchviz.torch.autograd import forward_ad, mutation_on_saved
+from dispatchviz.torch.backends import mha
+from dispatchviz.torch.utils import _python_dispatch, checkpoint_frames
+
+_SWITCHES: tuple[tuple[ModuleType, str, Any], ...] = (
+    (autograd_fallback, "_mode", autograd_fallback.WARN),
+    (mha, "_enabled", True),
+    (checkpoint_frames, "_early_stop", None),
+    (compiler, "_default_backend", "inductor"),
+    (mutation_on_saved, "_enabled", False),
+    (forward_transforms, "_nesting", 0),
+    (_python_dispatch, "_open_blocks", 0),
+)
+"""Variables of modules, and what they are at first."""
+
+
+@contextmanager
+def _switches_as_new() -> Iterator[None]:
+    before = [getattr(module, name) for module, name, _ in _SWITCHES]
+    modes, pairs = torch_function.exchange_open_modes(0), saved_variable_hooks.exchange_count(0)
+    for module, name, value in _SWITCHES:
+        setattr(module, name, value)
+    try:
+        yield
+    finally:
+        for (module, name, _), value in zip(_SWITCHES, before, strict=True):
+            setattr(module, name, value)
+        torch_function.exchange_open_modes(modes)
+        saved_variable_hooks.exchange_count(pairs)
 
 
 @contextmanager
@@ -42,7 +81,7 @@ def machine_as_new() -> Iterator[None]:
     options = _tensor_str.get_printoptions()
     _tensor_str.set_printoptions(profile="default")
     try:
-        with warning.nothing_said(), registrations_undone():
+        with warning.nothing_said(), registrations_undone(), _switches_as_new():
             yield
     finally:
         thread.state = before

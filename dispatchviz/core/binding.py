@@ -1,4 +1,7 @@
-"""A Python binding: parse the arguments, then call the C++ side (``torch/csrc/autograd/generated/python_*.cpp``)."""
+"""A Python binding: parse the arguments, then call the C++ side (``torch/csrc/autograd/generated/python_*.cpp``).
+
+An exception that leaves a binding, Ctrl+C at any moment included, leaves the thread as the binding found it.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from dispatchviz.core import recorder, torch_function
+from dispatchviz.core.keyset import default_included_set
 from dispatchviz.core.parameter_values import number_as_tensor
 from dispatchviz.core.python_arg_parser import PythonArgParser
 from dispatchviz.core.recorder import LEAVE, LEAVE_UNLESS_OVER
 from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.thread_state import keep_state, put_back, thread
 from dispatchviz.core.torch_function import (
     flattened,
     handled,
@@ -129,28 +134,37 @@ class Binding:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the first overload whose signature fits. TypeError if none does."""
-        if not kwargs:
-            types = (type(args[0]), type(args[1])) if len(args) == 2 else tuple(map(type, args))
-            plan = self._plans.get(types)
-            if plan is not None and not (plan.ints and _has_too_large(args, plan.ints)):
-                rec = recorder.active
-                if rec is None:
-                    if plan.takes_two:
-                        return plan.run(args[0], args[1])
-                    given = _wrapped(args, plan.numbers) if plan.numbers else args
-                    return plan.run(*given, *plan.defaults) if plan.defaults else plan.run(*given)
-                if not plan.numbers:
-                    rec.binding_called(self, plan, args)
-                    try:
-                        result = plan.run(*args, *plan.defaults) if plan.defaults else plan.run(*args)
-                    except BaseException as error:
-                        rec.error_raised(error)
-                        rec.note(LEAVE_UNLESS_OVER if plan.is_call else LEAVE)
-                        raise
-                    if not plan.is_call:
-                        rec.note(LEAVE)
-                    return result
-        return self._parsed(args, kwargs)
+        state = thread.state
+        included, excluded, grad_mode = state.included, state.excluded, state.grad_mode
+        kept = None if included == default_included_set else keep_state()  # with modes and transforms there is more
+        try:
+            if not kwargs:
+                types = (type(args[0]), type(args[1])) if len(args) == 2 else tuple(map(type, args))
+                plan = self._plans.get(types)
+                if plan is not None and not (plan.ints and _has_too_large(args, plan.ints)):
+                    rec = recorder.active
+                    if rec is None:
+                        if plan.takes_two:
+                            return plan.run(args[0], args[1])
+                        given = _wrapped(args, plan.numbers) if plan.numbers else args
+                        return plan.run(*given, *plan.defaults) if plan.defaults else plan.run(*given)
+                    if not plan.numbers:
+                        rec.binding_called(self, plan, args)
+                        try:
+                            result = plan.run(*args, *plan.defaults) if plan.defaults else plan.run(*args)
+                        except BaseException as error:
+                            rec.error_raised(error)
+                            rec.note(LEAVE_UNLESS_OVER if plan.is_call else LEAVE)
+                            raise
+                        if not plan.is_call:
+                            rec.note(LEAVE)
+                        return result
+            return self._parsed(args, kwargs)
+        except BaseException:
+            state.included, state.excluded, state.grad_mode = included, excluded, grad_mode
+            if kept is not None:
+                put_back(kept)
+            raise
 
     def _parsed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         if self.is_method:
@@ -194,8 +208,13 @@ class Binding:
         """Takes the place of ``__call__`` while a mode is open in some thread."""
         if not mode_enabled():
             return _call_without_modes(self, *args, **kwargs)
-        self._parser.parse(args[self.is_method :], kwargs)
-        return self.overridden(overloaded_args(flattened(args, kwargs)), args, kwargs)
+        kept = keep_state()
+        try:
+            self._parser.parse(args[self.is_method :], kwargs)
+            return self.overridden(overloaded_args(flattened(args, kwargs)), args, kwargs)
+        except BaseException:
+            put_back(kept)
+            raise
 
     def _remember(self, index: int, args: tuple[Any, ...], values: list[Any]) -> None:
         skip = int(self.is_method)

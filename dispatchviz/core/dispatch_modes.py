@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core import recorder
+from dispatchviz.core.given_back import given_back_at_end
 from dispatchviz.core.keyset import python_ks
 from dispatchviz.core.thread_state import thread
 
@@ -41,10 +42,11 @@ def mode_at(index: int) -> Any:
     return thread.state.modes[index]
 
 
+@given_back_at_end
 class EnteredMode:
     """A mode while its ``with`` block runs; told like a guard, since it changes the included set."""
 
-    __slots__ = ("_mode",)
+    __slots__ = ("_kept", "_mode")
 
     def __init__(self, mode: Any) -> None:
         self._mode = mode

@@ -16,7 +16,7 @@ from typing import Any
 
 from dispatchviz.core import recorder
 from dispatchviz.core.operator import Cell, OperatorEntry
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.thread_state import keep_state, put_back, thread
 
 _BACKENDS = 0xFFFF
 
@@ -43,8 +43,13 @@ def call_boxed(op: OperatorEntry, stack: list[Any]) -> None:
     Only tensor arguments count for the key set (``DispatchKeyExtractor.h``, boxed form).
     """
     state = thread.state
-    cell, ks = op.lookup[(boxed_keys(op, stack) | state.included) & (_BACKENDS | ~state.excluded)]
-    _run_boxed("callBoxed", op, cell, ks, stack)
+    kept = keep_state()
+    try:
+        cell, ks = op.lookup[(boxed_keys(op, stack) | state.included) & (_BACKENDS | ~state.excluded)]
+        _run_boxed("callBoxed", op, cell, ks, stack)
+    except BaseException:  # it may be what ``torch.ops`` calls
+        put_back(kept)
+        raise
 
 
 def redispatch_boxed(op: OperatorEntry, ks: int, stack: list[Any]) -> None:

@@ -4,6 +4,9 @@ It is ``with guard(): op.redispatch(ks, *args)`` without an object for the guard
 every operation passes through it up to three times. As in ``told_calls.py``, the functions are compiled from a text,
 with as many parameters as the operator has; ``operator.py`` makes them as sets are met, and forgets them when a
 recorder begins or ceases to listen.
+
+Rule 1: an exception may come from anywhere (Ctrl+C): what is put back at the end is written within ``try``, and put
+back before anything is called. The interpreter looks for signals where functions begin, after calls and in loops only.
 """
 
 from __future__ import annotations
@@ -29,8 +32,8 @@ def make(cell, ks, guard):
     def guarded({arguments}):
         state = thread.state
         excluded = state.excluded
-        state.excluded = excluded | keys
         try:
+            state.excluded = excluded | keys
             return function(ks, {arguments})
         finally:
             state.excluded = excluded
@@ -46,13 +49,13 @@ def make(cell, ks, guard, rec):
     def guarded({arguments}):
         state = alone or thread.state
         excluded = state.excluded
-        within = state.excluded = excluded | keys
-        note(("redispatched_within", cell, ks, name, state.included, excluded, within))
         try:
+            within = state.excluded = excluded | keys
+            note(("redispatched_within", cell, ks, name, state.included, excluded, within))
             result = function(ks, {arguments})
         except BaseException as error:
-            rec.call_failed(error)
             state.excluded = excluded
+            rec.call_failed(error)
             note(("guard_left", name, state.included, excluded))
             raise
         state.excluded = excluded

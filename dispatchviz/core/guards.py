@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import ClassVar
 
 from dispatchviz.core import recorder
+from dispatchviz.core.given_back import given_back_at_end
 from dispatchviz.core.keys import KEY_BITS, DispatchKey
 from dispatchviz.core.keyset import (
     autograd_dispatch_keyset,
@@ -34,10 +35,15 @@ class _Guard:
         raise NotImplementedError
 
     def __enter__(self) -> None:
-        self._saved = (thread.state.included, thread.state.excluded)
-        thread.state.included, thread.state.excluded = self._change(*self._saved)
-        if recorder.active is not None:
-            recorder.active.guard_entered(type(self).__name__, *self._saved)
+        state = thread.state
+        self._saved = (state.included, state.excluded)
+        try:
+            state.included, state.excluded = self._change(*self._saved)
+            if recorder.active is not None:
+                recorder.active.guard_entered(type(self).__name__, *self._saved)
+        except BaseException:
+            state.included, state.excluded = self._saved
+            raise
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._restore(thread.state, *self._saved)
@@ -175,12 +181,12 @@ def _excludes(guard: type[ExcludeFixed], keys: int) -> None:
     def told_enter(self: ExcludeFixed) -> None:
         state = self._state = thread.state
         saved = self._excluded = state.excluded
-        excluded = state.excluded = saved | keys
         rec = recorder.active
         if rec is not None:
             if rec.finds_callers:
                 rec.find_caller()
-            rec.note(("guard_excludes", name, state.included, saved, excluded))
+            rec.note(("guard_excludes", name, state.included, saved, saved | keys))
+        state.excluded = saved | keys
 
     def told_exit(self: ExcludeFixed, kind: object, error: object, at: object) -> None:
         state = self._state
@@ -220,8 +226,13 @@ class AutoGradMode:
         self.why = why
 
     def __enter__(self) -> None:
-        self._saved = thread.state.grad_mode
-        set_grad_mode(self.enabled, self.why)
+        state = thread.state
+        saved = self._saved = state.grad_mode
+        try:
+            set_grad_mode(self.enabled, self.why)
+        except BaseException:
+            state.grad_mode = saved
+            raise
 
     def __exit__(self, *_: object) -> None:
         set_grad_mode(self._saved, f"leaving {self.why}")
@@ -251,10 +262,11 @@ def set_grad_mode(enabled: bool, why: str) -> None:
         recorder.active.grad_mode_changed(enabled, why)
 
 
+@given_back_at_end
 class InferenceMode(_Guard):
     """``InferenceMode(True)`` takes the autograd keys out and grad mode off; ``InferenceMode(False)`` the opposite."""
 
-    __slots__ = ("_saved_fw_grad_mode", "_saved_modes", "enabled")
+    __slots__ = ("_kept", "_saved_fw_grad_mode", "_saved_modes", "enabled")
 
     def __init__(self, enabled: bool = True) -> None:
         self.enabled = enabled

@@ -130,8 +130,9 @@ class _Thread(threading.local):
 
 _state = _State()
 _thread = _Thread()
-when_first_used: list[Callable[[], None]] = []
-"""Called when there is a second stream for the first time: until then nobody has to ask which one is current."""
+when_use_changes: list[Callable[[bool], None]] = []
+"""Called when there is a second stream, and when there is none any more: without one nobody has to ask which one is
+current."""
 
 
 def in_use() -> bool:
@@ -149,14 +150,18 @@ def from_pool(priority: int) -> Stream:
     priority = max(HIGHEST_PRIORITY, min(LOWEST_PRIORITY, priority))
     if not _state.in_use:
         _state.in_use = True
-        for tell in when_first_used:
-            tell()
+        _use_changes()
     pool = _state.given.setdefault(priority, [])
     asked = _state.next.get(priority, 0)
     _state.next[priority] = asked + 1
     if asked < POOL:
         pool.append(Stream(sum(map(len, _state.given.values())) + 1, _stream_id(asked, priority), priority))
     return pool[asked % POOL]
+
+
+def _use_changes() -> None:
+    for tell in when_use_changes:
+        tell(_state.in_use)
 
 
 def _stream_id(index: int, priority: int) -> int:
@@ -208,4 +213,6 @@ def exchange_state(state: tuple[Any, Stream] | None = None) -> tuple[Any, Stream
     global _state
     before = _state, _thread.current
     _state, _thread.current = state or (_State(), DEFAULT)
+    if _state.in_use != before[0].in_use:
+        _use_changes()
     return before

@@ -161,3 +161,46 @@ def new_thread_id() -> int:
 
 thread = ThreadState()
 """The state of whichever thread reads it."""
+
+Kept = tuple[Any, ...]
+"""A State and what it held."""
+
+
+def keep_state() -> Kept:
+    """What the thread carries when the machine is entered."""
+    state = thread.state
+    return (
+        state,
+        state.included,
+        state.excluded,
+        state.grad_mode,
+        state.inference_mode,
+        state.fw_grad_mode,
+        state.graph_task,
+        state.current_node,
+        state.modes,
+        state.tls_on_entry,
+        state.function_modes,
+        state.torch_function,
+        state.dynamic_layers[:],
+        state.saved_tensors_hooks_disabled,
+        state.python_dispatcher,
+        state.autocast_dtypes.copy(),
+        state.autocast_cache_enabled,
+        state.autocast_nesting,
+    )
+
+
+def put_back(kept: Kept) -> None:
+    """After an exception the thread carries what it carried before, wherever in the machine the exception came from.
+
+    See ``given_back.py``.
+    """
+    state = kept[0]
+    thread.state = state
+    _, state.included, state.excluded, state.grad_mode, state.inference_mode, state.fw_grad_mode = kept[:6]
+    state.graph_task, state.current_node, state.modes, state.tls_on_entry = kept[6:10]
+    state.function_modes, state.torch_function = kept[10:12]
+    state.dynamic_layers[:] = kept[12]
+    state.saved_tensors_hooks_disabled, state.python_dispatcher = kept[13:15]
+    state.autocast_dtypes, state.autocast_cache_enabled, state.autocast_nesting = kept[15:]

@@ -86,10 +86,10 @@ def when_modes(are_open: bool) -> None:
 def push_mode(mode: Any) -> None:
     """The mode is now the first to see a call."""
     global _open_modes
-    thread.state.function_modes = (*thread.state.function_modes, mode)
-    _open_modes += 1
+    _open_modes += 1  # an exception from outside leaves too many, never too few
     if _open_modes == 1:
         when_modes(True)
+    thread.state.function_modes = (*thread.state.function_modes, mode)
 
 
 def pop_mode() -> Any:
@@ -103,6 +103,15 @@ def pop_mode() -> Any:
     if not _open_modes:
         when_modes(False)
     return mode
+
+
+def exchange_open_modes(count: int) -> int:
+    """As if so many modes were open in all threads; gives how many were."""
+    global _open_modes
+    before, _open_modes = _open_modes, count
+    if bool(before) != bool(count):
+        when_modes(bool(count))
+    return before
 
 
 def handled(function: Callable[..., Any], seers: list[Any], args: Any, kwargs: Mapping[str, Any]) -> Any:

@@ -36,6 +36,14 @@ class EdgesCounted(Struct, frozen=True):
     """All Nodes above this one were looked at; False: some have too small a topological number."""
 
 
+class TopologicalBelow(Struct, frozen=True):
+    """The topological number of a Node in the graph of a pass, its longest way to a Node without edges, is smaller."""
+
+    graph_task: int
+    node: int
+    number: int
+
+
 class OutputDefined(Struct, frozen=True):
     """Whether a Node gives a gradient for one of its edges, or an undefined one."""
 
@@ -269,6 +277,33 @@ class AliasKeys(Struct, frozen=True):
     keys: tuple[str, ...]
 
 
+class FallbackIs(Struct, frozen=True):
+    """What a key has for operators that register nothing better: ``none``, ``fallthrough`` or ``kernel``."""
+
+    key: str
+    fallback: str
+
+
+class OperatorsRegistered(Struct, frozen=True):
+    """How many of PyTorch's own operators have a kernel under a key or alias itself."""
+
+    key: str
+    operators: int
+
+
+class OperatorsServed(Struct, frozen=True):
+    """How many of PyTorch's own operators have a kernel in the cell of a key."""
+
+    key: str
+    operators: int
+
+
+class Unparsable(Struct, frozen=True):
+    """PyTorch cannot parse the name of a key."""
+
+    key: str
+
+
 class AutogradKernel(Struct, frozen=True):
     """What the kernel that an operator has at the alias Autograd does."""
 
@@ -286,10 +321,33 @@ class CallsWithin(Struct, frozen=True):
     calls: int
 
 
+class Shape(Struct, frozen=True):
+    """The sizes of a tensor."""
+
+    tensor: int
+    shape: tuple[int, ...]
+
+
+class StructuredFunction(Struct, frozen=True):
+    """PyTorch has a meta or impl function of that name."""
+
+    function: str
+    """``structured_add_Tensor::meta``"""
+
+
+class SchemaKind(Struct, frozen=True):
+    """Which of the three forms of a structured operator one is."""
+
+    operator: str
+    kind: str
+    """``functional``, ``in-place``, ``out``"""
+
+
 Claim = (
     NodeRuns
     | RunsBefore
     | EdgesCounted
+    | TopologicalBelow
     | OutputDefined
     | GradCaptured
     | GradWritten
@@ -309,6 +367,10 @@ Claim = (
     | BackendKeys
     | NamedSet
     | AliasKeys
+    | FallbackIs
+    | OperatorsRegistered
+    | OperatorsServed
+    | Unparsable
     | AutogradKernel
     | NodeKeeps
     | NodeEdges
@@ -319,4 +381,7 @@ Claim = (
     | View
     | Dtype
     | CallsWithin
+    | Shape
+    | StructuredFunction
+    | SchemaKind
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dispatchviz.core.keys import (
@@ -17,8 +18,17 @@ from dispatchviz.core.registrations import operators_with
 from dispatchviz.core.registry import Registry
 from dispatchviz.explain.alias_words import ALIAS_WORDS
 from dispatchviz.explain.cells.groups import said_keys
+from dispatchviz.explain.claims import (
+    AliasKeys,
+    BackendKeys,
+    FallbackIs,
+    OperatorsRegistered,
+    OperatorsServed,
+    Unparsable,
+)
 from dispatchviz.explain.english import capital, counted, listed
 from dispatchviz.explain.key_words import is_autograd, is_backend, purpose, shown
+from dispatchviz.explain.statement import Statement
 from dispatchviz.explain.tensor_keys import backend_of, tensor_set
 
 K = DispatchKey
@@ -64,8 +74,15 @@ def key_card(key: DispatchKey, registry: Registry, build: str) -> KeyCard:
         fallback=f"{fallback.name}, {fallback.debug}" if fallback else "",
         registered=registered,
         served=served,
-        sentences=tuple(_sentences(key, registered, served, registry)),
+        sentences=tuple(said.text for said in _sentences(key, registered, served, registry)),
     )
+
+
+def key_statements(key: DispatchKey, registry: Registry, build: str) -> Iterator[Statement]:
+    """The same sentences with what they state about PyTorch."""
+    fallback = registry.fallbacks.get(key)
+    served = _served(key, build) if key in CELL and fallback is None else None
+    yield from _sentences(key, tuple(sorted(operators_with(key, build))), served, registry)
 
 
 def _stands_for(key: DispatchKey, runtime: DispatchKey) -> bool:
@@ -94,102 +111,134 @@ def _objections(alias: DispatchKey, key: DispatchKey, build: str) -> frozenset[s
     return frozenset().union(*(operators_with(objector, build) for objector in objectors))
 
 
-def _sentences(key: DispatchKey, registered: tuple[str, ...], served: int | None, registry: Registry) -> list[str]:
+def _sentences(
+    key: DispatchKey, registered: tuple[str, ...], served: int | None, registry: Registry
+) -> Iterator[Statement]:
+    """All that is said of a key."""
     if key.is_alias:
-        return [*_alias(key), _counted(key, registered)]
+        yield from _alias(key)
+        yield _counted(key, registered)
+        return
     if key == K.Undefined:
-        return [
-            "The cell of calls that bring no key. No kernel can be registered for it; the Composite aliases fill it."
-        ]
-    texts = [_what(key), *_carriers(key), _fallback(key, registry), _counted(key, registered)]
-    if served is not None:
-        texts.append(
-            f"With what aliases bring, {counted(served, 'operator')} of {len(registry.names())} can be called with "
-            f"{key} as the highest key. The others raise: Could not run ... with arguments from the '{key}' backend."
-        )
-    if (hidden := _unparsable(key)) and key in CELL:
-        texts.append(hidden)
-    return [text for text in texts if text]
-
-
-def _what(key: DispatchKey) -> str:
+        text = "The cell of calls that bring no key. No kernel can be registered for it; the Composite aliases fill it."
+        yield Statement("key: Undefined", text)
+        return
+    yield _what(key)
+    yield from _carriers(key)
     if key in CELL:
-        return f"{key} {purpose(key.functionality)}."
-    return (
+        yield _fallback(key, registry)
+    yield _counted(key, registered)
+    if served is not None:
+        yield Statement(
+            "key: operators served",
+            f"With what aliases bring, {counted(served, 'operator')} of {len(registry.names())} can be called with "
+            f"{key} as the highest key. The others raise: Could not run ... with arguments from the '{key}' backend.",
+            (OperatorsServed(str(key), served),),
+        )
+    if key in CELL:
+        yield from _unparsable(key)
+
+
+def _what(key: DispatchKey) -> Statement:
+    if key in CELL:
+        return Statement("key: what for", f"{key} {purpose(key.functionality)}.")
+    return Statement(
+        "key: functionality",
         f"{key} {purpose(key)}. It is a functionality: one bit for all backends, joined with a backend bit to a "
-        f"runtime key. Kernels cannot be registered for it in a way that reaches a cell, only for its keys."
+        "runtime key. Kernels cannot be registered for it in a way that reaches a cell, only for its keys.",
     )
 
 
-def _carriers(key: DispatchKey) -> list[str]:
+def _carriers(key: DispatchKey) -> Iterator[Statement]:
     """Which tensors bring the key along."""
     backend = backend_of(key)
     if key not in CELL or backend is None:
-        return []
-    if key == K.AutogradOther:
-        return [
-            "Tensors of backends without an autograd key of their own carry it: HIP, VE, MKL-DNN, FPGA, Vulkan, ..."
-        ]
+        return
+    carries = (BackendKeys(str(backend), tensor_set(backend)),)
     own = AUTOGRAD_KEY[backend.backend]
-    if is_autograd(key.name) and key not in (own, K.AutogradNestedTensor):
-        return [f"No tensor carries it: tensors of {backend} carry {own}."]
-    if key == K.AutogradNestedTensor:
-        return ["Every nested tensor carries it, beside the autograd key of its device."]
-    beside = f"Every ordinary {backend} tensor carries it"
-    if is_backend(key.name):
-        return [f"{beside}: {shown(tensor_set(backend))}, from the moment it is made."]
-    looks = members(BACKENDS_OF_AUTOGRAD[key])
-    consulted = listed([str(found) for found in looks])
-    asks = (
-        f" Its cell holds an operator's composite kernel only if there is none for {consulted} itself."
-        if consulted
-        else f" Its cell does not ask whether {backend} has a kernel of its own: a composite wins there in any case."
+    if key == K.AutogradOther:
+        text = "Tensors of backends without an autograd key of their own carry it: HIP, VE, MKL-DNN, FPGA, Vulkan, ..."
+        yield Statement("key: AutogradOther's tensors", text, carries)
+    elif is_autograd(key.name) and key not in (own, K.AutogradNestedTensor):
+        yield Statement(
+            "key: no tensor carries it", f"No tensor carries it: tensors of {backend} carry {own}.", carries
+        )
+    elif key == K.AutogradNestedTensor:
+        text = "Every nested tensor carries it, beside the autograd key of its device."
+        yield Statement("key: nested tensors carry it", text, carries)
+    elif is_backend(key.name):
+        text = f"Every ordinary {backend} tensor carries it: {shown(tensor_set(backend))}, from the moment it is made."
+        yield Statement("key: tensors of the backend", text, carries)
+    else:
+        yield _autograd_of(key, backend, carries)
+
+
+def _autograd_of(key: DispatchKey, backend: DispatchKey, carries: tuple[BackendKeys, ...]) -> Statement:
+    begin = (
+        f"Every ordinary {backend} tensor carries it, whether it requires grad or not: {shown(tensor_set(backend))}."
     )
-    return [f"{beside}, whether it requires grad or not: {shown(tensor_set(backend))}.{asks}"]
+    looks = members(BACKENDS_OF_AUTOGRAD[key])
+    if not looks:
+        text = (
+            f"{begin} Its cell does not ask whether {backend} has a kernel of its own: a composite wins there in any "
+            "case."
+        )
+        return Statement("key: autograd key that does not ask", text, carries)
+    asked = listed([str(found) for found in looks])
+    text = f"{begin} Its cell holds an operator's composite kernel only if there is none for {asked} itself."
+    return Statement("key: autograd key", text, carries)
 
 
-def _alias(key: DispatchKey) -> list[str]:
+def _alias(key: DispatchKey) -> Iterator[Statement]:
     covered = said_keys(sorted(ALIAS_MEMBERS[key]))
     undefined = key in (
         K.CompositeImplicitAutograd,
         K.CompositeExplicitAutograd,
         K.CompositeExplicitAutogradNonFunctional,
     )
-    return [
-        (
-            f"An alias: a name to register a kernel under for {counted(len(ALIAS_MEMBERS[key]), 'key')} at once. It "
-            "has no bit, is in no key set and has no cell; when a kernel is registered, the cells of its keys are "
-            "filled, those without a better claim."
-        ),
-        f"It stands for {ALIAS_WORDS[key]}.",
+    yield Statement(
+        "alias: what it is",
+        f"An alias: a name to register a kernel under for {counted(len(ALIAS_MEMBERS[key]), 'key')} at once. It "
+        "has no bit, is in no key set and has no cell; when a kernel is registered, the cells of its keys are "
+        "filled, those without a better claim.",
+    )
+    yield Statement("alias: stands for", f"It stands for {ALIAS_WORDS[key]}.")
+    yield Statement(
+        "alias: keys",
         f"Its keys: {covered}{'; and the cell of Undefined besides' if undefined else ''}.",
-    ]
+        (AliasKeys(str(key), tuple(map(str, sorted(ALIAS_MEMBERS[key])))),),
+    )
 
 
-def _fallback(key: DispatchKey, registry: Registry) -> str:
-    if key not in CELL:
-        return ""
+def _fallback(key: DispatchKey, registry: Registry) -> Statement:
     fallback = registry.fallbacks.get(key)
     if fallback is None:
-        return "It has no fallback: where an operator brings no kernel, the cell is empty."
+        text = "It has no fallback: where an operator brings no kernel, the cell is empty."
+        return Statement("key: no fallback", text, (FallbackIs(str(key), "none"),))
     if fallback.fallthrough:
-        return "Its fallback is a fallthrough: calls skip the key, unless an operator registers a kernel for it."
-    return f"Its fallback, {fallback.name}, serves every operator that registers nothing better."
+        text = "Its fallback is a fallthrough: calls skip the key, unless an operator registers a kernel for it."
+        return Statement("key: fallthrough", text, (FallbackIs(str(key), "fallthrough"),))
+    text = f"Its fallback, {fallback.name}, serves every operator that registers nothing better."
+    return Statement("key: fallback", text, (FallbackIs(str(key), "kernel"),))
 
 
-def _counted(key: DispatchKey, registered: tuple[str, ...]) -> str:
+def _counted(key: DispatchKey, registered: tuple[str, ...]) -> Statement:
+    claims = (OperatorsRegistered(str(key), len(registered)),)
     if not registered:
-        return f"No operator registers anything under {key} itself."
+        return Statement("key: nothing registered", f"No operator registers anything under {key} itself.", claims)
     verb = "registers" if len(registered) == 1 else "register"
     some = ", ".join(registered[:3]) + (", ..." if len(registered) > 3 else "")
-    return f"{capital(counted(len(registered), 'operator'))} {verb} a kernel under {key} itself: {some}"
+    text = f"{capital(counted(len(registered), 'operator'))} {verb} a kernel under {key} itself: {some}"
+    return Statement("key: operators registered", text, claims)
 
 
-def _unparsable(key: DispatchKey) -> str:
+def _unparsable(key: DispatchKey) -> Iterator[Statement]:
     try:
         parse_dispatch_key(key.name)
     except RuntimeError:
-        return (
-            f"PyTorch cannot parse this name (could not parse dispatch key: {key}): no Python code can register for it."
+        yield Statement(
+            "key: name cannot be parsed",
+            f"PyTorch cannot parse this name (could not parse dispatch key: {key}): no Python code can register for "
+            "it.",
+            (Unparsable(str(key)),),
         )
-    return ""

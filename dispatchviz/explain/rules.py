@@ -146,10 +146,10 @@ def _dispatch(event: groups.DispatchEvent) -> Rule:
 def _thread(event: groups.ThreadEvent) -> Rule:
     match event:
         case ev.GuardEntered():
-            text = "A guard changes the thread's included and excluded sets until it ends. Exclusion wins."
+            text = "A guard saves the thread's whole included and excluded sets and changes them. Exclusion wins."
             return Rule(text, event.guard, GUARD_FILES.get(event.guard, MODE))
         case ev.GuardLeft():
-            text = "A guard that ends takes back what it changed in the thread's sets."
+            text = "A guard that ends writes back the sets that it saved, whatever happened in between."
             return Rule(text, event.guard, GUARD_FILES.get(event.guard, MODE))
         case ev.GradModeChanged():
             text = "Grad mode is a flag of the thread that autograd kernels look at; it is no dispatch key."

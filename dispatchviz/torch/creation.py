@@ -19,6 +19,7 @@ from dispatchviz.core.default_device import device_or_default
 from dispatchviz.core.device import CPU, Device, concrete
 from dispatchviz.core.dtype import DType, bool_, int64, uint8
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.given_back import given_back
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView, ExcludeDispatchKeyGuard
 from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.math_bits import resolved
@@ -95,6 +96,7 @@ def _from_array(data: Any, device: Device) -> Tensor:
     return ops.to_device.call(lifted_too, device, found if found in (bool_, uint8) else int64, False, False, None)
 
 
+@given_back
 def _from_values(
     size: Size, dtype: DType, read: Callable[[], Any], device: Device, inside: Sequence[Tensor] = ()
 ) -> Tensor:
@@ -111,6 +113,7 @@ def _from_values(
     return lifted(tensor)
 
 
+@given_back
 def lifted(tensor: Tensor) -> Tensor:
     """A tensor made of Python data, as transforms shall see it."""
     with AutoDispatchBelowADInplaceOrView(), ExcludeDispatchKeyGuard(_TRACER):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.guards import InferenceMode, set_grad_mode
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.thread_state import put_back, thread
 from dispatchviz.torch.context_decorators import DecoratorContextManager, NoParamDecoratorContextManager
 
 
@@ -16,10 +16,18 @@ class _GradMode(DecoratorContextManager):
 
     def __enter__(self) -> None:
         self._saved = thread.state.grad_mode
-        set_grad_mode(self.enabled, f"torch.{type(self).__name__}()")
+        try:
+            set_grad_mode(self.enabled, f"torch.{type(self).__name__}()")
+        except BaseException:
+            thread.state.grad_mode = self._saved
+            raise
 
     def __exit__(self, *_: object) -> None:
-        set_grad_mode(self._saved, f"leaving torch.{type(self).__name__}()")
+        try:
+            set_grad_mode(self._saved, f"leaving torch.{type(self).__name__}()")
+        except BaseException:  # an exception from outside must not keep the mode in force
+            thread.state.grad_mode = self._saved
+            raise
 
 
 class no_grad(_GradMode, NoParamDecoratorContextManager):
@@ -74,7 +82,11 @@ class inference_mode(DecoratorContextManager):
         self._guard.__enter__()
 
     def __exit__(self, *error: Any) -> None:
-        self._guard.__exit__(*error)
+        try:
+            self._guard.__exit__(*error)
+        except BaseException:
+            put_back(self._guard._kept)
+            raise
 
     def clone(self) -> inference_mode:
         """Another one of the same mode."""

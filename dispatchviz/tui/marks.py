@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from dispatchviz.core.replacing import write_whole
 from dispatchviz.core.trace import Trace
 
 
@@ -32,7 +33,7 @@ class Marks:
         if self._path is None:
             return ""
         try:
-            self._path.write_text(json.dumps({"marks": self.names}, indent=2) + "\n", encoding="utf-8")
+            write_whole(self._path, f"{json.dumps({'marks': self.names}, indent=2)}\n".encode())
         except OSError as error:
             return f"{self._path} cannot be written: {error.strerror or error}"
         return ""

@@ -12,7 +12,9 @@ from dispatchviz.explain.claims import (
     OutputDefined,
     RunsBefore,
     SavedTensorsFreed,
+    TopologicalBelow,
 )
+from scripts.observe import longest_path
 from tests.claims.asking import Answer, Question, asks, difference
 from tests.claims.engine_runs import Call, Watch, calls, watch_outputs, watch_writes
 
@@ -53,6 +55,15 @@ def edges_counted(claim: EdgesCounted, question: Question) -> Answer:
     node = call.nodes[found[1]]
     edges = sum(target is node for other in call.nodes for target, _ in other.next_functions)
     return difference(claim.edges, edges + (call.roots.count(node) if len(call.roots) > 1 else 0))
+
+
+@asks(TopologicalBelow)
+def topological_below(claim: TopologicalBelow, question: Question) -> Answer:
+    """By the longest way along ``next_functions``."""
+    found = question.in_pass(claim.graph_task, claim.node)
+    if found is None:
+        return None
+    return difference(True, longest_path(found[0].nodes[found[1]], {}) < claim.number)
 
 
 @asks(OutputDefined)

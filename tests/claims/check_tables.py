@@ -6,7 +6,10 @@ keys, whose kernels are never called.
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -24,11 +27,15 @@ from dispatchviz.explain.claims import (
     BindingOf,
     CellAfter,
     CellHolds,
+    FallbackIs,
     FilledCells,
     MissingRaises,
     NamedSet,
+    OperatorsRegistered,
+    OperatorsServed,
     SchemaOf,
     StaleAfter,
+    Unparsable,
 )
 from scripts.elf_symbols import Library
 from tests.claims.asking import Answer, Question, asks, difference
@@ -174,11 +181,7 @@ def _stale(name: str) -> bool:
 
 def _parsed(key: str) -> bool:
     """Python can register for a key of this name."""
-    try:
-        torch._C._parse_dispatch_key(key)
-    except RuntimeError:
-        return False
-    return True
+    return torch._C._parse_dispatch_key(key) is not None
 
 
 @asks(CellAfter)
@@ -278,6 +281,60 @@ def named_set(claim: NamedSet, question: Question | None) -> Answer:
     else:
         found = getattr(torch._C, f"_{claim.name}")
     return difference(hex(claim.raw), hex(found.raw_repr()))
+
+
+COUNTING = """
+import collections, json, re, torch
+found = {"registered": collections.Counter(), "served": collections.Counter()}
+under = re.compile(r"^(\\w+)(?:\\[alias\\])?(?: \\(inactive\\))?: ", re.MULTILINE)
+for name in torch._C._dispatch_get_all_op_names():
+    rows = torch._C._dispatch_dump(name).partition("alias analysis kind")[2].partition("\\n")[2]
+    found["registered"].update(set(under.findall(rows)))
+    found["served"].update(set(under.findall(torch._C._dispatch_dump_table(name))))
+print(json.dumps(found))
+"""
+"""Of each key and alias: how many operators have a kernel under it, or in its cell."""
+
+
+@cache
+def _counted() -> dict[str, dict[str, int]]:
+    """In a new process: Python's modules register more as they are imported."""
+    out = subprocess.run([sys.executable, "-c", COUNTING], capture_output=True, text=True, check=True).stdout
+    counted: dict[str, dict[str, int]] = json.loads(out)
+    return counted
+
+
+@asks(OperatorsRegistered)
+def operators_registered(claim: OperatorsRegistered, question: Question | None) -> Answer:
+    """Over all operators of a PyTorch that was just imported."""
+    if claim.key.endswith("CUDA") and not torch.version.cuda:
+        return None
+    return difference(claim.operators, _counted()["registered"].get(claim.key, 0))
+
+
+@asks(OperatorsServed)
+def operators_served(claim: OperatorsServed, question: Question | None) -> Answer:
+    """The same, by the tables."""
+    if claim.key.endswith("CUDA") and not torch.version.cuda:
+        return None
+    return difference(claim.operators, _counted()["served"].get(claim.key, 0))
+
+
+@asks(FallbackIs)
+def fallback_is(claim: FallbackIs, question: Question | None) -> Answer:
+    """What a new operator has in the cell."""
+    block = torch._C._dispatch_library("DEF", "fallbacks", "")
+    block.define("f() -> ()", "")
+    through, _ = (table("fallbacks::f") or {}).get(claim.key, EMPTY)
+    there = claim.key in (table("fallbacks::f") or {})
+    block.reset()
+    return difference(claim.fallback, through or ("kernel" if there else "none"))
+
+
+@asks(Unparsable)
+def unparsable(claim: Unparsable, question: Question | None) -> Answer:
+    """``torch._C._parse_dispatch_key`` refuses."""
+    return "it can" if _parsed(claim.key) else ""
 
 
 # -- generated code ---------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scripts.programs import PROGRAMS
+from tests.claims import pruning_programs
 from tests.conformance.autograd_programs import program
 
 RANDOM = 300
@@ -16,4 +17,5 @@ def programs() -> dict[str, str]:
     """Name to source text."""
     random = {f"random_{seed}": program(seed) for seed in range(RANDOM)}
     stored = {name: text for name, text in PROGRAMS.items() if not any(word in text for word in LEFT_OUT)}
-    return stored | random
+    pruning = {f"pruning_{seed}": pruning_programs.program(seed) for seed in range(RANDOM)}
+    return stored | random | pruning

@@ -54,6 +54,7 @@ def test_true_claims_are_borne_out_and_false_ones_are_not() -> None:
         (c.RunsBefore(0, exp, mul), c.RunsBefore(0, mul, exp)),
         (c.EdgesCounted(0, mul, 1, True), c.EdgesCounted(0, mul, 2, True)),
         (c.EdgesCounted(0, at["a"], 2, True), c.EdgesCounted(0, at["a"], 1, True)),
+        (c.TopologicalBelow(0, mul, 2), c.TopologicalBelow(0, mul, 1)),
         (c.OutputDefined(0, mul, 0, False), c.OutputDefined(0, mul, 0, True)),
         (c.GradWritten(0, at["b"], "stolen"), c.GradWritten(0, at["b"], "copied")),
         (c.SavedTensorsFreed(mul, ("self", "other")), c.SavedTensorsFreed(sin, ("self",))),

@@ -8,10 +8,11 @@ import pytest
 
 pytest.importorskip("torch")
 
-from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.keys import ALIASES, CELL, DispatchKey
 from dispatchviz.core.registrations import pytorch_registry
 from dispatchviz.explain.cells.why import cell_statements
 from dispatchviz.explain.claims import CallVisits
+from dispatchviz.explain.key_cards import key_statements
 from tests.claims import check_tables
 from tests.claims.asking import CHECKS
 
@@ -76,3 +77,17 @@ def _differs_to_begin_with(operator: str) -> bool:
     """The twin has the table of PyTorch's own operator, or it would tell nothing."""
     own, twins = check_tables.table(operator), check_tables.table(check_tables.twin(operator).name)
     return own != twins
+
+
+def test_what_is_said_of_keys_is_so() -> None:
+    asked: Counter[str] = Counter()
+    wrong = []
+    for key in (*CELL, *ALIASES):
+        for statement in key_statements(key, REGISTRY, "cpu"):
+            for claim in statement.claims:
+                answer = CHECKS[type(claim)](claim, None)
+                asked[type(claim).__name__] += answer is not None
+                if answer:
+                    wrong.append(f"{key}, {statement.kind}: {statement.text}\n  {claim}\n  {answer}")
+    assert asked["FallbackIs"] > 100
+    assert not wrong, f"{len(wrong)} differences\n" + "\n".join(wrong[:8])

@@ -18,16 +18,31 @@ pty = pytest.importorskip("pty", reason="needs a Unix terminal")
 PATIENCE = 20.0
 
 
-def in_terminal(*args: str, cwd: Path = ROOT, keys: str = "q") -> tuple[int, str]:
-    """Runs a command in a terminal of 120x40, types keys once something is on the screen; exit status and output."""
+def in_terminal(
+    *args: str, cwd: Path = ROOT, keys: str = "q", given: Path | None = None, rows: int = 40
+) -> tuple[int, str]:
+    """Runs a command in a terminal of 120 columns, types keys once something is on the screen; exit status and output.
+
+    ``given``: the file that is its standard input.
+    """
     import fcntl
     import struct
     import termios
 
     master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 120, 0, 0))
     command = [sys.executable, "-m", "dispatchviz", *args]
-    process = subprocess.Popen(command, cwd=cwd, stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
+    source = slave if given is None else os.open(given, os.O_RDONLY)
+    process = subprocess.Popen(
+        command,
+        cwd=cwd,
+        env={**os.environ},  # without LINES and COLUMNS, which readline puts where Python does not see them
+        stdin=source,
+        stdout=slave,
+        stderr=slave,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(1, termios.TIOCSCTTY, 0),
+    )
     os.close(slave)
     screen, typed, until = b"", False, time.monotonic() + PATIENCE
     try:
@@ -78,3 +93,38 @@ def test_a_terminal_that_cannot_move_its_cursor_gets_the_log(variable: str, monk
     assert status == 0
     assert "\x1b" not in screen
     assert "z = torch.add(x, y)" in screen
+    assert "dispatchviz: the log instead of the stepper: the terminal cannot move its cursor (TERM=dumb)" in screen
+
+
+def test_a_terminal_that_is_too_small_is_told_so() -> None:
+    status, screen = in_terminal("run", "examples/forum.py", rows=5)
+    assert status == 0
+    assert "dispatchviz: the log instead of the stepper: the terminal is 120x5, the stepper needs " in screen
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/tty"), reason="no way to the terminal but standard input")
+@pytest.mark.parametrize("command", ["open", "run"])
+def test_what_comes_through_standard_input_is_stepped_through_with_the_terminals_keys(
+    command: str, tmp_path: Path
+) -> None:
+    if command == "open":
+        dispatchviz("export", FORUM, "-o", "given", "--format", "jsonl", cwd=tmp_path)
+    else:
+        (tmp_path / "given").write_text(Path(FORUM).read_text())
+    status, screen = in_terminal(command, "-", cwd=tmp_path, given=tmp_path / "given")
+    assert status == 0
+    assert "\x1b[?1049h" in screen
+    assert "\x1b[?1049l" in screen
+
+
+def test_a_program_of_standard_input_finds_its_end(tmp_path: Path) -> None:
+    """As under Python: the keys are the stepper's."""
+    script(tmp_path, "import sys, torch\ntorch.ones(len(sys.stdin.read()) + 3)\n", "given")
+    status, screen = in_terminal("run", "--plain", "-", cwd=tmp_path, given=tmp_path / "given", keys="")
+    assert status == 0
+    assert "tensor t0  [3] float32 cpu" in screen
+
+
+def test_what_is_no_text_is_not_for_a_terminal() -> None:
+    status, screen = in_terminal("export", "-o", "-", "--format", "png", FORUM)
+    assert (status, screen) == (2, "dispatchviz: .png is no text for a terminal: give a file with -o, or a pipe\r\n")

@@ -40,8 +40,8 @@ def test_the_largest_number_goes_first() -> None:
 
 def test_accumulators_go_before_all_others_and_tie_among_themselves() -> None:
     assert started(2, NO_NUMBER, ((0, 0), (1, 1)), (9,)) == (
-        "AccumulateGrad (a) runs with the gradient t9: an AccumulateGrad has the largest sequence number there is "
-        "(MulBackward0, seq 0; ExpBackward0, seq 1 wait)."
+        "AccumulateGrad (a) runs with the gradient t9: it has the largest sequence number there is, as every "
+        "AccumulateGrad has (MulBackward0, seq 0; ExpBackward0, seq 1 wait)."
     )
     assert started(2, NO_NUMBER, ((3, NO_NUMBER),), (9,)) == (
         "AccumulateGrad (a) runs with the gradient t9: no ready Node has a larger number (AccumulateGrad (b) waits; "
@@ -99,7 +99,10 @@ def test_what_becomes_of_a_leafs_gradient(how: str, text: str) -> None:
         ),
         (
             (ev.GradientReduced, 8, 9, (2,)),
-            "The forward input has the shape [2] and was broadcast: its gradient t8 is summed to that shape, t9.",
+            (
+                "The gradient t8 goes to an input of the shape [2]: as for one that was broadcast it is summed to that "
+                "shape, t9."
+            ),
         ),
         (
             (ev.GradientCaptured, 2, 0, 8, 0),

@@ -5,6 +5,7 @@ Over all programs the same sentences are put to PyTorch in ``tests/claims``.
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 import dispatchviz.torch as model
@@ -227,3 +228,24 @@ def test_rows_say_what_the_sentences_say() -> None:
         "keeps other = c (packed)",
         "c is detached in place",
     } <= rows
+
+
+def test_a_trace_without_counters_foretells_nothing() -> None:
+    trace = traced(f"{LEAF}b = a.exp()\nb.add_(1)\nc = a * 1\nd = c * c\n")
+    plain: list[ev.AnyEvent] = [
+        msgspec.structs.replace(e, counter=-1) if isinstance(e, ev.VersionBumped | ev.VariableSaved) else e
+        for e in trace.events
+    ]
+    assert "refuse" in said(trace, ev.VersionBumped)[-1]
+    assert "refuse" not in said(Trace(trace.header, plain), ev.VersionBumped)[-1]
+
+
+def test_a_node_without_a_derivative_tells_its_edges_once() -> None:
+    trace = traced(f"{LEAF}b = a.scatter(0, torch.tensor([0]), torch.ones(1), reduce='add')\n")
+    made = next(e for e in trace if isinstance(e, ev.NodeCreated) and e.name == "torch::autograd::NotImplemented")
+    assert why_here(trace, made.seq) == (
+        "An input requires grad, and the derivative of aten::scatter.reduce is not implemented: this Node, "
+        "NotImplemented, keeps the place in the graph and raises an error if a backward pass runs it."
+    )
+    edges = [e for e in trace if isinstance(e, ev.EdgesCollected) and e.node == made.node]
+    assert [len(e.edges) for e in edges] == [1]

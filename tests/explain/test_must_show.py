@@ -120,8 +120,8 @@ def test_the_guard(trace: Trace) -> None:
         "ADInplaceOrView: autograd has had its turn, so calls that the kernels below make record nothing again."
     )
     assert why(trace, ev.GuardLeft) == (
-        "The guard AutoDispatchBelowADInplaceOrView ends and takes back what it changed: calls from here on can "
-        "reach autograd again."
+        "The guard AutoDispatchBelowADInplaceOrView ends and writes back the sets that it found: calls from here on "
+        "can reach autograd again."
     )
 
 

@@ -68,7 +68,9 @@ def test_what_never_runs_is_nowhere_called_ready(program: Callable[[], Trace]) -
 
 def test_a_backward_says_whose_gradients_it_writes() -> None:
     (start,) = said(backward_of_b(), ev.BackwardStarted)
-    assert start.endswith("and writes .grad of b, which backward(inputs=) names, and of no other leaf.")
+    assert start.endswith(
+        "What arrives for b, which backward(inputs=) names, goes into .grad; no other leaf's .grad is written."
+    )
     (start,) = said(grad_of_a(), ev.BackwardStarted)
     assert start.endswith("and hands what arrives for a to the caller: no leaf's .grad is written.")
 
@@ -150,7 +152,10 @@ def test_an_input_that_no_edge_leads_to() -> None:
         x, far = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
         torch.autograd.grad(x.exp().sum(), [x, far], allow_unused=True)
     (needed,) = said(trace, ev.ExecInfoPopulated)
-    assert needed.endswith("No edge leads to far: what grad() gives is None.")
+    assert needed.endswith(
+        "No edge leads to far: what grad() shall give for it stays undefined, which allow_unused and materialize_grads "
+        "make None, zeros or an error."
+    )
 
 
 def test_gradients_that_are_undefined_are_told_as_such() -> None:

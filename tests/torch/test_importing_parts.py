@@ -43,6 +43,20 @@ PROGRAMS = {
         """,
         "True 4\n",
     ),
+    "the package functorch is the model's": (
+        """
+        import functorch, torch, warnings
+        from functorch import make_functional
+        from torch.utils.weak import WeakIdKeyDictionary
+        from torch.utils._mode_utils import no_dispatch
+        from torch.utils import swap_tensors
+        from torch.utils.benchmark import Timer
+        from torch.testing import make_tensor
+        warnings.simplefilter("ignore")
+        print(functorch.__version__ == torch.__version__, functorch.vmap(torch.neg)(torch.ones(2)).tolist())
+        """,
+        "True [-1.0, -1.0]\n",
+    ),
 }
 """Name to program and what PyTorch 2.13 prints."""
 

@@ -13,11 +13,13 @@ from collections.abc import Callable, Sequence
 from dispatchviz.core.functorch.batch_dim import add_batch_dim, remove_batch_dim
 from dispatchviz.core.functorch.dynamic_layer import init_and_push, pop_and_delete
 from dispatchviz.core.functorch.interpreter import VmapInterpreter
+from dispatchviz.core.given_back import given_back
 from dispatchviz.core.tensor import Tensor
 
 Gradients = tuple[Tensor | None, ...]
 
 
+@given_back
 def vmapped(vjp: Callable[[Gradients], Gradients], gradients: Sequence[Tensor | None]) -> Gradients:
     """What ``vjp`` gives for every entry of the gradients' first dimension. ValueError for gradients without one."""
     size = _batch_size(gradients)

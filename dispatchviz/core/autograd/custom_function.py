@@ -9,6 +9,7 @@ then the history of the outputs, then the saved variables.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import CodeType
 from typing import Any
 
@@ -18,7 +19,7 @@ from dispatchviz.core.autograd.python_function import FunctionBase
 from dispatchviz.core.autograd.variable import gradient_edge, requires_grad
 from dispatchviz.core.guards import AutoFwGradMode, AutoGradMode
 from dispatchviz.core.tensor import Tensor
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.thread_state import keep_state, put_back, thread
 
 
 def apply(function: type[FunctionBase], *args: Any, **kwargs: Any) -> Any:
@@ -28,6 +29,15 @@ def apply(function: type[FunctionBase], *args: Any, **kwargs: Any) -> Any:
     """
     if recorder.active is not None and recorder.active.finds_callers:
         recorder.active.find_caller()
+    kept = keep_state()
+    try:
+        return _apply(function, args, kwargs)
+    except BaseException:
+        put_back(kept)
+        raise
+
+
+def _apply(function: type[FunctionBase], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     inputs = _positional(function, args, kwargs) if kwargs else args
     tensors = [value for value in inputs if isinstance(value, Tensor)]
     needed = tuple([isinstance(value, Tensor) and requires_grad(value) for value in inputs])
@@ -79,7 +89,7 @@ def _switch(function: type[FunctionBase], name: str) -> bool:
 # -- keywords ---------------------------------------------------------------------------------------------------------
 
 
-def _positional(function: type[FunctionBase], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def _positional(function: type[FunctionBase], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
     """Keyword arguments in their places. PyTorch reads the names off the code object: no defaults, no ``*args``."""
     code = function.forward.__code__
     if not isinstance(code, CodeType):

@@ -37,7 +37,7 @@ from dispatchviz.core.autograd.validate_outputs import validate_outputs
 from dispatchviz.core.guards import set_grad_mode
 from dispatchviz.core.streams import StreamGuard
 from dispatchviz.core.tensor import Tensor
-from dispatchviz.core.thread_state import State, thread
+from dispatchviz.core.thread_state import State, keep_state, put_back, thread
 
 if TYPE_CHECKING:
     from dispatchviz.core.notes import Recorder
@@ -84,6 +84,7 @@ def execute(
     if not accumulate and not outputs:
         raise ValueError("grad requires non-empty inputs.")
     task = GraphTask(keep_graph, create_graph, _depth())
+    kept, depth = keep_state(), _worker.depth
     told = _UNTOLD
     if recorder.active is not None:
         told = _told(recorder.active, task, roots, gradients, accumulate, outputs, inputs)
@@ -96,6 +97,10 @@ def execute(
                 _work_nested(task)
             else:
                 _work_in_pool(task)
+    except BaseException:
+        put_back(kept)
+        task.reentrant_depth, _worker.depth = GONE, depth
+        raise
     finally:
         for text in task.warnings:
             warning.give(text)
@@ -394,13 +399,15 @@ def _callers_stream(task: GraphTask) -> AbstractContextManager[None]:
     return StreamGuard(task.streams.caller, "final callbacks")
 
 
-def _use_streams() -> None:
+def _use_streams(in_use: bool) -> None:
     """Who has one stream pays for none."""
     global _evaluate, _add
-    _evaluate, _add = _evaluate_on_its_stream, engine_streams.add
+    _evaluate, _add = (
+        (_evaluate_on_its_stream, engine_streams.add) if in_use else (_evaluate_anywhere, _add_alone)
+    )
 
 
-streams.when_first_used.append(_use_streams)
+streams.when_use_changes.append(_use_streams)
 
 # -- anomaly mode ------------------------------------------------------------------------------------------------------
 

@@ -26,12 +26,14 @@ from dispatchviz.core.autograd.tensor_hooks import retain_grad
 from dispatchviz.core.autograd.variable import grad_fn, gradient_edge, requires_grad, try_get_grad_accumulator
 from dispatchviz.core.functorch.tls import check_supports_backward
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.given_back import given_back
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView
 from dispatchviz.core.tensor import Tensor
 
 Tensors = Root | Iterable[Root]
 
 
+@given_back
 def backward(
     tensors: Tensors,
     grad_tensors: OptionalTensors = None,
@@ -56,6 +58,7 @@ def backward(
     )
 
 
+@given_back
 def grad(
     outputs: Tensors,
     inputs: Tensors | Mapping[str, Tensor],

@@ -190,7 +190,7 @@ class Node:
         if target is None:
             return False
         task = thread.state.graph_task
-        if task is None or task.wants(target):
+        if task is None or not task.exec_info or task.should_execute(target):
             return True
         if recorder.active is not None:
             recorder.active.formula_skipped(self, index)
@@ -443,8 +443,9 @@ def _as_uint64(number: object) -> int:
 _add_input_metadata = Node.add_input_metadata
 
 
-def _use_streams() -> None:
-    Node.add_input_metadata = Node._add_input_metadata_with_stream  # type: ignore[method-assign]
+def _use_streams(in_use: bool) -> None:
+    chosen = Node._add_input_metadata_with_stream if in_use else _add_input_metadata
+    Node.add_input_metadata = chosen  # type: ignore[method-assign]
 
 
-streams.when_first_used.append(_use_streams)
+streams.when_use_changes.append(_use_streams)

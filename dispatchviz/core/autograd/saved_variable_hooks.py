@@ -14,7 +14,6 @@ SavedVariables ask for default hooks only while some thread has pushed any.
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -68,17 +67,32 @@ class Hooks(NamedTuple):
 
 def push_default_hooks(pack: Pack, unpack: Unpack) -> None:
     """This thread's saved tensors are packed by these from now on. RuntimeError if that is disabled."""
+    global _count
     check_enabled()
-    thread.state.saved_tensors_hooks = (*thread.state.saved_tensors_hooks, Hooks(pack, unpack))
-    _in_use(+1)
+    pair = Hooks(pack, unpack)
+    state = thread.state
+    state.saved_tensors_hooks = (*state.saved_tensors_hooks, pair)
+    _count += 1
+    SavedVariable.__init__ = _init_packing  # type: ignore[method-assign]
 
 
 def pop_default_hooks() -> None:
     """Takes the innermost pair away. RuntimeError if there is none."""
-    if not thread.state.saved_tensors_hooks:
+    global _count
+    state = thread.state
+    if not state.saved_tensors_hooks:
         raise RuntimeError(_EMPTY_STACK)
-    thread.state.saved_tensors_hooks = thread.state.saved_tensors_hooks[:-1]
-    _in_use(-1)
+    state.saved_tensors_hooks = state.saved_tensors_hooks[:-1]
+    _count -= 1
+    SavedVariable.__init__ = _init_packing if _count else _init  # type: ignore[method-assign]
+
+
+def exchange_count(count: int) -> int:
+    """As if the stacks of all threads held so many pairs; gives how many there were."""
+    global _count
+    before, _count = _count, count
+    SavedVariable.__init__ = _init_packing if _count else _init  # type: ignore[method-assign]
+    return before
 
 
 def top_default_hooks() -> Hooks | None:
@@ -107,17 +121,10 @@ def enable() -> None:
 
 
 _count = 0
-_count_lock = threading.Lock()
+"""Of all threads: SavedVariables ask for hooks exactly while their stacks hold some.
 
-
-def _in_use(change: int) -> None:
-    """SavedVariables ask for hooks exactly while the stacks of all threads hold some."""
-    global _count
-    with _count_lock:
-        _count += change
-        SavedVariable.__init__ = _init_packing if _count else _init  # type: ignore[method-assign]
-
-
+What writes it calls nothing in between, so neither another thread nor a signal comes in between.
+"""
 _init = SavedVariable.__init__
 
 

@@ -68,7 +68,10 @@ def _aim(trace: Trace, event: ev.BackwardStarted, start: str) -> Statement:
         text = f"{start}, and hands what arrives for {asked or 'the inputs'} to the caller: no leaf's .grad is written."
         return Statement("grad starts", text, _leaves(trace, event))
     if event.inputs:
-        text = f"{start}, and writes .grad of {asked}, which backward(inputs=) names, and of no other leaf."
+        text = (
+            f"{start}. What arrives for {asked}, which backward(inputs=) names, goes into .grad; no other leaf's .grad "
+            "is written."
+        )
         return Statement("backward of some inputs starts", text, _leaves(trace, event))
     text = f"{start}, and adds what arrives at each leaf to the leaf's .grad."
     return Statement("backward starts", text, _leaves(trace, event))
@@ -139,8 +142,8 @@ def _hook(trace: Trace, event: ev.HookRan) -> Statement:
     if event.kind == "retains-grad hook":
         if event.kept:
             text = (
-                f"retain_grad() asked for the gradient that arrives at {node}: .grad of the tensor is now a copy, "
-                "or its sum with what was there."
+                f"retain_grad() asked for the gradient that arrives at {node}: it is copied into .grad of its tensor, "
+                "or added to what is there."
             )
             return Statement("gradient retained", text)
         text = (

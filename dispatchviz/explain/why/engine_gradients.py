@@ -38,10 +38,10 @@ def why(
 def _reduced(trace: Trace, event: ev.GradientReduced) -> Statement:
     before, after = (tensor_name(trace, tensor, event.seq) for tensor in (event.before, event.after))
     had = index(trace).shape(event.before, event.seq)
-    shape = f", of shape {shaped(had)}," if had is not None else ""
+    shape = f" has the shape {shaped(had)} and" if had is not None else ""
     text = (
-        f"The forward input has the shape {shaped(event.shape)} and was broadcast: its gradient {before}{shape} is "
-        f"summed to that shape, {after}."
+        f"The gradient {before}{shape} goes to an input of the shape {shaped(event.shape)}: as for one that was "
+        f"broadcast it is summed to that shape, {after}."
     )
     return Statement("gradient summed to a shape", text)
 
@@ -90,7 +90,7 @@ def _captured(trace: Trace, event: ev.GradientCaptured) -> Statement:
     nth = ordinal(event.position + 1)
     asked = f"grad() asked for the gradient of {tensor_behind(trace, event.node, event.input_nr, event.seq)}"
     if event.tensor is None:
-        text = f"{asked}, but none has arrived at {place}: its {nth} result is None."
+        text = f"{asked}, but what has arrived at {place} is undefined: its {nth} result stays undefined."
         return Statement("nothing captured", text, claims)
     hooks = " as it is before its hooks, since the Node runs as well" if _has_hooks(trace, event) else ""
     name = tensor_name(trace, event.tensor, event.seq)

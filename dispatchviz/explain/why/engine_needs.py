@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.asked_for import asked_at, asked_for
-from dispatchviz.explain.claims import EdgesCounted, GradCaptured
+from dispatchviz.explain.claims import Claim, EdgesCounted, GradCaptured, TopologicalBelow
 from dispatchviz.explain.english import counted, listed
 from dispatchviz.explain.graph_history import Backward, backward_around, history
 from dispatchviz.explain.names import node_title
@@ -44,19 +44,20 @@ def needs(trace: Trace, event: ev.ExecInfoPopulated) -> Said:
     """What has to run for the gradients that were asked for, and what need not."""
     backward = backward_around(trace, event.seq)
     if backward is None:
-        return Statement("exec_info of an unknown pass", "The engine notes which Nodes it needs (exec_info).")
-    asked = listed(asked_for(trace, backward.event, event.seq)) or "what was asked for"
-    found = [_running(trace, event, backward, asked), *_captured(trace, event, backward)]
+        return _running(trace, event, event.needed, "what was asked for")
+    asked = listed(asked_for(trace, backward.event, event.seq))
+    needed = [node for node in event.needed if node in backward.nodes or _is_graph_root(trace, node)]
+    ran = {node: place for place, node in enumerate(backward.ran)}
+    needed.sort(key=lambda node: ran.get(node, len(ran)))
+    found = [_running(trace, event, needed, asked), *_captured(trace, event, backward)]
     return (*found, *_pruned(trace, event, backward, asked), *_unreached(trace, event, backward))
 
 
-def _running(trace: Trace, event: ev.ExecInfoPopulated, backward: Backward, asked: str) -> Statement:
-    ran = {node: place for place, node in enumerate(backward.ran)}
-    needed = [node for node in event.needed if node in backward.nodes or _is_graph_root(trace, node)]
-    needed.sort(key=lambda node: ran.get(node, len(ran)))
+def _running(trace: Trace, event: ev.ExecInfoPopulated, needed: Sequence[int], asked: str) -> Statement:
     if not needed:
-        text = f"Only what leads to {asked} is needed, and no Node that has to run for it lies on the way (exec_info)."
-        roots = [node for node, _ in backward.event.roots]
+        backward = backward_around(trace, event.seq)
+        roots = [node for node, _ in backward.event.roots] if backward is not None else []
+        text = f"Only what leads to {asked} is needed (exec_info): no Node has to run."
         return Statement("exec_info needs no Node", text, runs(trace, event.seq, roots))
     verb = "runs" if len(needed) == 1 else "run"
     text = f"Only what leads to {asked} is needed: {_some(trace, needed, event.seq)} {verb} (exec_info)."
@@ -90,12 +91,15 @@ def _pruned(trace: Trace, event: ev.ExecInfoPopulated, backward: Backward, asked
         text = f"{_some(trace, aside, event.seq)}: not needed, since no edge leads on from there to {asked}."
         found.append(Statement("Node pruned", text, runs(trace, event.seq, aside)))
     if below:
+        minimum = _minimum(trace, event)
         text = (
             f"{_some(trace, below, event.seq)}: not needed, and nothing behind is even looked at, since the "
-            f"topological number there is below {_minimum(trace, event)}, the smallest among the Nodes asked for."
+            f"topological number there is below {minimum}, the smallest among the Nodes asked for."
         )
         behind = sorted(history(trace).pruned(backward) - set(aside))
-        found.append(Statement("Node pruned by its topological number", text, runs(trace, event.seq, behind)))
+        numbers = tuple(TopologicalBelow(backward.event.graph_task, node, minimum) for node in behind)
+        claims: tuple[Claim, ...] = (*runs(trace, event.seq, behind), *numbers)
+        found.append(Statement("Node pruned by its topological number", text, claims))
     return found
 
 
@@ -116,9 +120,11 @@ def _unreached(trace: Trace, event: ev.ExecInfoPopulated, backward: Backward) ->
         return [Statement("input not in the graph of backward", f"No edge leads to {names}: nothing arrives there.")]
     task = backward.event.graph_task
     claims = tuple(GradCaptured(task, place, False) for place, _, _ in away)
-    return [
-        Statement("input not in the graph of grad", f"No edge leads to {names}: what grad() gives is None.", claims)
-    ]
+    text = (
+        f"No edge leads to {names}: what grad() shall give for it stays undefined, which allow_unused and "
+        "materialize_grads make None, zeros or an error."
+    )
+    return [Statement("input not in the graph of grad", text, claims)]
 
 
 def _some(trace: Trace, nodes: Iterable[int], at: int) -> str:

@@ -154,7 +154,7 @@ def _turn(trace: Trace, event: ev.NodeStarted, text: str) -> Statement:
         said = f"{text}: no ready Node has a larger number ({wait}; between equals the order inside the heap decides)."
         return Statement("Node runs, equals wait", said, claims)
     if event.sequence_nr == NO_NUMBER:
-        said = f"{text}: an AccumulateGrad has the largest sequence number there is ({wait})."
+        said = f"{text}: it has the largest sequence number there is, as every AccumulateGrad has ({wait})."
         return Statement("AccumulateGrad runs before others", said, claims)
     said = f"{text}: of the ready Nodes it has the largest sequence number, {event.sequence_nr} ({wait})."
     return Statement("Node of the largest number runs", said, claims)

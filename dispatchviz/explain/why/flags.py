@@ -5,7 +5,7 @@ from __future__ import annotations
 from dispatchviz.core import events as ev
 from dispatchviz.core.keyset import autograd_dispatch_keyset
 from dispatchviz.core.trace import Trace
-from dispatchviz.explain import versions
+from dispatchviz.explain import refusals
 from dispatchviz.explain.claims import RequiresGrad
 from dispatchviz.explain.index import index
 from dispatchviz.explain.key_words import backend_name, backends
@@ -16,7 +16,7 @@ from dispatchviz.explain.statement import Said, Statement
 def why_set(trace: Trace, event: ev.RequiresGradSet) -> Said:
     """What the flag was, and is."""
     if event.detached:
-        return _detached(trace, event), *versions.warnings(trace, event)
+        return _detached(trace, event), *refusals.warnings(trace, event)
     name, flag = tensor_name(trace, event.tensor, event.seq), "That is a flag on the tensor: its keys stay as they are"
     known = index(trace)
     before, after = (known.grad_needed(event.tensor, at) for at in (event.seq - 1, event.seq))

@@ -12,9 +12,9 @@ from dispatchviz.explain.claims import BindingOf, FilledCells, SchemaOf
 from dispatchviz.explain.english import counted, listed, ordinal, shortened
 from dispatchviz.explain.groups import ProgramEvent, RegistrationEvent
 from dispatchviz.explain.names import described
+from dispatchviz.explain.refusals import refusal
 from dispatchviz.explain.statement import Said, Statement
 from dispatchviz.explain.surroundings import around, caller, source_text
-from dispatchviz.explain.versions import refusal
 from dispatchviz.explain.why.formatting import why_formatted
 
 _WIDTH = 240

@@ -6,39 +6,44 @@ from typing import assert_never
 
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
+from dispatchviz.explain.claims import Dtype, SchemaKind, Shape, StructuredFunction
 from dispatchviz.explain.english import listed, plain_dtype, shaped
 from dispatchviz.explain.groups import StructuredEvent
 from dispatchviz.explain.index import index
 from dispatchviz.explain.names import described, tensor_name
+from dispatchviz.explain.statement import Said, Statement
+from dispatchviz.explain.surroundings import around
 
 
-def why(trace: Trace, event: StructuredEvent) -> str:
+def why(trace: Trace, event: StructuredEvent) -> Said:
     """What this part of a structured kernel does."""
     match event:
         case ev.MetaEntered():
             return _meta(trace, event)
         case ev.OutputAllocated():
-            return _output(trace, event)
+            return (_asked(event), _answered(trace, event), *_proxy(trace, event))
         case ev.ProxyCopied():
             proxy, name = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.output))
-            return f"The kernel wrote the proxy {proxy}; now copy_ brings the numbers into {name}, in its own strides."
+            text = f"The kernel wrote the proxy {proxy}; now copy_ brings the numbers into {name}, in its own strides."
+            return Statement("proxy copied", text)
         case ev.ImplEntered():
-            made = index(trace).tensors.get(event.tensors[0]) if event.tensors else None
-            emulated = made is not None and made.device.startswith("cuda") and trace.header.cuda.startswith("emulated")
-            with_numpy = ", here with NumPy, since cuda is emulated" if emulated else ""
-            written = listed([tensor_name(trace, tensor, event.seq) for tensor in event.tensors])
-            return f"{event.function} writes the numbers into {written}{with_numpy}."
+            return _impl(trace, event)
         case _:
             assert_never(event)
 
 
-def _meta(trace: Trace, event: ev.MetaEntered) -> str:
+def _meta(trace: Trace, event: ev.MetaEntered) -> Statement:
     """What it checks for, and what it will ask for, if it gets that far."""
+    claims = (StructuredFunction(event.function),)
     checks = f"Before a single number is computed, {event.function} checks the arguments"
-    asked = next((e for e in trace.children(event.seq) if isinstance(e, ev.OutputAllocated)), None)
-    if asked is None:
-        return f"{checks} and works out what the result will be."
-    return f"{checks} and works out what the result will be: {shaped(asked.shape)} {plain_dtype(asked.dtype)}."
+    within = list(trace.children(event.seq))
+    asked = [f"{shaped(e.shape)} {plain_dtype(e.dtype)}" for e in within if isinstance(e, ev.OutputAllocated)]
+    if asked:
+        text = f"{checks} and works out what the result will be: {listed(asked)}."
+        return Statement("meta computes", text, claims)
+    if any(isinstance(e, ev.ErrorRaised) for e in within):
+        return Statement("meta refuses", f"{checks}, and refuses them.", claims)
+    return Statement("meta checks", f"{checks}.", claims)
 
 
 _ASKED = {
@@ -49,26 +54,48 @@ _ASKED = {
 """What a meta function says with the method by which it asks for its output."""
 
 
-def _output(trace: Trace, event: ev.OutputAllocated) -> str:
-    """Who asks, what the variant answers, and the proxy where there is one."""
+def _asked(event: ev.OutputAllocated) -> Statement:
+    strides = _ASKED.get(event.method, "as it needs it")
+    return Statement("output asked for", f"The meta function asks for its output ({event.method}: {strides}).")
+
+
+def _answered(trace: Trace, event: ev.OutputAllocated) -> Statement:
+    """What the variant answers."""
     name = tensor_name(trace, event.tensor, event.seq)
     what = f"{name}, {described(trace, event.tensor, event.seq)}"
-    asked = f"The meta function asks for its output ({event.method}: {_ASKED.get(event.method, 'as it needs it')})"
+    call = around(trace, event.seq, ev.Dispatched)
+    geometry = Shape(event.tensor, event.shape), Dtype(event.tensor, event.dtype)
+    if event.variant == "default backend":
+        text = (
+            "This is the default for backends that have only the out form: create_out calls at::empty, as any program "
+            f"would, and gets {what}. That form comes next."
+        )
+        return Statement("output by default", text, geometry)
+    claims = (SchemaKind(call.operator, event.variant), *geometry) if call is not None else geometry
     if event.variant == "functional":
         made = f"create_out makes {what}, without another call through the dispatcher"
-        return f"{asked}. This is the functional form: {made}."
-    if event.variant == "default backend":
-        made = f"create_out calls at::empty, as any program would, and gets {what}"
-        return f"{asked}. This is the default for backends that have only the out form: {made}. That form comes next."
+        return Statement("output created", f"This is the functional form: {made}.", claims)
     if event.variant == "in-place":
         answer = f"check_inplace finds that {name} has the right size and dtype, and the result goes into {name} itself"
-        return f"{asked}. This is the in-place form: {answer}.{_proxy(trace, event)}"
-    size = f"resize_out gives {name} the size of the result" if event.resized else f"{name} has the right size already"
-    return f"{asked}. The caller gave the memory with out=: {size}.{_proxy(trace, event)}"
+        return Statement("output is self", f"This is the in-place form: {answer}.", claims)
+    if event.resized:
+        text = f"The caller gave the memory with out=: resize_out gives {name} the size of the result."
+        return Statement("output resized", text, claims)
+    return Statement("output fits", f"The caller gave the memory with out=: {name} has the right size already.", claims)
 
 
-def _proxy(trace: Trace, event: ev.OutputAllocated) -> str:
+def _proxy(trace: Trace, event: ev.OutputAllocated) -> tuple[Statement, ...]:
     if event.proxy is None:
-        return ""
+        return ()
     proxy, name = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.tensor))
-    return f" {name} has other strides, so a proxy stands in for it: the kernel writes {proxy}, which is copied later."
+    stands_in = f"{name} has other strides, so a proxy stands in for it"
+    return (Statement("proxy made", f"{stands_in}: the kernel writes {proxy}, which is copied later."),)
+
+
+def _impl(trace: Trace, event: ev.ImplEntered) -> Statement:
+    made = index(trace).tensors.get(event.tensors[0]) if event.tensors else None
+    emulated = made is not None and made.device.startswith("cuda") and trace.header.cuda.startswith("emulated")
+    with_numpy = ", here with NumPy, since cuda is emulated" if emulated else ""
+    written = listed([tensor_name(trace, tensor, event.seq) for tensor in event.tensors])
+    text = f"{event.function} writes the numbers into {written}{with_numpy}."
+    return Statement("impl writes", text, (StructuredFunction(event.function),))

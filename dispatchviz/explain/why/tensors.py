@@ -8,7 +8,7 @@ from dispatchviz.core import events as ev
 from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.keyset import autograd_dispatch_keyset, functorch_transforms_ks, raw
 from dispatchviz.core.trace import Trace
-from dispatchviz.explain import versions
+from dispatchviz.explain import refusals
 from dispatchviz.explain.claims import TensorKeys, Version
 from dispatchviz.explain.english import listed, shaped
 from dispatchviz.explain.groups import TensorEvent
@@ -81,7 +81,7 @@ def _keys(raw: int) -> str:
 
 
 def _bumped(trace: Trace, event: ev.VersionBumped) -> tuple[Statement, ...]:
-    name, coming = tensor_name(trace, event.tensor, event.seq), versions.warnings(trace, event)
+    name, coming = tensor_name(trace, event.tensor, event.seq), refusals.warnings(trace, event)
     notice = "." if coming else ", so that a Node which saved it before can notice."
     text = f"{name} was changed in place: its version goes from {event.before} to {event.after}{notice}"
     return Statement("version counted up", text, (Version(event.tensor, event.after),)), *coming

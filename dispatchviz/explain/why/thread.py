@@ -87,7 +87,7 @@ def _left(trace: Trace, event: ev.GuardLeft) -> Statement:
     entered = trace[event.parent] if event.parent is not None else None
     gone = entered.excluded & ~event.excluded if isinstance(entered, ev.GuardEntered) else 0
     back = ": calls from here on can reach autograd again" if gone & autograd_dispatch_keyset else ""
-    return Statement("guard ended", f"The guard {event.guard} ends and takes back what it changed{back}.")
+    return Statement("guard ended", f"The guard {event.guard} ends and writes back the sets that it found{back}.")
 
 
 def _grad_mode(trace: Trace, event: ev.GradModeChanged) -> Statement:

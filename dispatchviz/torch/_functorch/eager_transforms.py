@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from dispatchviz.core.given_back import given_back
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.torch._C._functorch import (
     _grad_decrement_nesting,
@@ -52,6 +53,7 @@ def doesnt_support_saved_tensors_hooks(function: Callable[..., T]) -> Callable[.
 # -- grad --------------------------------------------------------------------------------------------------------------
 
 
+@given_back
 @doesnt_support_saved_tensors_hooks
 def grad_and_value_impl(
     func: Function, argnums: ArgNums, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -130,6 +132,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     return vjp_with_argnums(func, *primals, has_aux=has_aux)
 
 
+@given_back
 @doesnt_support_saved_tensors_hooks
 def vjp_with_argnums(func: Function, *primals: Any, argnums: ArgNums | None = None, has_aux: bool = False) -> Any:
     """The same by some of the arguments; None: by all."""

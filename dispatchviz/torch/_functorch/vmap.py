@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import Any
 
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.given_back import given_back
 from dispatchviz.core.native.random import default_generators
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.torch._C._functorch import (
@@ -37,6 +38,7 @@ def vmap_impl(
     return _chunked_vmap(func, flat_in_dims, chunks, spec, out_dims, randomness, kwargs)
 
 
+@given_back
 def _flat_vmap(
     func: Function,
     batch_size: int,

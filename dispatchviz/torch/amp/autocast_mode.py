@@ -11,6 +11,7 @@ from typing import Any, Literal
 from dispatchviz.core import autocast as core
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType, bfloat16, float16
+from dispatchviz.core.given_back import given_back_at_end
 
 _SUPPORTED = (bfloat16, float16)
 
@@ -20,6 +21,7 @@ def is_autocast_available(device_type: str) -> bool:
     return core.is_autocast_available(Device(device_type).type)
 
 
+@given_back_at_end
 class autocast:
     """Inside it, operators run in the dtypes that autocast chooses for the tensors of one kind of device."""
 

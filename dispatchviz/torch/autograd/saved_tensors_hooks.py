@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dispatchviz.core.autograd.saved_variable_hooks import pop_default_hooks
 from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.thread_state import thread
 from dispatchviz.torch._C import _autograd
 
 
@@ -23,4 +25,10 @@ class saved_tensors_hooks:
         _autograd._push_saved_tensors_default_hooks(self.pack_hook, self.unpack_hook)
 
     def __exit__(self, *args: object) -> None:
-        _autograd._pop_saved_tensors_default_hooks()
+        pairs = thread.state.saved_tensors_hooks
+        try:
+            _autograd._pop_saved_tensors_default_hooks()
+        except BaseException:  # one from outside, unless there was nothing to pop
+            if pairs and thread.state.saved_tensors_hooks is pairs:
+                pop_default_hooks()
+            raise

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dispatchviz.torch.utils import _mode_utils as _mode_utils
 from dispatchviz.torch.utils import _python_dispatch as _python_dispatch
 from dispatchviz.torch.utils import _pytree as _pytree
+from dispatchviz.torch.utils import benchmark as benchmark
 from dispatchviz.torch.utils import checkpoint as checkpoint
 from dispatchviz.torch.utils import data as data
 from dispatchviz.torch.utils import hooks as hooks
+from dispatchviz.torch.utils import weak as weak
+from dispatchviz.torch.utils.swapping import swap_tensors as swap_tensors

@@ -12,6 +12,7 @@ from typing import Any
 
 from dispatchviz.core.dispatch_modes import EnteredMode
 from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.thread_state import put_back
 from dispatchviz.torch.python_keys import (
     _get_dispatch_stack_at,
     _len_torch_dispatch_stack,
@@ -52,7 +53,12 @@ class TorchDispatchMode:
     def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
         global _open_blocks
         _open_blocks -= 1
-        self.__dict__["_entered"].pop().__exit__(exc_type, exc_val, exc_tb)
+        entered = self.__dict__["_entered"].pop()
+        try:
+            entered.__exit__(exc_type, exc_val, exc_tb)
+        except BaseException:
+            put_back(entered._kept)
+            raise
 
     @classmethod
     def is_infra_mode(cls) -> bool:

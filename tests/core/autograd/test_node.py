@@ -7,6 +7,7 @@ import weakref
 
 import pytest
 
+import dispatchviz.torch as torch
 from dispatchviz.core.autograd import basic_nodes
 from dispatchviz.core.autograd.basic_nodes import Error, GraphRoot, Identity
 from dispatchviz.core.autograd.edge import EMPTY_EDGE, Edge
@@ -168,3 +169,23 @@ def test_a_chain_of_100000_nodes_runs_and_is_freed_without_recursion() -> None:
     assert len(log) == 100_001
     del node
     assert last() is None
+
+
+@pytest.mark.parametrize(("inputs", "given"), [(None, [True, True]), ("b", [False, True]), ("a", [True, False])])
+def test_of_several_gradients_only_the_wanted_ones_come_out(inputs: str | None, given: list[bool]) -> None:
+    """``copy_range`` within ``task_should_compute_output`` of Functions.cpp: a post hook sees None for the others."""
+    leaves = {name: torch.tensor([1.0, 2.0], requires_grad=True) for name in "ab"}
+    result = torch.atan2(*leaves.values())
+    seen: list[bool] = []
+    result.grad_fn.register_hook(lambda outputs, _: seen.extend(gradient is not None for gradient in outputs))
+    result.sum().backward(inputs=None if inputs is None else [leaves[inputs]])
+    assert seen == given
+
+
+def test_an_empty_edge_gets_no_gradient_either() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    result = torch.atan2(x, torch.ones(2))
+    seen: list[bool] = []
+    result.grad_fn.register_hook(lambda outputs, _: seen.extend(gradient is not None for gradient in outputs))
+    result.sum().backward()
+    assert seen == [True, False]

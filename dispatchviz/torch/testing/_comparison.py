@@ -1,10 +1,11 @@
-"""``torch.testing``: assertions over tensors (``torch/testing/_comparison.py``).
+"""Assertions over tensors (``torch/testing/_comparison.py``).
 
 NB: in PyTorch, comparing calls operators (``isclose``, ``abs``, ``max``, ...); here it calls none.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from dispatchviz.core.dtype import DType
 from dispatchviz.core.math_bits import is_zerotensor, with_bits
 from dispatchviz.core.native.iterator import quiet
 from dispatchviz.core.tensor import Tensor
-from dispatchviz.torch.creation import new_from_data
+from dispatchviz.torch.creation import new_from_data, new_tensor
 from dispatchviz.torch.size import Size
 from dispatchviz.torch.to_numpy import values_on_host
 
@@ -126,6 +127,37 @@ def _difference(actual: Any, expected: Any, options: Options) -> str:
 
 def _shown(kind: type) -> str:
     return "<class 'torch.Tensor'>" if kind is Tensor else str(kind)
+
+
+_LEGACY_TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-4, 1e-5), "float64": (1e-5, 1e-8)}
+
+
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """The older ``assert_close``: dtypes may differ, nan equals nan. Warns that it is deprecated."""
+    warnings.warn(_DEPRECATED, FutureWarning, stacklevel=2)
+    if not isinstance(actual, Tensor):
+        actual = new_tensor(actual, None, None, False, False)
+    if not isinstance(expected, Tensor):
+        expected = new_tensor(expected, actual._dtype, None, False, False)
+    if rtol is None and atol is None:
+        known = [_LEGACY_TOLERANCES.get(tensor._dtype.name, (0.0, 0.0)) for tensor in (actual, expected)]
+        rtol, atol = (max(values) for values in zip(*known, strict=True))
+    how: dict[str, Any] = {"check_device": True, "check_dtype": False, "check_stride": False, "msg": msg or None}
+    assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, **how)
+
+
+_DEPRECATED = (
+    "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please use "
+    "`torch.testing.assert_close()` instead. You can find detailed upgrade instructions in "
+    "https://github.com/pytorch/pytorch/issues/61844."
+)
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------

@@ -1,0 +1,21 @@
+"""Around modes (``torch/utils/_mode_utils.py``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from dispatchviz.torch import _C
+
+
+def all_same_mode(modes: Sequence[Any]) -> bool:
+    """Whether all are one and the same."""
+    return all(mode == modes[0] for mode in modes)
+
+
+@contextmanager
+def no_dispatch() -> Iterator[None]:
+    """Inside, neither modes nor subclasses see a call."""
+    with _C._DisableTorchDispatch():
+        yield

@@ -1,0 +1,76 @@
+"""Asks PyTorch about structured kernels: its library, its schemas, tensors; and its profiler about printing."""
+
+from __future__ import annotations
+
+import functools
+import mmap
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torchgen.model import FunctionSchema
+from torchgen.model import SchemaKind as TorchgenKind
+
+from dispatchviz.core import events as ev
+from dispatchviz.explain.claims import CallsWithin, SchemaKind, Shape, StructuredFunction
+from tests.claims.asking import Answer, Question, asks, difference
+
+
+@functools.cache
+def compiled_functions() -> frozenset[str]:
+    """``structured_add_Tensor::meta``: all that the CPU library has, by their names in its symbol table."""
+    library = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
+    with library.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        found = re.findall(rb"(structured_\w{1,80}?)4(meta|impl)(?=E)", content)
+    return frozenset(f"{name.decode()}::{part.decode()}" for name, part in found)
+
+
+@asks(StructuredFunction)
+def structured_function(claim: StructuredFunction, question: Question) -> Answer:
+    """The library of a build without CUDA has no functions of CUDA alone."""
+    if "cuda" in claim.function.lower():
+        return None
+    return difference(claim.function, claim.function if claim.function in compiled_functions() else "no such function")
+
+
+_KINDS = {TorchgenKind.functional: "functional", TorchgenKind.inplace: "in-place", TorchgenKind.out: "out"}
+
+
+@asks(SchemaKind)
+def schema_kind(claim: SchemaKind, question: Question) -> Answer:
+    """By torchgen, which writes the three classes."""
+    name, _, overload = claim.operator.partition(".")
+    schema = _schema(name, overload)
+    return difference(claim.kind, _KINDS[FunctionSchema.parse(schema).kind()])
+
+
+def _schema(name: str, overload: str) -> str:
+    """As the yaml has it: without the namespace, and with SymInts."""
+    return str(torch._C._get_schema(name, overload)).removeprefix("aten::")
+
+
+@asks(Shape)
+def shape(claim: Shape, question: Question) -> Answer:
+    """A tensor may get another shape later in the statement."""
+    name = question.tensor(claim.tensor)
+    later = question.trace[question.seq : question.moment.steps.stop]
+    if name is None or any(isinstance(event, ev.GeometryChanged) and event.tensor == claim.tensor for event in later):
+        return None
+    return difference(claim.shape, tuple(question.pytorch.tensor(name).shape))
+
+
+@asks(CallsWithin)
+def calls_within(claim: CallsWithin, question: Question) -> Answer:
+    """By the profiler, which sees every call and no redispatch. A tensor loses its tangent with its dual level."""
+    name = question.tensor(claim.tensor)
+    later = question.trace[question.seq : question.moment.steps.stop]
+    if name is None or any(isinstance(event, ev.DualLevelLeft) for event in later):
+        return None
+    torch.set_printoptions(profile="default")  # as other programs may have left them; the run sets those of its own
+    tensor = question.anew().tensor(name)
+    words: Callable[[], str] = (lambda: repr(tensor)) if claim.function == "Tensor.__repr__" else (lambda: f"{tensor}")
+    with torch.autograd.profiler.profile() as profiler:
+        words()
+    called = [event.name() for event in profiler.kineto_results.events()]
+    return difference(claim.calls, sum(each.startswith("aten::") for each in called))
