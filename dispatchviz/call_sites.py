@@ -34,10 +34,21 @@ Places = tuple[tuple[CodeType, int], ...]
 """Where the user's frames stand, outermost first: code and instruction of each."""
 
 
-def user_places(frame: FrameType | None, base: int) -> Places:
-    """Of a frame and those that called it, up to the one whose ``id`` is ``base``, which is not the program's own."""
+Base = tuple[int, CodeType | None]
+"""``id`` and code of a frame that is no part of the program, nor are those that called it.
+
+The frame itself would keep its variables alive; it may be gone, and another one have its ``id``."""
+
+
+def is_base(frame: FrameType, base: Base) -> bool:
+    """Whether the program ends above a frame."""
+    return id(frame) == base[0] and frame.f_code is base[1]
+
+
+def user_places(frame: FrameType | None, base: Base) -> Places:
+    """Of a frame and those that called it, up to the base."""
     found = []
-    while frame is not None and id(frame) != base:
+    while frame is not None and not (id(frame) == base[0] and frame.f_code is base[1]):
         code = frame.f_code
         if is_users_file(code.co_filename):
             found.append((code, frame.f_lasti))

@@ -66,7 +66,7 @@ def run(script: str, args: Sequence[str] = (), output: TextIO | None = None, giv
     """
     text = _read(script, given)
     watcher = ProgramRecorder()
-    watcher.base = id(sys._getframe())
+    watcher.base = id(sys._getframe()), sys._getframe().f_code
     path, shown = _names(script)
     watcher.announced[path] = shown
     watcher.sources[shown] = text

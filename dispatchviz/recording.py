@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from dispatchviz import core
-from dispatchviz.call_sites import is_users, shown_file, suspends, user_frame, user_place, user_places
+from dispatchviz.call_sites import Base, is_base, is_users, shown_file, suspends, user_frame, user_place, user_places
 from dispatchviz.core import recorder, told_calls
 from dispatchviz.core.autograd import engine
 from dispatchviz.core.backend import cuda_state
@@ -85,8 +85,8 @@ class ProgramRecorder(Recorder):
         self.names = Names(self)
         self._sites: dict[tuple[int, int], _Site] = {}
         """By code object and instruction of the user's."""
-        self.base = 0
-        """``id`` of the innermost frame that is no more part of the program; it lives as long as the recording."""
+        self.base: Base = 0, None
+        """The innermost frame that is no more part of the program."""
         self._top = 0
         """``id`` of the frame in which, as noted, Python stands."""
         self._top_code: CodeType | None = None
@@ -293,7 +293,7 @@ class ProgramRecorder(Recorder):
 
     def _way(self, frame: FrameType) -> Way:
         way, caller = [], frame.f_back
-        while caller is not None and id(caller) != self.base:
+        while caller is not None and not is_base(caller, self.base):
             way.append((caller.f_code, caller.f_lasti))
             caller = caller.f_back
         return tuple(way)
@@ -408,7 +408,9 @@ def record(program: str = "") -> Iterator[Trace]:
     """
     caller = _getframe(2)  # past contextlib's __enter__
     source = ProgramRecorder()
-    source.base, source.finds_callers = id(caller.f_back), True
+    source.finds_callers = True
+    if caller.f_back is not None:
+        source.base = id(caller.f_back), caller.f_back.f_code
     trace = Recording(program or shown_file(caller.f_code.co_filename), source)
     recorder.start(source)
     try:

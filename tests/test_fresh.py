@@ -92,9 +92,7 @@ def _exchangeable() -> dict[str, Any]:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("what", LEFT)
-def test_what_a_program_leaves_behind_is_put_back(
-    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_program_leaves_behind_is_put_back(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("p.py").write_text("import torch\n" + dedent(LEFT[what]))
     before = _exchangeable()

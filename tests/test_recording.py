@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -125,3 +126,23 @@ def test_traces_are_saved_loaded_and_drawn(tmp_path: Path) -> None:
 def test_show_prints_the_log_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     Trace(Header(cuda="emulated on NumPy (asked for)", program="p.py"), []).show()
     assert capsys.readouterr().out == "p.py on the model of PyTorch 2.13.0, cuda: emulated on NumPy (asked for)\n"
+
+
+def test_a_recording_that_a_generator_holds_open_outlives_the_frames_that_began_it() -> None:
+    def held() -> Iterator[Trace]:
+        with record() as trace:
+            yield trace
+
+    def begin() -> tuple[Iterator[Trace], Trace]:
+        generator = held()
+        return generator, next(generator)
+
+    def use() -> None:
+        torch.ones(2) + 1
+
+    for _ in range(20):  # a frame that is gone leaves its place to another
+        generator, trace = begin()
+        use()
+        generator.close()
+        assert trace.notice == ""
+        assert any(isinstance(event, SourceLine) and event.function == "use" for event in trace)

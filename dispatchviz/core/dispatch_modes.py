@@ -13,7 +13,7 @@ from typing import Any
 from dispatchviz.core import recorder
 from dispatchviz.core.given_back import given_back_at_end
 from dispatchviz.core.keyset import python_ks
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.thread_state import Kept, thread
 
 
 def push(mode: Any) -> None:
@@ -47,6 +47,7 @@ class EnteredMode:
     """A mode while its ``with`` block runs; told like a guard, since it changes the included set."""
 
     __slots__ = ("_kept", "_mode")
+    _kept: Kept
 
     def __init__(self, mode: Any) -> None:
         self._mode = mode

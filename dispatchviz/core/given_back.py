@@ -18,7 +18,7 @@ from dispatchviz.core.thread_state import keep_state, put_back
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Manager = TypeVar("Manager", bound=type)
+Manager = TypeVar("Manager")
 
 
 def given_back(function: Callable[P, R]) -> Callable[P, R]:
@@ -36,10 +36,10 @@ def given_back(function: Callable[P, R]) -> Callable[P, R]:
     return run
 
 
-def given_back_at_end(manager: Manager) -> Manager:
+def given_back_at_end(manager: type[Manager]) -> type[Manager]:
     """A context manager that fails in one piece: where it does not begin nothing has changed, where it does not end all
     is as it was before it began."""
-    enter, leave = manager.__enter__, manager.__exit__
+    enter, leave = vars(manager)["__enter__"], vars(manager)["__exit__"]
 
     @functools.wraps(enter)
     def __enter__(self: Any) -> Any:
@@ -59,5 +59,6 @@ def given_back_at_end(manager: Manager) -> Manager:
             put_back(kept)
             raise
 
-    manager.__enter__, manager.__exit__ = __enter__, __exit__
+    for method in (__enter__, __exit__):
+        setattr(manager, method.__name__, method)
     return manager

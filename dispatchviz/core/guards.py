@@ -19,7 +19,7 @@ from dispatchviz.core.keyset import (
     inplace_or_view_ks,
     remove,
 )
-from dispatchviz.core.thread_state import State, thread
+from dispatchviz.core.thread_state import Kept, State, thread
 
 K = DispatchKey
 
@@ -267,6 +267,8 @@ class InferenceMode(_Guard):
     """``InferenceMode(True)`` takes the autograd keys out and grad mode off; ``InferenceMode(False)`` the opposite."""
 
     __slots__ = ("_kept", "_saved_fw_grad_mode", "_saved_modes", "enabled")
+
+    _kept: Kept
 
     def __init__(self, enabled: bool = True) -> None:
         self.enabled = enabled

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import io
+from pathlib import Path
+
+import pytest
 
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.source import source_at
+from dispatchviz.program import run
+from dispatchviz.tui import source_pane
 
 from .founding import PROGRAM, Tape, find, founding
 
@@ -55,3 +61,18 @@ def test_files_outside_the_package_are_not_read() -> None:
 def test_no_line_reached_yet() -> None:
     view = source_at(running("", 0, 0), 0)
     assert (view.line, view.running, view.running_lines) == (0, "", ())
+
+
+def test_the_lines_that_called_are_named_below_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = "import torch\ndef inner(x):\n    return x * 2\ndef outer(x):\n    return inner(x)\n\n"
+    Path("p.py").write_text(f"{program}outer(torch.ones(2))\n")
+    trace = run("p.py", (), io.StringIO()).trace
+    at = next(event.seq for event in trace if isinstance(event, ev.BindingEntered) and "mul" in event.function)
+    view = source_at(trace, at)
+    assert (view.line, [(line.function, line.line) for line in view.called_from]) == (3, [("outer", 5), ("", 7)])
+    told = ["".join(span[0] for span in row.spans) for row in source_pane.rows(trace, at)]
+    assert [row for row in told if row.startswith("called from")] == [
+        "called from outer in p.py  line 5",
+        "called from p.py  line 7",
+    ]

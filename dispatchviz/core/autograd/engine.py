@@ -402,9 +402,7 @@ def _callers_stream(task: GraphTask) -> AbstractContextManager[None]:
 def _use_streams(in_use: bool) -> None:
     """Who has one stream pays for none."""
     global _evaluate, _add
-    _evaluate, _add = (
-        (_evaluate_on_its_stream, engine_streams.add) if in_use else (_evaluate_anywhere, _add_alone)
-    )
+    _evaluate, _add = (_evaluate_on_its_stream, engine_streams.add) if in_use else (_evaluate_anywhere, _add_alone)
 
 
 streams.when_use_changes.append(_use_streams)
