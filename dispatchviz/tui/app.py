@@ -19,6 +19,7 @@ from textual.theme import Theme
 
 from dispatchviz.core.events import ProgramRaised
 from dispatchviz.core.trace import Trace
+from dispatchviz.explain.folded import FOLDED, shown_at_first
 from dispatchviz.tui import layout, terminal
 from dispatchviz.tui.cursor import Cursor
 from dispatchviz.tui.keymap import KEYMAP, key_of
@@ -73,7 +74,8 @@ class StepperApp(Questions):
         self.file, self.marks = file, Marks(trace, file)
         self.again = [trace.header.program] if again is None else again
         at = max(0, min(begin, len(trace) - 1))
-        self.cursor = Cursor(trace, at, marks=frozenset(self.marks.names))
+        shown = shown_at_first(trace)
+        self.cursor = Cursor(trace, at, marks=frozenset(self.marks.names), shown=shown, words=FOLDED if shown else "")
         self.view = StepperScreen(self.cursor)
         self.search = Search(trace)
         self._origin, self._query = self.cursor, ""
