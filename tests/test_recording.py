@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import dispatchviz
 import dispatchviz.torch as torch
+from dispatchviz.call_sites import user_places
 from dispatchviz.core import recorder
 from dispatchviz.core.events import NameBound, NodeCreated, ProgramRaised, SourceLine, TensorCreated
 from dispatchviz.core.notes import Recorder
@@ -128,21 +128,9 @@ def test_show_prints_the_log_without_a_terminal(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out == "p.py on the model of PyTorch 2.13.0, cuda: emulated on NumPy (asked for)\n"
 
 
-def test_a_recording_that_a_generator_holds_open_outlives_the_frames_that_began_it() -> None:
-    def held() -> Iterator[Trace]:
-        with record() as trace:
-            yield trace
-
-    def begin() -> tuple[Iterator[Trace], Trace]:
-        generator = held()
-        return generator, next(generator)
-
-    def use() -> None:
-        torch.ones(2) + 1
-
-    for _ in range(20):  # a frame that is gone leaves its place to another
-        generator, trace = begin()
-        use()
-        generator.close()
-        assert trace.notice == ""
-        assert any(isinstance(event, SourceLine) and event.function == "use" for event in trace)
+def test_another_frame_in_the_place_of_one_that_is_gone_is_not_where_the_recording_began() -> None:
+    frame = inspect.currentframe()
+    assert frame is not None
+    assert user_places(frame, (id(frame), frame.f_code)) == ()
+    found = user_places(frame, (id(frame), user_places.__code__))
+    assert found[-1][0] is frame.f_code

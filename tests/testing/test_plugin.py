@@ -37,8 +37,8 @@ def test_a_failing_test_shows_its_log(pytester: pytest.Pytester) -> None:
             "E*AssertionError: wrapper_CUDA_add_Tensor did not run under CPU",
             "*- dispatchviz log -*",
             "test_mine.py::test_add on the model of PyTorch 2.13.0, cuda: *",
-            "*line 5  x = torch.ones(2, requires_grad=True)",
-            "*line 6  y = x + x",
+            "*line 5 in test_*  x = torch.ones(2, requires_grad=True)",
+            "*line 6 in test_*  y = x + x",
             "*redispatch aten::add.Tensor → CPU",
         ]
     )
