@@ -25,7 +25,16 @@ from dispatchviz.core import recorder
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType, type_meta_name
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.tensor import Size, Tensor, allocated, contiguous_strides, empty_strided, numel, strided
+from dispatchviz.core.tensor import (
+    Size,
+    Tensor,
+    allocated,
+    cannot_allocate,
+    contiguous_strides,
+    empty_strided,
+    numel,
+    strided,
+)
 from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
 from dispatchviz.core.warning import warn_python
 
@@ -313,7 +322,10 @@ def resize(tensor: Tensor, size: Size, stride: Size) -> None:
     """Gives a tensor another geometry, with more memory if its storage is too small."""
     buffer = tensor._storage.buffer
     if buffer is not None and buffer.size < tensor._offset + numel(size):
-        fresh = type(buffer)(tensor._offset + numel(size), buffer.dtype)
+        try:
+            fresh = type(buffer)(tensor._offset + numel(size), buffer.dtype)
+        except (ValueError, MemoryError):
+            raise cannot_allocate(size, tensor._dtype) from None
         fresh[: buffer.size] = buffer.reshape(-1)
         tensor._storage.buffer = buffer = fresh
     before = tensor._size, tensor._stride

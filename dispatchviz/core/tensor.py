@@ -232,14 +232,34 @@ def allocated(
         array, storage = None, Storage(None)
     else:
         empty = _empty if kind == "cpu" else array_module(kind).empty
-        if stride == CONTIGUOUS_STRIDES[size]:
-            array = empty(size, dtype.numpy)
-            storage = Storage(array, storage_number)
-        else:
-            storage = Storage(empty(extent(size, stride), dtype.numpy), storage_number)
-            array = strided(storage.buffer, size, stride, 0)
+        try:
+            if stride == CONTIGUOUS_STRIDES[size]:
+                array = empty(size, dtype.numpy)
+                storage = Storage(array, storage_number)
+            else:
+                storage = Storage(empty(extent(size, stride), dtype.numpy), storage_number)
+                array = strided(storage.buffer, size, stride, 0)
+        except (ValueError, MemoryError):
+            if kind != "cpu":
+                raise
+            raise cannot_allocate(size, dtype) from None
     keys = _key_set(kind, True) if thread.state.inference_mode else _ORDINARY_KEYS[kind]
     return Tensor(keys, array, storage, size, stride, 0, dtype, device, number)
+
+
+def cannot_allocate(size: Size, dtype: DType) -> Exception:
+    """PyTorch's words for memory that there cannot be; our own for a tensor that only NumPy cannot have."""
+    if min(size, default=0) < 0:
+        return RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
+    if len(size) > 64:
+        return NotImplementedError("a tensor of dispatchviz's model has at most 64 dimensions, as NumPy's arrays")
+    count = numel(size) * dtype.itemsize
+    if count >= 1 << 63:
+        return RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
+    return RuntimeError(
+        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to "
+        f"allocate {count} bytes. Error code 12 (Cannot allocate memory)"
+    )
 
 
 def on_memory(buffer: Any, size: Size, stride: Size, dtype: DType) -> Tensor:

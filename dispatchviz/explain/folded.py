@@ -26,6 +26,8 @@ def unfolded(trace: Trace, begin: int = 0) -> Iterator[int]:
 
 def shown_at_first(trace: Trace) -> tuple[int, ...] | None:
     """The same, None if that is every step."""
+    if ev.TensorFormatted not in set(map(type, trace)):
+        return None
     steps = tuple(unfolded(trace))
     return None if len(steps) == len(trace) else steps
 

@@ -324,9 +324,11 @@ def _registration(event: groups.RegistrationEvent) -> Rule:
             text = "An operator is defined once, by its schema; kernels may come before or after."
             return Rule(text, "c10::Dispatcher::registerDef", DISPATCHER)
         case ev.KernelRegistered():
+            if not event.operator:
+                text = "A key has one fallback, for all operators; a second one is refused."
+                return Rule(text, "c10::Dispatcher::registerFallback", DISPATCHER)
             text = "The newest kernel of a key is the active one; the older ones wait behind it."
-            function = "registerImpl" if event.operator else "registerFallback"
-            return Rule(text, f"c10::Dispatcher::{function}", DISPATCHER)
+            return Rule(text, "c10::Dispatcher::registerImpl", DISPATCHER)
         case ev.CellsRecomputed():
             text = "A registration refills the cells of its key or alias, and a backend's autograd cell with them."
             return Rule(text, "c10::impl::OperatorEntry::updateDispatchTable_", ENTRY)

@@ -32,7 +32,9 @@ def new(args: tuple[Any, ...], dtype: DType | None, device: Device) -> Tensor:
     """``dtype`` None: the default one, and a tensor may have any. TypeError for what is neither data nor a size."""
     if len(args) == 1 and isinstance(args[0], Tensor):
         return _alias(args[0], dtype, device)
-    if len(args) == 1 and isinstance(args[0], numpy.ndarray):  # which shares its memory, if it is of the dtype
+    if (
+        len(args) == 1 and isinstance(args[0], numpy.ndarray) and not is_index(args[0])
+    ):  # which shares its memory, if it is of the dtype
         wanted = dtype or dtypes.default_dtype()
         return ops.to_device.call(from_numpy(args[0]), device, wanted, False, False, None)
     if len(args) == 1 and not isinstance(args[0], Size) and not is_index(args[0]):

@@ -19,10 +19,12 @@ from textual.theme import Theme
 
 from dispatchviz.core.events import ProgramRaised
 from dispatchviz.core.trace import Trace
+from dispatchviz.explain.folded import FOLDED, shown_at_first
 from dispatchviz.tui import layout, terminal
 from dispatchviz.tui.cursor import Cursor
 from dispatchviz.tui.keymap import KEYMAP, key_of
 from dispatchviz.tui.marks import Marks
+from dispatchviz.tui.notes import jumped, no_stop, went_nowhere
 from dispatchviz.tui.palette import Palette, Uncoloured
 from dispatchviz.tui.questions import Questions
 from dispatchviz.tui.search import Search
@@ -48,7 +50,11 @@ def show(trace: Trace, step: int | None = None, file: str = "", again: Sequence[
         gc.unfreeze()
 
 
+RESUMES = {"resume": True, "resume_back": False}
+"""The moves that go to a stop, and whether they go forward."""
+
 ACTIONS = {key: entry.action for entry in KEYMAP for key in entry.keys}
+"""What a key does while the stepper has no question open and nothing over it."""
 
 TYPED_AHEAD = "ctrl+j"
 """What Enter is when it was typed before the terminal was ours: until then a terminal makes a line feed of it."""
@@ -68,7 +74,8 @@ class StepperApp(Questions):
         self.file, self.marks = file, Marks(trace, file)
         self.again = [trace.header.program] if again is None else again
         at = max(0, min(begin, len(trace) - 1))
-        self.cursor = Cursor(trace, at, marks=frozenset(self.marks.names))
+        shown = shown_at_first(trace)
+        self.cursor = Cursor(trace, at, marks=frozenset(self.marks.names), shown=shown, words=FOLDED if shown else "")
         self.view = StepperScreen(self.cursor)
         self.search = Search(trace)
         self._origin, self._query = self.cursor, ""
@@ -101,25 +108,16 @@ class StepperApp(Questions):
         if how in RESUMES and before.stop(RESUMES[how]) is None:
             self.stand(after, no_stop(after, RESUMES[how]))
         else:
-            self.stand(after, None if after.at != before.at else self._end(how))
+            self.stand(after, None if after.at != before.at else went_nowhere(before, how))
 
     def action_jump(self, how: str) -> None:
         """A jump, which leaves a note."""
         before, after = self.cursor, getattr(self.cursor, how)()
-        self.stand(after, jumped(before, after) if after.at != before.at else self._end(how))
+        self.stand(after, jumped(before, after) if after.at != before.at else went_nowhere(before, how))
 
     def on_goto(self, message: Goto) -> None:
         before, after = self.cursor, self.cursor.goto(message.step)
         self.stand(after, jumped(before, after) if after.at != before.at else None)
-
-    def _end(self, how: str = "") -> Line:
-        """Why a key did nothing."""
-        if how in SAID:
-            return line((SAID[how], "hint"))
-        at, last = self.cursor.at, self.cursor.last_step
-        if at not in (0, last):
-            return line((f" The filter shows no {'earlier' if how.endswith('back') else 'later'} step", "hint"))
-        return line((f" This is the {'first' if at == 0 else 'last'} step", "hint"))
 
     # -- keys ---------------------------------------------------------------------------------------------------------
 
@@ -276,28 +274,3 @@ class StepperApp(Questions):
             if key.action != "command_palette":
                 yield SystemCommand(f"{key.group}: {key.help}", key.shown, partial(self.run_action, key.action))
         yield SystemCommand("Colours: choose a theme", "", self.action_change_theme)
-
-
-RESUMES = {"resume": True, "resume_back": False}
-"""The moves that go to a stop, and whether they go forward."""
-
-SAID = {
-    "caller": " No call is around this step",
-    "callee": " No call is within this step",
-    "undo": " No jump to undo",
-}
-"""Why a jump went nowhere, where it is not that the trace ends."""
-
-
-def no_stop(cursor: Cursor, forward: bool) -> Line:
-    """What is said where a move found no stop, so that only the end was left."""
-    stops = "breakpoint, mark or error" if cursor.breakpoints else "line, mark or error"
-    end = "last" if forward else "first"
-    return line((f" No {stops} {'after' if forward else 'before'} that: this is the {end} step", "hint"))
-
-
-def jumped(before: Cursor, after: Cursor) -> Line:
-    """The note that a jump leaves."""
-    back = key_of("jump('undo')").first
-    hidden = ", which the filter hides" if after.hidden else ""
-    return line((f" From step {before.at} to step {after.at}{hidden}", "hint"), (f"  {back} returns", "dim"))

@@ -67,7 +67,9 @@ def calls_within(claim: CallsWithin, question: Question) -> Answer:
     later = question.trace[question.seq : question.moment.steps.stop]
     if name is None or any(isinstance(event, ev.DualLevelLeft) for event in later):
         return None
-    torch.set_printoptions(profile="default")  # as other programs may have left them; the run sets those of its own
+    if "printoptions" in question.asked.source:
+        return None  # the options may be others by the end of the statement
+    torch.set_printoptions(profile="default")  # other programs may have left some
     tensor = question.anew().tensor(name)
     words: Callable[[], str] = (lambda: repr(tensor)) if claim.function == "Tensor.__repr__" else (lambda: f"{tensor}")
     with torch.autograd.profiler.profile() as profiler:

@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from dispatchviz.explain.claims import (
     AutogradKernel,
     BackendKeys,
     BindingOf,
+    CallVisits,
     CellAfter,
     CellHolds,
     FallbackIs,
@@ -260,6 +261,36 @@ def backend_keys(claim: BackendKeys, question: Question | None) -> Answer:
         return difference(hex(claim.raw), hex(torch._C._dispatch_keys(make()).raw_repr()))
 
 
+@asks(CallVisits)
+def call_visits(claim: CallVisits, question: Question | None) -> Answer:
+    """Along PyTorch's own table, key sets and masks; what a kernel does with a call is known from the cell's reason."""
+    make = _tensors().get(claim.backend)
+    if make is None or not hasattr(torch._C.DispatchKey, claim.backend) or (claim.change and not _parsed(claim.under)):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tensor = make()
+    cells = after(claim.operator, claim.change, claim.under)[0] if claim.change else table(claim.operator)
+    assert cells is not None
+    return difference(claim.keys, tuple(_way(torch._C._dispatch_keys(tensor), cells)))
+
+
+def _way(keys: Any, cells: Table) -> Iterator[str]:
+    keys = (keys | torch._C._dispatch_tls_local_include_set()) - torch._C._dispatch_tls_local_exclude_set()
+    while True:
+        key = keys.highestPriorityTypeId()
+        through, reason = cells.get(key.name, EMPTY)
+        if through:
+            keys = keys.remove(key)
+            continue
+        yield key.name
+        passes = key.name.startswith("Autograd") or key.name == "ADInplaceOrView"
+        if not passes or reason in ("missing", "math kernel"):
+            return
+        view = key.name == "ADInplaceOrView"
+        keys = keys & (torch._C._after_ADInplaceOrView_keyset if view else torch._C._after_autograd_keyset)
+
+
 # -- keys and sets ----------------------------------------------------------------------------------------------------
 
 
@@ -357,8 +388,12 @@ def binding_of(claim: BindingOf, question: Question | None) -> Answer:
 @asks(AutogradKernel)
 def autograd_kernel(claim: AutogradKernel, question: Question | None) -> Answer:
     """The boxed kernel has no signature; Nodes are those that torchgen makes of derivatives.yaml."""
-    if claim.records == "out":
+    if not _pytorchs(claim.operator):
         return None
+    if claim.records == "out":
+        name, _, overload = claim.operator.partition(".")
+        arguments = torch._C._get_schema(name, overload).arguments
+        return difference(True, any(a.kwarg_only and a.alias_info and a.alias_info.is_write for a in arguments))
     if claim.records == "not implemented":
         row = re.search(r"^Autograd\[alias\]: .*$", torch._C._dispatch_dump(claim.operator), re.MULTILINE)
         return difference(True, row is not None and row[0].endswith(":: (none) [ boxed ]"))

@@ -8,13 +8,16 @@ import pytest
 
 pytest.importorskip("torch")
 
+from dispatchviz.core import events as ev
 from dispatchviz.core.keys import ALIASES, CELL, DispatchKey
 from dispatchviz.core.registrations import pytorch_registry
 from dispatchviz.explain.cells.why import cell_statements
-from dispatchviz.explain.claims import CallVisits
+from dispatchviz.explain.claims import FilledCells, SchemaOf
 from dispatchviz.explain.key_cards import key_statements
+from dispatchviz.explain.sentences import statements
 from tests.claims import check_tables
 from tests.claims.asking import CHECKS
+from tests.explain.programs import traced
 
 pytestmark = [pytest.mark.torch, pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
@@ -43,9 +46,6 @@ OPERATORS = (
 )
 PARTS = 8
 
-NOT_ASKED = (CallVisits,)
-"""The way of a call is compared level by level with PyTorch's nested log elsewhere."""
-
 
 def operators() -> list[str]:
     """Of ATen, as they are without Python's Meta kernels of the process."""
@@ -63,13 +63,12 @@ def test_what_is_said_of_cells_is_so(part: int) -> None:
         for key in KEYS:
             for statement in cell_statements(REGISTRY.find(operator), DispatchKey[key], REGISTRY):
                 for claim in statement.claims:
-                    if isinstance(claim, NOT_ASKED):
-                        continue
                     answer = CHECKS[type(claim)](claim, None)
                     asked[type(claim).__name__] += answer is not None
                     if answer:
                         wrong.append(f"{operator} {key}, {statement.kind}: {statement.text}\n  {claim}\n  {answer}")
     assert asked["CellAfter"] > 100
+    assert asked["CallVisits"] > 100
     assert not wrong, f"{len(wrong)} differences\n" + "\n".join(wrong[:8])
 
 
@@ -91,3 +90,51 @@ def test_what_is_said_of_keys_is_so() -> None:
                     wrong.append(f"{key}, {statement.kind}: {statement.text}\n  {claim}\n  {answer}")
     assert asked["FallbackIs"] > 100
     assert not wrong, f"{len(wrong)} differences\n" + "\n".join(wrong[:8])
+
+
+@pytest.mark.parametrize("before", ["", 'lib.impl("f", lambda x: x, "CPU")'])
+def test_what_is_said_of_a_new_operator_is_so(before: str) -> None:
+    import torch
+
+    namespace = f"claims_{bool(before)}".lower()
+    define = 'lib.define("f(Tensor x, int n=3) -> Tensor")'
+    trace = traced(f"import torch\nlib = torch.library.Library('{namespace}', 'FRAGMENT')\n{before}\n{define}\n")
+    (defined,) = [event.seq for event in trace if isinstance(event, ev.OperatorDefined)]
+    claims = [claim for statement in statements(trace, defined) for claim in statement.claims]
+    assert {type(claim) for claim in claims} == {SchemaOf, FilledCells}
+    lib = torch.library.Library(namespace, "FRAGMENT")
+    if before:
+        lib.impl("f", lambda x: x, "CPU")
+    lib.define("f(Tensor x, int n=3) -> Tensor")
+    for claim in claims:
+        if isinstance(claim, FilledCells):
+            assert claim.cells == len(check_tables.table(claim.operator) or ())
+        else:
+            assert CHECKS[type(claim)](claim, None) == ""
+
+
+def test_what_is_said_of_fallthroughs_and_redispatch_is_so() -> None:
+    """An internal error if a set that is passed on has the key; FULL_AFTER sets keep PythonDispatcher."""
+    import torch
+
+    lib = torch.library.Library("claims_through", "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    lib.impl("f", torch.library.fallthrough_kernel, "CPU")
+    with pytest.raises(RuntimeError, match="fallthrough"):
+        torch.ops.claims_through.f.default.redispatch(torch._C.DispatchKeySet(torch._C.DispatchKey.CPU), torch.ones(1))
+    with pytest.raises(NotImplementedError, match="There were no tensor arguments to this function"):
+        torch.ops.claims_through.f(torch.ones(1))  # the mask takes the key out, and no key is left below autograd
+    for key in ("CPU", "AutogradCPU", "BackendSelect"):
+        assert torch._C._dispatch_keyset_full_after(getattr(torch._C.DispatchKey, key)).has(
+            torch._C.DispatchKey.PythonDispatcher
+        )
+
+
+def test_a_fallthrough_at_the_backend_of_an_operator_of_pytorch_ends_at_undefined() -> None:
+    import torch
+
+    with torch.library._scoped_library("aten", "IMPL") as lib:
+        lib.impl("relu", torch.library.fallthrough_kernel, "CPU")
+        with pytest.raises(NotImplementedError, match="There were no tensor arguments to this function"):
+            torch.relu(torch.ones(1))
+    assert torch.relu(torch.ones(1)) == 1

@@ -23,7 +23,7 @@ KNOWN = (
         "^RuntimeError: value cannot be converted to type int64_t",
         "sizes beyond 64 bits: NumPy cannot hold the array",
     ),
-    ("local_response_norm|x.::v.|T.range", "ValueError: Maximum allowed|narrow", "the same"),
+    ("local_response_norm|x.::v.|T.range", "Maximum allowed|Storage size calculation|allocate|narrow", "the same"),
     (r"mul\(", "9.223e.18", "the model has no uint64"),
     ("tensor.v.", "no dtype torch.uint64", "the model has no uint64"),
     (r"histogramdd", "", "PyTorch's torch.histogramdd is a name of an overload that the model does not have"),

@@ -132,7 +132,8 @@ def _wrong(function: str, file: str) -> str:
         return "has no file" if function and not CUDA.search(function) else ""
     if file in NOT_HERE or file.endswith((".cu", ".py")) or CUDA.search(file):
         return ""
-    name = function.replace("(anonymous namespace)::", "").partition(" ")[0].rpartition("::")[2]
+    full = function.replace("(anonymous namespace)::", "").partition(" ")[0]
+    name = full.removesuffix("::operator()").rpartition("::")[2]  # which is spelled otherwise in symbols
     if file.endswith(".h"):
         return _wrong_header(name, file)
     if not file.endswith(".cpp"):

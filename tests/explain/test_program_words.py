@@ -7,7 +7,7 @@ import pytest
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.labels import label
-from dispatchviz.explain.sentences import why_here
+from dispatchviz.explain.sentences import rule, why_here
 from tests.explain.programs import traced
 
 
@@ -86,3 +86,10 @@ def test_why_a_tensor_of_numbers_is_made_behind_guards() -> None:
     assert any("Tracer: torch.jit.trace is not to record how a tensor is made of Python's numbers" in g for g in guards)
     assert any("no mode and no transform may see, or wrap, a new tensor before it is finished" in g for g in guards)
     assert not any("asked for that" in guard for guard in guards)
+
+
+def test_a_key_has_one_fallback_and_many_kernels() -> None:
+    fallback = ev.KernelRegistered(0, None, "", "Tracer", "k", False)
+    kernel = ev.KernelRegistered(0, None, "aten::add.Tensor", "CPU", "k", False)
+    assert rule(fallback).text == "A key has one fallback, for all operators; a second one is refused."
+    assert rule(kernel).text.startswith("The newest kernel of a key is the active one")

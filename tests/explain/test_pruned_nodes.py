@@ -199,3 +199,14 @@ def test_a_saved_tensor_that_is_freed_is_shown_as_freed_in_a_second_backward() -
     (exp,) = [node for node in backward_graph(trace) if node.name == "ExpBackward0"]
     assert exp.released
     assert exp.state is not State.RELEASED
+
+
+def test_a_gradient_edge_gets_no_grad() -> None:
+    with dispatchviz.record() as trace:
+        x = torch.ones(2, requires_grad=True)
+        y = x.exp()
+        torch.autograd.backward(y.sum(), inputs=[torch.autograd.graph.get_gradient_edge(y)])
+    (start,) = said(trace, ev.BackwardStarted)
+    assert start.endswith("and runs what leads to y: of the leaves only those get a .grad.")
+    with pytest.warns(UserWarning, match="not a leaf"):
+        assert y.grad is None

@@ -72,7 +72,10 @@ def read(
     async def run() -> None:
         app = StepperApp(trace, step)
         async with app.run_test(size=size) as pilot:
-            await pilot.pause()
-            await story(Reader(app, pilot))
+            reader = Reader(app, pilot)
+            while app.view.prompt is None:  # the first screen comes in parts
+                await pilot.pause()
+            await reader.answered()
+            await story(reader)
 
     asyncio.run(run())

@@ -82,5 +82,7 @@ def test_the_end_of_what_the_filter_shows_is_told() -> None:
         assert reader.sees("The filter shows no earlier step")
         await reader.press("G", "s")
         assert reader.sees("The filter shows no later step")
+        await reader.press("c", "c", "c", "c", "c")
+        assert reader.sees("No line, mark or error after that: this is the last step that the filter shows")
 
     read(forum(), story)

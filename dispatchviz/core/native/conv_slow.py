@@ -178,6 +178,12 @@ def _check_output_padding(stride: Size, output_padding: Size, dilation: Size) ->
 
 def _transposed_size(self: Tensor, weight: Tensor, steps: Steps, output_padding: Size) -> Size:
     space = input_space(self._size[2:], weight._size[2:], steps, output_padding)
+    if min(space) < 1:
+        shapes = (" x ".join(map(str, each)) for each in (self._size[2:], space))
+        raise RuntimeError(
+            "Given input size per channel: ({}). Calculated output size per channel: ({}). Output size is too "
+            "small".format(*shapes)
+        )
     return (self._size[0], weight._size[1], *space)
 
 

@@ -84,7 +84,7 @@ def _check_kinds(x1: Tensor, x2: Tensor, p: float) -> None:
     for name, x in (("X1", x1), ("X2", x2)):
         if not x._dtype.is_floating_point:
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x._dtype.legacy}")
-    if p < 0:
+    if not p >= 0:  # NaN is refused too
         raise RuntimeError("cdist only supports non-negative p values")
 
 
@@ -178,7 +178,7 @@ def pdist(self: Tensor, p: float) -> Tensor:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {len(self._size)}D")
     if not self._dtype.is_floating_point:
         raise RuntimeError("pdist only supports floating-point dtypes")
-    if p < 0:
+    if not p >= 0:
         raise RuntimeError("pdist only supports non-negative p values")
     return ops._pdist_forward.call(in_format(self), p)
 

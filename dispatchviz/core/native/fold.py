@@ -21,6 +21,7 @@ def im2col(self: Tensor, kernel_size: Size, dilation: Size, padding: Size, strid
     _check_lengths(kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
     output = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
     _check_positive(kernel_size=kernel_size, dilation=dilation, stride=stride)
+    _check_padding(padding)
     blocks = _check_image(self, kernel_size, dilation, padding, stride)
     input = in_format(self)
     alone = len(self._size) == 3
@@ -43,6 +44,7 @@ def col2im(self: Tensor, output_size: Size, kernel_size: Size, dilation: Size, p
     output = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
     _check_lengths(output_size=output_size, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
     _check_positive(kernel_size=kernel_size, dilation=dilation, stride=stride)
+    _check_padding(padding)
     blocks = _check_columns(self, output_size, kernel_size, dilation, padding, stride)
     input = in_format(self)
     alone = len(self._size) == 2
@@ -123,6 +125,11 @@ def _check_positive(**given: Size) -> None:
             raise RuntimeError(
                 f"{called} should be greater than zero, but got {side}_height: {value[0]} {side}_width: {value[1]}"
             )
+
+
+def _check_padding(padding: Size) -> None:
+    if min(padding) < 0:
+        raise RuntimeError(f"padding should be non-negative, but got pad_height: {padding[0]} pad_width: {padding[1]}")
 
 
 def _words(value: Size) -> str:

@@ -14,6 +14,7 @@ from dispatchviz.core.native.layers import check_last_dimensions, check_layer_no
 from dispatchviz.core.native.memory_formats import CONTIGUOUS, in_format, suggested
 from dispatchviz.core.native.mixed_data_type import check_accessible, param_scalar_type
 from dispatchviz.core.native.undefined import call_of_node
+from dispatchviz.core.structured import IMPROVABLE
 from dispatchviz.core.tensor import Size, Tensor
 
 Optional = Tensor | None
@@ -63,6 +64,8 @@ def native_group_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Each group of channels less its mean, over its spread; with the mean and 1 / spread."""
     _check_groups(input, C, group, weight, bias)
+    if math.prod(input._size) != N * C * HxW:
+        raise RuntimeError(f"Expected X.numel() == N * C * HxW to be true, but got false.  {IMPROVABLE}")
     dtype = param_scalar_type(input, weight, bias)
     out = ops.empty_memory_format.call(input._size, input._dtype, "strided", input._device, None, _format(input))
     mean, rstd = (memory_beside(input, (N, group), dtype) for _ in range(2))
@@ -193,6 +196,8 @@ def rms_norm_composite(
     input: Tensor, normalized_shape: Size, weight: Optional, eps: float | None
 ) -> tuple[Tensor, Tensor]:
     """self / root of the mean of squares, times weight; computed in float32 for half and bfloat16."""
+    if not input._dtype.can_require_grad:
+        raise not_implemented("rms_norm", input._dtype)
     rank = len(input._size)
     dims = tuple(range(rank - len(normalized_shape), rank))
     within = float32 if input._dtype in REDUCED else input._dtype

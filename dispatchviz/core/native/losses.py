@@ -119,6 +119,8 @@ def nll_loss_forward_meta(
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if len(self._size) == 2 and self._size[0] != (target._size or (1,))[0]:
         raise RuntimeError(f"size mismatch (got input: {list(self._size)}, target: {list(target._size)})")
+    if len(self._size) == 1 and target._size and target._size[0] != 1:
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target._size[0]}")
     check_weights(self, weight)
     size = (self._size[0],) if reduction == NONE and len(self._size) == 2 else ()
     op[0].set_output_raw_strided(size, contiguous_strides(size), self._dtype, self._device)

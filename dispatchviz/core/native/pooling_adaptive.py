@@ -212,7 +212,7 @@ def _put_largest(name: str, self: Tensor, out: Tensor, indices: Tensor, dims: in
     numbers = xp.arange(math.prod(space)).reshape(space)
     for at, region in _regions(space, out._size[-dims:]):
         part = self._array[(..., *region)]
-        flat = part.reshape(*part.shape[: part.ndim - dims], -1)
+        flat = part.reshape(*part.shape[: part.ndim - dims], math.prod(part.shape[part.ndim - dims :]))
         best = xp.argmax(flat, -1)
         out._array[(..., *at)] = xp.take_along_axis(flat, best[..., None], -1)[..., 0]
         indices._array[(..., *at)] = numbers[region].reshape(-1)[best]

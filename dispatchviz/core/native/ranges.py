@@ -140,7 +140,7 @@ def _refuse(out: Tensor, kernel: str) -> None:
 
 
 def _check(first: Any, last: Any, each: Any) -> None:
-    if each == 0:
+    if not (each > 0 or each < 0):  # NaN is refused too
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(first) and math.isfinite(last)):
         raise RuntimeError(f"unsupported range: {first:g} -> {last:g}")

@@ -15,6 +15,7 @@ from dispatchviz.core.dtype import REDUCED, DType
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.iterator import accumulated, not_implemented, quiet, store
+from dispatchviz.core.native.tensor_arguments import Given, check_same_size
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor, contiguous_strides, numel
 
@@ -60,6 +61,7 @@ def _softmax_backward_data_meta(
     op: Structured, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
 ) -> None:
     """Same shape and dtype, contiguous."""
+    check_same_size("softmax_backward", Given(grad_output, "grad", 1), Given(output, "output", 2))
     _same(op, grad_output, dim)
 
 

@@ -48,7 +48,14 @@ def output_size_of(input: Tensor, output_size: Size | None, scale_factors: Seque
             f"Expected static_cast<int64_t>({name}->size()) == spatial_dimensions to be true, but got false.  "
             f"{IMPROVABLE}"
         )
-    return tuple(int(length * given[i]) if output_size is None else int(given[i]) for i, length in enumerate(space))
+    return tuple(_whole(length * given[i]) if output_size is None else int(given[i]) for i, length in enumerate(space))
+
+
+def _whole(length: float) -> int:
+    """RuntimeError for what 64 bits do not hold."""
+    if not -(2.0**63) <= length < 2.0**63:
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
+    return int(length)
 
 
 def scale(scale_factors: Sequence[float] | None, dim: int) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core.operator import Cell, OperatorEntry
 from dispatchviz.core.precedence import FALLBACK, MATH
-from dispatchviz.explain.claims import AutogradKernel
+from dispatchviz.explain.claims import AutogradKernel, CellHolds
 from dispatchviz.explain.codegen.functions import node_of
 from dispatchviz.explain.statement import Statement
 
@@ -16,11 +16,13 @@ def autograd(op: OperatorEntry, cell: Cell) -> Statement:
     """Of a cell with a kernel."""
     assert cell.kernel is not None
     name, key = cell.kernel.name, cell.key
+    holds = (CellHolds(op.name, str(key), name, cell.reason),)
     if cell.reason == MATH:
         return Statement(
             "autograd cell: composite",
             f"{name} runs already at {key}, above the backend: it takes the call apart into other operators. Each of "
             f"them passes {key} by itself and records its own derivative. {op.name} needs none and leaves no Node.",
+            holds,
         )
     if cell.reason == FALLBACK:
         return Statement(
@@ -30,6 +32,7 @@ def autograd(op: OperatorEntry, cell: Cell) -> Statement:
             "gets a Node (WarnNotImplemented) that only warns when backward reaches it: no gradient goes on from "
             "there. That is where the gradient of an operator without an autograd kernel is lost. (A kernel that calls "
             "differentiable operators keeps theirs.)",
+            holds,
         )
     if any(argument.is_write and argument.kwarg_only for argument in op.schema.arguments):
         return Statement(

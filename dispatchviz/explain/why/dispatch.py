@@ -23,7 +23,7 @@ from dispatchviz.explain.surroundings import arguments, around, caller, kernel_b
 from dispatchviz.explain.why import functorch, kernels, torch_dispatch
 
 
-def why(trace: Trace, event: DispatchEvent) -> Said | str:
+def why(trace: Trace, event: DispatchEvent) -> Said:
     """Why this step of a dispatch happens."""
     match event:
         case ev.Dispatched():

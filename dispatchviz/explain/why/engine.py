@@ -72,9 +72,19 @@ def _aim(trace: Trace, event: ev.BackwardStarted, start: str) -> Statement:
             f"{start}. What arrives for {asked}, which backward(inputs=) names, goes into .grad; no other leaf's .grad "
             "is written."
         )
+        if _names_an_interior_edge(trace, event):
+            text = f"{start}, and runs what leads to {asked}: of the leaves only those get a .grad."
+            return Statement("backward of a gradient edge starts", text, _leaves(trace, event))
         return Statement("backward of some inputs starts", text, _leaves(trace, event))
     text = f"{start}, and adds what arrives at each leaf to the leaf's .grad."
     return Statement("backward starts", text, _leaves(trace, event))
+
+
+def _names_an_interior_edge(trace: Trace, event: ev.BackwardStarted) -> bool:
+    """Its Node runs, and no .grad is written."""
+    leaves = set(history(trace).accumulators.values())
+    named = zip(event.inputs, event.input_tensors, strict=False)
+    return any(tensor is None and node not in leaves for (node, _), tensor in named)
 
 
 def _leaves(trace: Trace, event: ev.BackwardStarted) -> tuple[Claim, ...]:

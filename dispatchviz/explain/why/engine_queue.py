@@ -11,7 +11,7 @@ from dispatchviz.explain.english import counted, listed
 from dispatchviz.explain.graph_history import Backward, backward_around, history
 from dispatchviz.explain.names import node_title, plain_node, tensor_name
 from dispatchviz.explain.statement import Statement
-from dispatchviz.explain.why.engine_claims import pass_number, runs
+from dispatchviz.explain.why.engine_claims import runs
 from dispatchviz.explain.why.nodes import NO_NUMBER
 
 SHOWN = 5
@@ -139,8 +139,8 @@ def _runs(trace: Trace, event: ev.NodeStarted) -> Statement:
 
 def _turn(trace: Trace, event: ev.NodeStarted, text: str) -> Statement:
     """Why it is this Node's turn."""
-    claims = (*runs(trace, event.seq, [event.node]), *_before(trace, event))
     here = [each for each in event.waiting if _device(trace, each[0], event.seq) == event.device]
+    claims = (*runs(trace, event.seq, [event.node]), *_before(trace, event, here))
     if not here:
         said = f"{text}: no other Node is ready in the queue of {event.device}."
         return Statement("Node runs, no other waits", said, claims)
@@ -173,12 +173,10 @@ def _depth(trace: Trace, node: int, at: int) -> int:
     return 0 if backward is None else backward.event.depth
 
 
-def _before(trace: Trace, event: ev.NodeStarted) -> list[Claim]:
-    """It runs before those that wait, of the same pass."""
-    task = pass_number(trace, event.seq)
-    known = history(trace).by_start
-    backward = next((found for found in known.values() if found.event.graph_task == task), None)
+def _before(trace: Trace, event: ev.NodeStarted, here: list[Numbered]) -> list[Claim]:
+    """It runs before those that wait in its queue, of the same pass."""
+    backward = backward_around(trace, event.seq)
     if backward is None or not backward.finished:
         return []
-    ran = backward.ran
-    return [RunsBefore(task, event.node, other) for other, _ in event.waiting if other in ran]
+    task = backward.event.graph_task
+    return [RunsBefore(task, event.node, other) for other, _ in here if other in backward.ran]

@@ -8,6 +8,7 @@ from dispatchviz.core import events as ev
 from dispatchviz.core.kernel_names import NOT_IMPLEMENTED
 from dispatchviz.core.registrations import pytorch_schema
 from dispatchviz.core.trace import Trace
+from dispatchviz.explain.claims import AutogradKernel
 from dispatchviz.explain.english import listed
 from dispatchviz.explain.key_words import is_autograd, is_backend, shown
 from dispatchviz.explain.names import plain_node, tensor_names
@@ -139,7 +140,7 @@ def _autograd(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, reason
         return Statement("autograd kernel: detach", text)
     if _writes_out(call.operator):
         text = "It makes sure that nothing has to be recorded (out= has no derivative) and passes the call on."
-        return Statement("autograd kernel: out", text)
+        return Statement("autograd kernel: out", text, (AutogradKernel(call.operator, "out"),))
     following = trace[event.seq + 1] if event.seq + 1 < len(trace) else None
     if isinstance(following, ev.NoNodeMade) and following.why == "never differentiable":
         text = "It computes nothing and has nothing to record here: it passes the call on to the keys below."
@@ -149,6 +150,7 @@ def _autograd(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, reason
             "autograd kernel: not implemented",
             f"{call.operator} has no derivative: if an input requires grad, the result gets a Node that raises when "
             "backward reaches it. The call goes on to the keys below.",
+            (AutogradKernel(call.operator, "not implemented"),),
         )
     return Statement(
         "autograd kernel",

@@ -1,0 +1,37 @@
+"""A program that prints: what printing takes is hidden at first, said so, and there when asked for."""
+
+from __future__ import annotations
+
+import dispatchviz
+from dispatchviz import torch
+from dispatchviz.core import events as ev
+from dispatchviz.trace import Trace
+
+from .screens import Reader, read
+
+
+def printing() -> Trace:
+    x = torch.tensor([1.5, 2.0])
+    with dispatchviz.record() as trace:
+        str(x)
+        x + 1
+    return Trace(trace.header, list(trace))
+
+
+def test_printing_is_passed_over_until_all_steps_are_asked_for() -> None:
+    trace = printing()
+    formatted = next(event.seq for event in trace if isinstance(event, ev.TensorFormatted))
+    after = trace.ends[formatted] + 1
+
+    async def reads(reader: Reader) -> None:
+        assert "filter: all but printing" in reader.text
+        assert "90 calls" in reader.text
+        await reader.press("g")
+        while reader.app.cursor.at < formatted:
+            await reader.press("s")
+        await reader.press("s")
+        assert reader.app.cursor.at == after
+        await reader.press("f", "enter", "S")
+        assert reader.app.cursor.at == after - 1
+
+    read(trace, reads)
