@@ -181,7 +181,7 @@ class PythonArgParser:
         looked_into = any(
             parameter.type in LOOKED_INTO and isinstance(given, Tensor)
             for signature in self.signatures[: index + 1]
-            if sum(parameter.required for parameter in signature.parameters) <= len(args)
+            if signature.required <= len(args)  # another one cannot match these
             for parameter, given in zip(signature.parameters, args, strict=False)
         )
         return None if looked_into or any(parameters[i].type != "Tensor" for i in changed) else tuple(changed)

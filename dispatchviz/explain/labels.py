@@ -57,7 +57,7 @@ def _program(trace: Trace, event: groups.ProgramEvent) -> str:
     match event:
         case ev.SourceLine():
             text = source_text(trace, event)
-            own = text and event.file == trace.header.program
+            own = text and event.file == trace.header.program.partition("::")[0]  # of a test: "file::name"
             place = f"line {event.line}" if own else f"{event.file}, line {event.line}"
             function = f" in {event.function}" if event.function else ""
             return shortened(f"{place}{function}{text and '  '}{text}", WIDTH)
