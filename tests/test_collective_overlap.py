@@ -48,4 +48,4 @@ def test_the_step_says_that_the_number_decides(trace: Trace) -> None:
     assert f"of the ready Nodes it has the largest sequence number, {first.sequence_nr} (ExpBackward0" in (
         why_here(trace, first.seq)
     )
-    assert f" #{other} waits)" in why_here(trace, first.seq)
+    assert f", seq {other} waits)" in why_here(trace, first.seq)

@@ -29,14 +29,10 @@ OTHERWISE = {
 """Programs of which a mode sees something else here, and why."""
 
 
-PRINTED = "a wrapper that does not say how it prints is not read through its operators"
 OTHERWISE_WRAPPED = {
     "zero_tensor_products": OTHERWISE["zero_tensor_products"],
     "zero_tensor_sums": "the same",
     "zero_tensor_gradient": "the same",
-    "zero_tensor_into_others": PRINTED,
-    "functional_tensor_add_in_place": PRINTED,
-    "functional_tensor_printed": PRINTED,
     "conj_out_resized": "PyTorch resizes the result of an out= operator through resize_",
 }
 """The same for wrappers."""

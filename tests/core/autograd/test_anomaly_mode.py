@@ -147,7 +147,7 @@ def test_a_run_shows_the_programs_lines_only(tmp_path: Path) -> None:
         "y = f(torch.ones(2, requires_grad=True))\n"
         'print("".join(y.grad_fn.metadata["traceback_"]), end="")\n'
     )
-    command = [sys.executable, "-m", "dispatchviz", "trace", str(script), "-o", str(tmp_path / "log.txt")]
+    command = [sys.executable, "-m", "dispatchviz", "trace", "-o", str(tmp_path / "log.txt"), str(script)]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
     assert ran.stdout == (
         f'  File "{script}", line 9, in <module>\n    y = f(torch.ones(2, requires_grad=True))\n'
