@@ -9,7 +9,16 @@ from typing import Any
 import dispatchviz
 from dispatchviz import torch as model
 from dispatchviz.core.autograd import engine
-from dispatchviz.core.events import BackwardStarted, Dispatched, GuardEntered, KeySetComputed, NodeStarted
+from dispatchviz.core.events import (
+    BackwardStarted,
+    BindingEntered,
+    Dispatched,
+    GuardEntered,
+    HookRan,
+    KeySetComputed,
+    NodeCreated,
+    NodeStarted,
+)
 from dispatchviz.trace import Trace
 from scripts.observe import Graphs, Run, autograd_facts, in_new_thread, sequence_numbers_taken
 
@@ -62,10 +71,20 @@ def evaluated_node(trace: Trace, event: Dispatched) -> str | None:
         if isinstance(outer, NodeStarted):
             return outer.name
         if isinstance(outer, BackwardStarted):
-            started = [e for e in trace.children(outer.seq) if isinstance(e, NodeStarted) and e.seq < within]
-            return started[-1].name if started else None
+            return _between_nodes(trace, outer, within)
         within = outer.seq
     return None
+
+
+def _between_nodes(trace: Trace, backward: BackwardStarted, within: int) -> str | None:
+    """Of what happens outside of any Node's evaluation: a hook's work belongs to the Node that the hook is told of,
+    adding up gradients to the Node that ran last."""
+    inside = list(trace.children(backward.seq))
+    after = next((e for e in inside if e.seq > within and not isinstance(e, (Dispatched, BindingEntered))), None)
+    if isinstance(after, HookRan):
+        return next(e.name for e in trace if isinstance(e, NodeCreated) and e.node == after.node)
+    started = [e for e in inside if isinstance(e, NodeStarted) and e.seq < within]
+    return started[-1].name if started else None
 
 
 @contextlib.contextmanager

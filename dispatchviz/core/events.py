@@ -405,14 +405,14 @@ class OutputAllocated(Event, frozen=True, gc=False, array_like=True, tag=True):
     by a call through the dispatcher)."""
     tensor: int
     resized: bool
-    shape: tuple[int, ...]
-    """What was asked for."""
-    dtype: str
-    """``torch.float32``."""
     method: str = "set_output_raw_strided"
     """``set_output_strided`` and ``set_output_contiguous`` ask for strides that the kernel cannot do without."""
     proxy: int | None = None
     """The tensor that the impl writes in the output's place, if the output has other strides than these."""
+    shape: tuple[int, ...] = ()
+    """What was asked for."""
+    dtype: str = ""
+    """``torch.float32``; empty in traces of format 1."""
 
 
 class ProxyCopied(Event, frozen=True, gc=False, array_like=True, tag=True):

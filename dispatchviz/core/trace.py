@@ -21,8 +21,8 @@ import msgspec
 from dispatchviz.core.events import AnyEvent, Unknown
 from dispatchviz.core.replacing import write_whole
 
-FORMAT = 1
-"""Version of the file format; a reader refuses a header with a higher major number."""
+FORMAT = 2
+"""Version of the file format; a reader refuses a header with a higher number. Since 2 meta and impl are spans."""
 
 
 class TraceError(Exception):

@@ -315,7 +315,7 @@ class Transcript:
         """An output."""
         stands_in = None if proxy is None else proxy - self.first_tensor
         number = tensor - self.first_tensor
-        self.event(ev.OutputAllocated, (variant, number, resized, shape, repr(dtype), method, stands_in))
+        self.event(ev.OutputAllocated, (variant, number, resized, method, stands_in, shape, repr(dtype)))
 
     def proxy_copied(self, proxy: int, output: int) -> None:
         """A proxy's numbers on their way to the output."""

@@ -49,7 +49,7 @@ def label(trace: Trace, seq: int) -> str:
     if isinstance(event, ev.ErrorRaised):
         return shortened(f"{event.exception}: {event.message}" if event.message else event.exception, WIDTH)
     if isinstance(event, ev.Unknown):
-        return f"{event.kind} (from a newer version)"
+        return f"{event.kind} (from another version)"
     assert_never(event)
 
 
@@ -140,8 +140,8 @@ def _output(trace: Trace, event: ev.OutputAllocated) -> str:
     """``t2 [2, 2] float32 (functional)``, ``o [3] int64 (out, resized)``, ``o [3] int64 (out, proxy t7)``"""
     proxy = "" if event.proxy is None else f", proxy {tensor_name(trace, event.proxy, event.seq)}"
     words = f"{event.variant}{', resized' if event.resized else ''}{proxy}"
-    asked = f"{shaped(event.shape)} {plain_dtype(event.dtype)}"
-    return f"{tensor_name(trace, event.tensor, event.seq)} {asked} ({words})"
+    asked = f" {shaped(event.shape)} {plain_dtype(event.dtype)}" if event.dtype else ""
+    return f"{tensor_name(trace, event.tensor, event.seq)}{asked} ({words})"
 
 
 def _tensor(trace: Trace, event: groups.StructuredEvent | groups.TensorEvent) -> str:

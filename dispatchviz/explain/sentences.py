@@ -25,14 +25,11 @@ def why_here(trace: Trace, seq: int) -> str:
 
 def statements(trace: Trace, seq: int) -> tuple[Statement, ...]:
     """The same, sentence by sentence, each with its kind and with what it states about PyTorch."""
-    event = trace[seq]
-    said = _said(trace, event)
-    if isinstance(said, str):
-        return (Statement(type(event).__name__, said),)
+    said = _said(trace, trace[seq])
     return (said,) if isinstance(said, Statement) else said
 
 
-def _said(trace: Trace, event: ev.AnyEvent) -> Said | str:
+def _said(trace: Trace, event: ev.AnyEvent) -> Said:
     if isinstance(event, groups.ProgramEvent):
         return program.why(trace, event)
     if isinstance(event, ev.BindingEntered):
@@ -54,5 +51,6 @@ def _said(trace: Trace, event: ev.AnyEvent) -> Said | str:
     if isinstance(event, ev.ErrorRaised):
         return program.why_error(trace, event)
     if isinstance(event, ev.Unknown):
-        return f"A newer version of dispatchviz wrote this step, {event.kind}; this one can only show it as it is."
+        text = f"Another version of dispatchviz wrote this step, {event.kind}; this one can only show it as it is."
+        return Statement("unknown step", text)
     assert_never(event)

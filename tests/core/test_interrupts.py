@@ -24,6 +24,9 @@ from dispatchviz.core.autograd import engine, saved_variable_hooks
 from dispatchviz.core.binding import Binding
 from dispatchviz.torch.utils.checkpoint import checkpoint
 
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""What interrupts a generator that is being closed is only reported, by Python itself."""
+
 PACKAGE = str(Path(thread_state.__file__).parents[1])
 OF_STATE = (
     "core/guards.py",
@@ -159,7 +162,7 @@ def _torch_ops() -> None:
 
 def _view() -> None:
     x = torch.ones(2, 2, requires_grad=True) * 1
-    x[0].T.mul_(2)
+    x.T[0].mul_(2)
 
 
 MACHINE = (_add, _in_place, _factory, _backward, _second_order, _function, _torch_ops, _view)

@@ -142,5 +142,5 @@ def test_a_wrapper_that_does_not_say_how_it_prints() -> None:
             return NotImplemented
 
     quiet = torch.Tensor._make_wrapper_subclass(Quiet, (2,), device="xpu")
-    with pytest.raises(TypeError, match="Multiple dispatch failed for 'torch._ops.aten.view.default'"):
+    with pytest.raises(TypeError, match=r"Multiple dispatch failed for 'torch._ops.aten.view.default'"):
         repr(quiet)
