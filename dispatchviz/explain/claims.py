@@ -171,13 +171,6 @@ class Dtype(Struct, frozen=True):
     """``torch.bfloat16``"""
 
 
-class FunctionAt(Struct, frozen=True):
-    """A function of PyTorch is declared or defined in a file of its sources."""
-
-    function: str
-    file: str
-
-
 class BindingOf(Struct, frozen=True):
     """A function that Python calls is that C++ function."""
 
@@ -355,7 +348,6 @@ Claim = (
     | BackwardRefuses
     | NodeRaises
     | WriteRaises
-    | FunctionAt
     | BindingOf
     | SchemaOf
     | FilledCells

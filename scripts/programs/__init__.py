@@ -82,7 +82,8 @@ _SUBJECTS = (
 )
 
 
-def _parse(text: str) -> dict[str, str]:
+def parse(text: str) -> dict[str, str]:
+    """Programs by name, as these files hold them: a line ``## name``, then the program."""
     parts = re.split(r"^## (\w+)$", text, flags=re.MULTILINE)[1:]
     return {name: f"import torch\n\n{body.strip()}\n" for name, body in zip(parts[::2], parts[1::2], strict=True)}
 
@@ -90,7 +91,7 @@ def _parse(text: str) -> dict[str, str]:
 def _all() -> dict[str, str]:
     found: dict[str, str] = {}
     for subject in _SUBJECTS:
-        programs = _parse((_HERE / f"{subject}.txt").read_text(encoding="utf-8"))
+        programs = parse((_HERE / f"{subject}.txt").read_text(encoding="utf-8"))
         if twice := programs.keys() & found.keys():
             raise ValueError(f"{subject}.txt has names that are taken: {', '.join(twice)}")
         found |= programs

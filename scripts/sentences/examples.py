@@ -1,77 +1,155 @@
-"""An example of each kind of sentence, from the simplest program that has one."""
+"""An example of each kind of sentence, from the simplest program or command that says it."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import re
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from dispatchviz.core import events as ev
+from dispatchviz.core.keys import ALIASES, CELL, DispatchKey
+from dispatchviz.core.registrations import pytorch_registry
+from dispatchviz.core.registry import Registry
+from dispatchviz.explain.cells.why import cell_statements
+from dispatchviz.explain.key_cards import key_statements
 from dispatchviz.explain.sentences import rule, statements
 from dispatchviz.explain.statement import Statement
 from dispatchviz.program import run
 from dispatchviz.trace import Trace
-from scripts.programs import PROGRAMS
+from scripts.programs import PROGRAMS, parse
 
 ROOT = Path(__file__).parents[2]
+
+OWN = parse((Path(__file__).parent / "programs.txt").read_text("utf-8"))
+"""Programs for what none of the others says."""
+
+ALL_PROGRAMS = {**PROGRAMS, **OWN}
+
+FUNCTIONALITIES = tuple(key for key in DispatchKey if key not in CELL and key not in ALIASES and "Of" not in key.name)
+"""Keys that stand for one of each backend."""
+
+OPERATORS = (
+    *("add.Tensor", "sum", "randn", "linear", "mul.Tensor", "add.out", "relu", "view", "to.dtype", "_to_copy"),
+    *("embedding_renorm_", "_nested_tensor_size", "batch_norm", "_foreach_add.Scalar", "mm"),
+    *(
+        "nonzero",
+        "randn_like",
+        "_c10d_functional::all_gather_into_tensor",
+        "matmul",
+        "empty.memory_format",
+        "native_batch_norm",
+        "_efficientzerotensor",
+        "detach",
+        "copy_",
+    ),
+)
+"""Asked about with ``dispatchviz why``, under every key."""
+
+UNSEEN = {
+    "unknown step": "a trace that another version wrote",
+    "operator defined, cells unknown": "a trace that another version wrote",
+    "binding without signatures": "a trace that another version wrote",
+    "known Node": "`record()`, of what was made before it began",
+    "no differentiable input requires grad": "an operator with an input that has no derivative and is not refused",
+    "cell: ambiguous": "an operator whose library has a composite beside a kernel for a backend of AutogradOther",
+    "cell: why ambiguous": "an operator whose library has a composite beside a kernel for a backend of AutogradOther",
+    "table: full": "an operator with a kernel in each of the 137 cells",
+    "change: cell stays": "a registration that another one outranks",
+    "change: composite takes apart": "a kernel that stands before a composite at an autograd key, taken away",
+    "meta checks": "a meta function that is interrupted before it asks for its output",
+}
+"""Kinds that no program or command below comes to, and what would."""
 
 
 class Example(NamedTuple):
     """A sentence where it was said."""
 
     statement: Statement
-    program: str
-    """``examples/forum.py``, or the name of one of ``scripts/programs``."""
-    line: int
+    source: str
+    """``examples/forum.py``, the name of one of ``ALL_PROGRAMS``, or a command: ``dispatchviz why add.Tensor CUDA``."""
+    line: int = 0
     """Of the program; 0 if the step belongs to none."""
-    rule: str
-    function: str
-    file: str
+    rule: str = ""
+    function: str = ""
+    file: str = ""
 
 
-def examples(wanted: frozenset[str]) -> dict[str, Example]:
-    """Of each wanted kind the first example: the founding program first, then the shortest programs."""
+def examples(wanted: frozenset[str], among: Iterable[str] | None = None) -> dict[str, Example]:
+    """Of each wanted kind the first example: the founding program first, then the shortest programs, then commands.
+
+    ``among`` names the sources that are searched, all if it is left out.
+    """
     found: dict[str, Example] = {}
-    for program in sources():
-        for example in said_by(program):
+    searched = None if among is None else set(among)
+    for source in sources():
+        if searched is not None and source not in searched:
+            continue
+        for example in said_by(source):
             found.setdefault(example.statement.kind, example)
         if wanted <= found.keys():
             break
     return found
 
 
+@cache
 def sources() -> list[str]:
-    """The programs that are searched, in this order."""
+    """What is searched, in this order."""
     shipped = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "examples").glob("*.py"))
     first = ["examples/forum.py"]
-    return [*first, *(name for name in shipped if name not in first), *sorted(PROGRAMS, key=_size)]
+    programs = [*first, *(name for name in shipped if name not in first), *OWN, *sorted(PROGRAMS, key=_size)]
+    keys = [f"dispatchviz keys {key}" for key in (*CELL, *ALIASES, *FUNCTIONALITIES)]
+    return programs + keys + [f"dispatchviz why {operator} {key}" for operator in OPERATORS for key in CELL]
 
 
 def _size(name: str) -> tuple[int, str]:
-    return len(PROGRAMS[name]), name
+    """Printing takes many steps and says nothing of its own."""
+    return len(PROGRAMS[name]) + 10_000 * ("print" in PROGRAMS[name]), name
 
 
-def said_by(program: str) -> Iterator[Example]:
-    """All that is said about a program, step by step."""
-    trace = trace_of(program)
+def said_by(source: str) -> Iterator[Example]:
+    """All that is said, step by step."""
+    match source.split():
+        case ["dispatchviz", "keys", key]:
+            found = key_statements(DispatchKey[key], _registry(), "cuda")
+        case ["dispatchviz", "why", operator, key]:
+            entry = _registry().find(operator if "::" in operator else f"aten::{operator}")
+            found = iter(()) if entry is None else cell_statements(entry, DispatchKey[key], _registry())
+        case _:
+            yield from _told(source)
+            return
+    yield from (Example(statement, source) for statement in found)
+
+
+@cache
+def _registry() -> Registry:
+    return pytorch_registry("cuda")
+
+
+def _told(program: str) -> Iterator[Example]:
+    with tempfile.TemporaryDirectory() as folder:
+        trace = trace_of(program, folder)
     lines = _lines(trace)
     for event in trace:
         for statement in statements(trace, event.seq):
             text, function, file = rule(event)
-            yield Example(statement, program, lines[event.seq], text, function, file)
+            said = statement._replace(text=statement.text.replace(f"{folder}/", ""))
+            yield Example(said, program, lines[event.seq], text, function, file)
 
 
-def trace_of(program: str) -> Trace:
-    """Runs a program as ``dispatchviz trace`` does."""
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+def trace_of(program: str, folder: str) -> Trace:
+    """Runs a program as ``dispatchviz trace`` does; those that are no files are written into a folder."""
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         path = ROOT / program
-        if program in PROGRAMS:
+        if program in ALL_PROGRAMS:
             path = Path(folder) / f"{program}.py"
-            path.write_text(PROGRAMS[program], "utf-8")
+            path.write_text(ALL_PROGRAMS[program], "utf-8")
         with contextlib.redirect_stderr(io.StringIO()):
             return run(str(path), output=io.StringIO()).trace
 
@@ -80,6 +158,11 @@ def _lines(trace: Trace) -> list[int]:
     """The line of each step."""
     found, line = [], 0
     for event in trace:
-        line = getattr(event, "line") if type(event).__name__ == "SourceLine" else line  # noqa: B009
+        line = event.line if isinstance(event, ev.SourceLine) else line
         found.append(line)
     return found
+
+
+def named_in(page: str) -> set[str]:
+    """The sources that a written page has its examples from."""
+    return set(re.findall(r"^- from: `(.*?)`", page, re.MULTILINE))

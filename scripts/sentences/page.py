@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scripts.sentences.examples import Example, examples
+from scripts.sentences.examples import UNSEEN, Example, examples
 from scripts.sentences.kinds import Kind, kinds
 from scripts.sentences.unchecked import reason
 
@@ -41,18 +41,16 @@ def _entries(known: list[Kind], found: dict[str, Example]) -> Iterator[str]:
 def _entry(kind: Kind, example: Example | None) -> Iterator[str]:
     yield f"\n### {kind.name}\n"
     if example is None:
-        yield "No program says this."
+        yield f"Not seen here; said of {UNSEEN[kind.name]}."
         return
     yield f"> {example.statement.text}\n"
-    line = f", line {example.line}" if example.line else ""
-    yield f"- program: {example.program}{line}"
-    place = f" (`{example.function}`{f', {example.file}' if example.file else ''})" if example.function else ""
-    yield f"- rule: {example.rule}{place}"
+    yield f"- from: `{example.source}`{f', line {example.line}' if example.line else ''}"
+    if example.rule:
+        place = f" (`{example.function}`{f', {example.file}' if example.file else ''})" if example.function else ""
+        yield f"- rule: {example.rule}{place}"
     yield f"- put to PyTorch: {_checked(example)}"
 
 
 def _checked(example: Example) -> str:
     names = dict.fromkeys(type(claim).__name__ for claim in example.statement.claims)
-    if names:
-        return ", ".join(names)
-    return f"no: it {reason(example.statement.kind)}" if reason(example.statement.kind) else "no"
+    return ", ".join(names) or f"no; it {reason(example.statement.kind)}"

@@ -47,7 +47,8 @@ def schema_kind(claim: SchemaKind, question: Question) -> Answer:
 
 def _schema(name: str, overload: str) -> str:
     """As the yaml has it: without the namespace, and with SymInts."""
-    return str(torch._C._get_schema(name, overload)).removeprefix("aten::")
+    schema = str(torch._C._get_schema(name, overload)).removeprefix("aten::")
+    return re.sub(r"\[[\d, ]*\]", lambda numbers: numbers[0].replace(" ", ""), schema)  # torchgen splits at ", "
 
 
 @asks(Shape)
@@ -67,8 +68,8 @@ def calls_within(claim: CallsWithin, question: Question) -> Answer:
     later = question.trace[question.seq : question.moment.steps.stop]
     if name is None or any(isinstance(event, ev.DualLevelLeft) for event in later):
         return None
-    if "printoptions" in question.asked.source:
-        return None  # the options may be others by the end of the statement
+    if re.search("printoptions|tensor_contents", question.asked.source):
+        return None  # the options may be others by the end of the statement, the words given
     torch.set_printoptions(profile="default")  # other programs may have left some
     tensor = question.anew().tensor(name)
     words: Callable[[], str] = (lambda: repr(tensor)) if claim.function == "Tensor.__repr__" else (lambda: f"{tensor}")

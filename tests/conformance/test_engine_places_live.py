@@ -41,7 +41,10 @@ NODES = (
     "MulBackward0",
     "MyFunctionBackward",
 )
-UNSEEN = {"torch::autograd::WarnNotImplemented::apply", "torch::autograd::VariableHooks::retain_grad"}
+UNSEEN = {
+    "torch::autograd::(anonymous namespace)::WarnNotImplemented::apply",
+    "torch::autograd::VariableHooks::retain_grad",
+}
 """Within an anonymous namespace, or of a class that no header has."""
 
 

@@ -24,8 +24,9 @@ def why_formatted(trace: Trace, event: ev.TensorFormatted) -> Statement:
         taken = f"detach and item take it out, {counted(calls, 'call')} in all"
         text = f"{name} is formatted as the number that it holds: {taken}."
         return Statement("tensor formatted", text, claims)
+    within = f"{counted(calls, 'call')}, none of which leaves a history" if calls else "no call was needed"
     text = (
         f"{name} is put into words by PyTorch's own Python code, which chooses width and notation with operators, in "
-        f"no_grad and past all modes: {counted(calls, 'call')}, none of which leaves a history."
+        f"no_grad and past all modes: {within}."
     )
     return Statement("tensor printed", text, claims)

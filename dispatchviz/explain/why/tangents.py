@@ -81,11 +81,9 @@ def _set(trace: Trace, event: ev.TangentSet) -> Statement:
                 f"elsewhere, and {tangent}, the same view of that, is the tangent of {tensor}."
             )
             return Statement("tangent of the base made", text)
-        case "a view of its base's":
+        case _:
             text = (
                 f"{tensor} is a view and its base has a tangent: the same view of that, {tangent}, is the tangent of "
                 f"{tensor}, made now that somebody asks."
             )
             return Statement("tangent of a view made", text)
-        case _:
-            return Statement("tangent set", f"{tensor} has the tangent {tangent} now.")
