@@ -30,7 +30,7 @@ def registered_path(registered: str) -> str:
 def entry_point(dispatched: ev.Dispatched) -> tuple[str, str]:
     """Function and file through which a call or redispatch enters: ``at::_ops::add_Tensor::call``."""
     namespace, _, name = dispatched.operator.partition("::")
-    if namespace != "aten" or dispatched.how.endswith("Boxed"):
+    if namespace != "aten" or dispatched.how not in ("call", "redispatch"):
         return f"c10::Dispatcher::{dispatched.how}", DISPATCHER
     return f"at::_ops::{name.replace('.', '_')}::{dispatched.how}", operators_file(name.partition(".")[0])
 

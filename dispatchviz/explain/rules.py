@@ -204,7 +204,7 @@ def _structured(event: groups.StructuredEvent) -> Rule:
             text = "An output whose strides a kernel cannot use has a proxy, which is copied into it after the kernel."
             return Rule(text, "maybe_create_proxy", "torchgen/dest/register_dispatch_key.py")
         case ev.ImplEntered():
-            text = "A structured operator has one impl function per device: it writes the output and allocates nothing."
+            text = "A structured operator has one impl function per device: it writes the output that is there."
             return Rule(text, event.function, structured_file(event.function))
         case _:
             assert_never(event)

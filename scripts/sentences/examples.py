@@ -40,6 +40,7 @@ OPERATORS = (
     *(
         "nonzero",
         "randn_like",
+        "prims::sin",
         "_c10d_functional::all_gather_into_tensor",
         "matmul",
         "empty.memory_format",

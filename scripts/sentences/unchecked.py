@@ -27,6 +27,8 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
         "called by the engine",
         "called for the first gradient",
         "called by the program",
+        "called by a structured kernel",
+        "called by a forward formula",
         "redispatch: given set",
         "redispatch: BackendSelect",
         "redispatch: BackendSelect with tensors",

@@ -147,7 +147,9 @@ def _add_below(tape: Tape) -> None:
     with tape.call("redispatch", "aten::add.Tensor", 0x10002, "CUDA", cell):
         with tape.within(ev.MetaEntered, "structured_add_Tensor::meta"):
             tape.add(ev.TensorCreated, Z, "new", (2, 2), (2, 1), "torch.float32", "cuda:0", CUDA, Z, False, False)
-            tape.add(ev.OutputAllocated, "functional", Z, False, (2, 2), "torch.float32")
+            tape.add(
+                ev.OutputAllocated, "functional", Z, False, "set_output_raw_strided", None, (2, 2), "torch.float32"
+            )
         with tape.within(ev.ImplEntered, "structured_ufunc_add_CUDA::impl", (Z,), "", 0, 0):
             pass
         tape.add(ev.KernelReturned, (Z,))

@@ -127,7 +127,9 @@ def _add_below(tape: Tape, op: str) -> None:
             with tape.within(ev.MetaEntered, "structured_add_Tensor::meta"):
                 created = ((2, 2), (2, 1), "torch.float32", "cuda:0", CUDA_TENSOR, 2, False, False)
                 tape.add(ev.TensorCreated, 2, "new", *created)
-                tape.add(ev.OutputAllocated, "functional", 2, False, (2, 2), "torch.float32")
+                tape.add(
+                    ev.OutputAllocated, "functional", 2, False, "set_output_raw_strided", None, (2, 2), "torch.float32"
+                )
             with tape.within(ev.ImplEntered, "structured_ufunc_add_CUDA::impl", (2,), "", 0, 0):
                 pass
             tape.add(ev.KernelReturned, (2,))

@@ -50,6 +50,13 @@ def autograd(op: OperatorEntry, cell: Cell) -> Statement:
             "and ties the result to that Node.",
             (AutogradKernel(op.name, "not implemented"),),
         )
+    if name.startswith("wrapper_"):
+        return Statement(
+            "autograd cell: composite of nested tensors",
+            f"{name} computes nothing itself: it takes the call apart into other operators, which pass the autograd "
+            "keys by themselves and record their own derivatives.",
+            holds,
+        )
     if not name.startswith("VariableType::"):
         return Statement(
             "autograd cell: Python",

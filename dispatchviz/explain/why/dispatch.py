@@ -16,7 +16,7 @@ from dispatchviz.explain.groups import DispatchEvent
 from dispatchviz.explain.key_reasons import grad_note, higher_keys_kept_out, origin
 from dispatchviz.explain.key_words import functionalities, is_autograd, is_backend, shown
 from dispatchviz.explain.masks import mask_of
-from dispatchviz.explain.names import node_title
+from dispatchviz.explain.names import node_title, tensor_name
 from dispatchviz.explain.places import debug_file
 from dispatchviz.explain.statement import Said, Statement
 from dispatchviz.explain.surroundings import arguments, around, caller, kernel_before, key_of_kernel
@@ -96,6 +96,11 @@ def _asked(trace: Trace, event: ev.Dispatched) -> Statement:
         case ev.KernelEntered() as kernel:
             text = f"{kernel.kernel} needs {operator} for its work: a call from the top, with a key set of its own."
             return Statement("called by a kernel", text)
+        case ev.MetaEntered() | ev.ImplEntered() as part:
+            text = f"{part.function} calls {operator}: a call from the top, with a key set of its own."
+            return Statement("called by a structured kernel", text)
+        case ev.ForwardFormulaEntered():
+            return Statement("called by a forward formula", f"The forward formula calls the operator {operator}.")
         case ev.NodeStarted() as node:
             title = node_title(trace, node.node, event.seq)
             text = f"{title} needs {operator} for the gradient: an ordinary call, from the top."
@@ -107,8 +112,21 @@ def _asked(trace: Trace, event: ev.Dispatched) -> Statement:
                 "called for the first gradient",
                 "The backward pass was given no gradient to start with, so it makes one of ones with aten::ones_like.",
             )
+        case _ as outer:
+            return Statement("called by the program", f"{_caller_of(trace, outer)} calls the operator {operator}.")
+
+
+def _caller_of(trace: Trace, outer: ev.AnyEvent | None) -> str:
+    """Code in Python that calls operators without a binding."""
+    match outer:
+        case ev.FunctionEntered():
+            return f"{outer.function}'s forward"
+        case ev.TorchDispatchEntered():
+            return f"The __torch_dispatch__ of {outer.handler}"
+        case ev.TensorFormatted():
+            return f"PyTorch's Python code that puts {tensor_name(trace, outer.tensor, outer.seq)} into words"
         case _:
-            return Statement("called by the program", f"The program calls the operator {operator}.")
+            return "The program"
 
 
 def _redispatched(trace: Trace, event: ev.Dispatched) -> Statement:

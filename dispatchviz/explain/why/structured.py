@@ -35,7 +35,7 @@ def why(trace: Trace, event: StructuredEvent) -> Said:
 def _meta(trace: Trace, event: ev.MetaEntered) -> Statement:
     """What it checks for, and what it will ask for, if it gets that far."""
     claims = (StructuredFunction(event.function),)
-    checks = f"Before a single number is computed, {event.function} checks the arguments"
+    checks = f"Before any number of the result is computed, {event.function} checks the arguments"
     within = list(trace.children(event.seq))
     asked = [f"{shaped(e.shape)} {plain_dtype(e.dtype)}" for e in within if isinstance(e, ev.OutputAllocated)]
     if asked:

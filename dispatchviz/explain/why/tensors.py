@@ -68,7 +68,7 @@ def _created(trace: Trace, event: ev.TensorCreated) -> Statement:
     first = f"A new tensor, t{event.tensor}: {what}."
     end = "" if event.key_set & autograd_dispatch_keyset else " It has no autograd key: it is an inference tensor."
     if index(trace).on_memory_known_before(event):
-        text = f"{first} It is on memory of another tensor. Its keys: {keys}{end}"
+        text = f"{first} It uses the memory of another tensor. Its keys: {keys}{end}"
         return Statement("tensor on known memory", text, claims)
     if event.storage < 0 or event.key_set & _PYTHON:
         return Statement("tensor without memory", f"{first} Its keys: {keys}{end}", claims)
