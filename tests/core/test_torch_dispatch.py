@@ -232,3 +232,20 @@ def test_pre_dispatch_only_passes_the_call_on() -> None:
     with dispatchviz.record() as trace, torch._C._EnablePreDispatch():
         torch.add(x, x)
     assert [key for _, key, _ in dispatches(trace)] == ["PreDispatch", "AutogradCPU", "CPU"]
+
+
+@pytest.mark.parametrize(
+    "shape_of", [lambda x: x * 3, lambda x: x.view(2), lambda x: x.sum()], ids=["mul", "view", "sum"]
+)
+def test_none_from_a_handler_within_backward_is_an_undefined_gradient(shape_of: Any) -> None:
+    """As in PyTorch: the leaf gets no gradient."""
+
+    class Nothing(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return None
+
+    x = torch.ones(1, 2, requires_grad=True)
+    y = shape_of(x)
+    y.backward(torch.Tensor._make_wrapper_subclass(Nothing, y.shape))
+    assert x.grad is None

@@ -54,6 +54,8 @@ def as_view(
         created = _mode()
     view_funcs: tuple[ViewFunc, ...] = ()
     if base._ks & _PYTHON:
+        if _is_undefined(tensor):
+            return tensor
         if is_inference(tensor):
             raise RuntimeError("Cannot set version_counter for inference tensor")
         view_funcs = replayed(tensor, base)
@@ -82,6 +84,11 @@ def non_differentiable_view(base: Tensor, tensor: Tensor) -> Tensor:
     """``make_variable_non_differentiable_view``: it shares the version counter and is no view for autograd."""
     tensor._version_counter = VersionCounter() if is_inference(base) else base._version_counter
     return tensor
+
+
+def _is_undefined(result: object) -> bool:
+    """A handler may give None where a tensor is due: in backward that is an undefined gradient."""
+    return result is None
 
 
 def _mode() -> str:
