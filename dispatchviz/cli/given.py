@@ -65,11 +65,13 @@ def _take_keys_from_terminal() -> None:
 
 
 def _is_trace(file: str) -> bool:
-    """A program is called so, a trace is called so or begins so."""
+    """A program is called so, a trace is called so or begins so. A pipe can be read once: it is taken for a program."""
     if file.endswith(".py"):
         return False
     if suffix_of(file) in TRACES:
         return True
+    if not os.path.isfile(file):
+        return False
     try:
         with open(file, "rb") as stream:
             return looks_like_trace(stream.read(BEGINNING))

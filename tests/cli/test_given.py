@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -63,6 +65,17 @@ def test_a_program_comes_through_standard_input(tmp_path: Path) -> None:
     ended = dispatchviz("export", "-", "-o", tmp_path / "a.svg", "--", "x", given=PROGRAM)
     assert ended == (0, "['-', 'x'] False\n", "")
     assert "SumBackward0" in (tmp_path / "a.svg").read_text()
+
+
+def test_a_program_may_come_through_a_pipe(tmp_path: Path) -> None:
+    """As the shell's ``<(...)`` gives one: it can be read once."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as writer:
+        writer.submit(pipe.write_text, "import torch\nprint(torch.ones(1).sum())\n", "utf-8")
+        done = dispatchviz("trace", str(pipe))
+    assert done.status == 0
+    assert "tensor(1.)" in done.out + done.err
 
 
 def test_a_program_of_standard_input_that_raises_says_where() -> None:
