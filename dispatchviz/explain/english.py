@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
@@ -32,10 +32,14 @@ def nth(position: int) -> str:
     return f"{position}{('th', 'st', 'nd', 'rd')[last] if last < 4 else 'th'}"
 
 
-def capital(sentence: str) -> str:
-    """A sentence that begins with a plain word gets a capital; a name in code (``torch.add``, ``x``) stays as it is."""
-    word = sentence.partition(" ")[0]
-    return sentence[:1].upper() + sentence[1:] if word.isalpha() and len(word) > 1 else sentence
+def capital(sentence: str, names: Collection[str] = ()) -> str:
+    """A sentence that begins with a plain word gets a capital; a name in code (``torch.add``, ``x``) stays as it is.
+
+    ``names`` are variables of the program that look like plain words (``row``).
+    """
+    word = sentence.partition(" ")[0].rstrip(",")
+    plain = word.isalpha() and len(word) > 1 and word not in names
+    return sentence[:1].upper() + sentence[1:] if plain else sentence
 
 
 def shaped(shape: Sequence[int]) -> str:

@@ -146,9 +146,15 @@ def _name(key: DispatchKey, computed: ev.KeySetComputed) -> str:
 
 
 def _reason(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed, key: DispatchKey) -> str:
-    begin = capital(origin(trace, computed, key))
+    names = _names(trace, computed)
+    begin = capital(origin(trace, computed, key), names)
     anyway = ", whether it requires grad or not" if is_autograd(key.name) and computed.united & raw(key) else ""
-    return f"{begin}{anyway}. {capital(_fate(trace, call, computed, key))}."
+    return f"{begin}{anyway}. {capital(_fate(trace, call, computed, key), names)}."
+
+
+def _names(trace: Trace, computed: ev.KeySetComputed) -> frozenset[str]:
+    """What the arguments are called."""
+    return frozenset(tensor_name(trace, tensor, computed.seq) for _, tensor, _ in computed.arguments)
 
 
 def _fate(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed, key: DispatchKey) -> str:
@@ -195,7 +201,7 @@ def grad_note(trace: Trace, computed: ev.KeySetComputed) -> str:
             if len(tensors) > 1
             else f"{tensor_name(trace, tensors[0], computed.seq)} does not require"
         )
-        return f"{capital(nobody)} grad; no key depends on that."
+        return f"{capital(nobody, _names(trace, computed))} grad; no key depends on that."
     who = f"{tensor_names(trace, needed, computed.seq)} {'require' if len(needed) > 1 else 'requires'} grad"
     if not others:
         return f"That {who} plays no part: no key depends on it."

@@ -41,9 +41,10 @@ def later(question: Question) -> Iterator[ev.AnyEvent]:
 
 
 def history_moves(question: Question, tensor: int) -> bool:
-    """Whether the statement went on to change a tensor's history, or its flag."""
+    """Whether the statement went on to change a tensor's history or flag, or those of its base."""
     kinds = (ev.HistorySet, ev.HistoryRebased, ev.RequiresGradSet)
-    return any(isinstance(event, kinds) and event.tensor == tensor for event in later(question))
+    base = next((e.base for e in question.trace if isinstance(e, ev.ViewMade) and e.tensor == tensor), tensor)
+    return any(isinstance(event, kinds) and event.tensor in (tensor, base) for event in later(question))
 
 
 def version_moves(question: Question, tensor: int) -> bool:

@@ -1,9 +1,13 @@
-"""What was asked, as a table of the kinds of sentences."""
+"""What was asked, as a table of the kinds of sentences, and which are not asked about."""
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
+
+from scripts.sentences.unchecked import UNCHECKED
 
 
 def table(programs: int, counted: list[Any]) -> str:
@@ -15,5 +19,17 @@ def table(programs: int, counted: list[Any]) -> str:
     rows = [f"{counts[kind, 'asked']:8} {counts[kind, 'cannot be asked']:8}  {kind}" for kind in kinds]
     total = sum(counts[kind, "asked"] for kind in kinds)
     return "\n".join(
-        [f"{programs} programs, {len(kinds)} kinds with claims, {total} asked", "   asked   cannot  kind", *rows]
+        [
+            f"{programs} programs, {len(kinds)} kinds with claims, {total} asked",
+            "   asked   cannot  kind",
+            *rows,
+            *_unchecked(),
+        ]
     )
+
+
+def _unchecked() -> Iterator[str]:
+    """The kinds that make no claims, by reason."""
+    for reason, kinds in UNCHECKED.items():
+        yield f"{len(kinds)} kinds are not put to PyTorch: each {reason}"
+        yield textwrap.fill(", ".join(kinds), 116, initial_indent="    ", subsequent_indent="    ")

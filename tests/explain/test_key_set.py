@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dispatchviz.core import events as ev
 from dispatchviz.explain.key_set import KeySetCard, key_set_card
+from dispatchviz.explain.sentences import why_here
 
 from .founding import CUDA, EXCLUDED, INCLUDED, Tape, X, find, founding
+from .programs import traced
 
 MARKS = {"lit": "#", "dark": ".", "masked": "x", "won": "W"}
 
@@ -107,3 +109,9 @@ def test_keys_kept_out_by_a_guard() -> None:
         "grad or not. Not in the set: the guard AutoDispatchBelowADInplaceOrView keeps it out, because autograd has "
         "had its turn."
     )
+
+
+def test_a_variable_that_looks_like_a_word_keeps_its_name() -> None:
+    trace = traced("import torch\nrow = torch.ones(2)\ntwice = row * row\n")
+    computed = [e.seq for e in trace if isinstance(e, ev.KeySetComputed) and e.arguments][-1]
+    assert "row does not require grad" in why_here(trace, computed)

@@ -10,9 +10,10 @@ from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.keyset import highest
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.calls import call_text
-from dispatchviz.explain.claims import CellHolds, NamedSet
+from dispatchviz.explain.claims import CellHolds, NamedSet, RequiresGrad, TensorKeys
 from dispatchviz.explain.english import capital, counted, hexed, listed
 from dispatchviz.explain.groups import DispatchEvent
+from dispatchviz.explain.index import index
 from dispatchviz.explain.key_reasons import grad_note, higher_keys_kept_out, origin
 from dispatchviz.explain.key_words import functionalities, is_autograd, is_backend, shown
 from dispatchviz.explain.masks import mask_of
@@ -168,11 +169,22 @@ def _key_set(trace: Trace, event: ev.KeySetComputed) -> Statement:
     name = highest(event.effective).name
     if is_autograd(name):
         text = f"{name} is the highest key left and wins: {origin(trace, event, winner)}. {grad_note(trace, event)}"
-        return Statement("key set: autograd wins", text)
+        return Statement("key set: autograd wins", text, (*_carried(event), *_wanting(trace, event)))
     first = f"{name} is the highest key left and wins: {_reason_in_short(trace, event, winner)}."
     if kept_out := higher_keys_kept_out(trace, event):
-        return Statement("key set: higher keys kept out", f"{first} {capital(kept_out)}.")
-    return Statement("key set: highest wins", first)
+        return Statement("key set: higher keys kept out", f"{first} {capital(kept_out)}.", _carried(event))
+    return Statement("key set: highest wins", first, _carried(event))
+
+
+def _carried(event: ev.KeySetComputed) -> tuple[TensorKeys, ...]:
+    """Which keys the arguments bring."""
+    return tuple(TensorKeys(tensor, keys) for _, tensor, keys in event.arguments)
+
+
+def _wanting(trace: Trace, event: ev.KeySetComputed) -> tuple[RequiresGrad, ...]:
+    """Which of them require grad."""
+    needed = index(trace).grad_needed
+    return tuple(RequiresGrad(tensor, needed(tensor, event.seq)) for _, tensor, _ in event.arguments)
 
 
 def _reason_in_short(trace: Trace, event: ev.KeySetComputed, winner: DispatchKey) -> str:

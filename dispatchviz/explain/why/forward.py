@@ -6,6 +6,7 @@ from typing import assert_never
 
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
+from dispatchviz.explain.claims import RequiresGrad
 from dispatchviz.explain.english import listed
 from dispatchviz.explain.groups import ForwardEvent
 from dispatchviz.explain.index import index
@@ -82,4 +83,4 @@ def _nobody(trace: Trace, event: ev.NoNodeMade) -> Statement:
     names = [tensor_name(trace, tensor, event.seq) for tensor in tensors]
     who = f"{names[0]} does not require" if len(names) == 1 else f"None of {listed(names) or 'the inputs'} requires"
     text = f"{who} grad, so {event.operator} needs no way back: no Node is made."
-    return Statement("no input requires grad", text)
+    return Statement("no input requires grad", text, tuple(RequiresGrad(tensor, False) for tensor in tensors))
