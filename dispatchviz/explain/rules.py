@@ -267,10 +267,7 @@ def _forward(event: groups.ForwardEvent) -> Rule:
         case ev.AttributeSaved():
             return Rule("Formulas keep plain values as they are.", "", f"{GENERATED}/Functions.h")
         case ev.VariableSaved():
-            text = (
-                "A saved tensor is kept with its version, unless a hook packs it; once that has moved, using it is an "
-                "error."
-            )
+            text = "A saved tensor is kept with its version, unless a hook packs it; using it once that moved raises."
             return Rule(text, "torch::autograd::SavedVariable", "torch/csrc/autograd/saved_variable.cpp")
         case ev.VariableNotSaved():
             text = "A tensor that only one formula needs is kept only if that formula's edge leads somewhere."
