@@ -75,6 +75,7 @@ def test_a_program_may_come_through_a_pipe(tmp_path: Path) -> None:
         writer.submit(pipe.write_text, "import torch\nprint(torch.ones(1).sum())\n", "utf-8")
         done = dispatchviz("trace", str(pipe))
     assert done.status == 0
+    assert done.status == 0
     assert "tensor(1.)" in done.out + done.err
 
 
