@@ -41,7 +41,7 @@ Empty().run()
 """
 STEPPER = """
 import sys
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.app import show
 show(Trace.load(sys.argv[1]), 0)
 """
@@ -107,7 +107,7 @@ def step_times(trace: Path, last: int) -> list[float]:
 
 def report(name: str, trace: Path) -> None:
     """Prints a table for one trace."""
-    from dispatchviz.core.trace import Trace
+    from dispatchviz.core.record.trace_file import Trace
 
     last = len(Trace.load(trace)) - 1
     pairs = [(first_paint(EMPTY), first_paint(STEPPER, str(trace))) for _ in range(ROUNDS)]

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 
-from dispatchviz.core.shown_file import shown_file as shown_file
+from dispatchviz.core.record.file_names import shown_file as shown_file
 
 _PACKAGE = str(Path(__file__).parent)
 _LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})

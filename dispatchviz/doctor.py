@@ -10,8 +10,8 @@ import subprocess
 import sys
 
 import dispatchviz
-from dispatchviz.core.backend import cuda_state, detect
-from dispatchviz.explain.host_operators import BY_NUMPY, BY_PYTHON, host_operators
+from dispatchviz.core.device.array_library import cuda_state, detect
+from dispatchviz.explain.operators.host_operators import BY_NUMPY, BY_PYTHON, host_operators
 from dispatchviz.tui.terminal import can_run
 
 Facts = dict[str, str | bool | None]

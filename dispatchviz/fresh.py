@@ -14,20 +14,19 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from dispatchviz.core import autocast, streams, torch_function, warning
-from dispatchviz.core.autograd import (
-    anomaly_mode,
-    autograd_fallback,
-    device_threads,
-    forward_grad,
-    graph_task,
-    saved_variable_hooks,
-)
-from dispatchviz.core.context import Context, exchange_context
-from dispatchviz.core.default_device import set_default_device
-from dispatchviz.core.dtype import default_dtype, float32, set_default_dtype
-from dispatchviz.core.native.random import DEFAULT_SEED, manual_seed
-from dispatchviz.core.thread_state import State, thread
+from dispatchviz.core.autograd.engine import anomaly_mode, device_threads, graph_task
+from dispatchviz.core.autograd.forward_mode import forward_grad
+from dispatchviz.core.autograd.graph import saved_variable_hooks
+from dispatchviz.core.autograd.kernels import autograd_fallback
+from dispatchviz.core.bindings import torch_function
+from dispatchviz.core.bindings.default_device import set_default_device
+from dispatchviz.core.device import streams
+from dispatchviz.core.layers.autocast import autocast_mode
+from dispatchviz.core.native.random.generator import DEFAULT_SEED, manual_seed
+from dispatchviz.core.tensor.dtype import default_dtype, float32, set_default_dtype
+from dispatchviz.core.thread import warning
+from dispatchviz.core.thread.context import Context, exchange_context
+from dispatchviz.core.thread.thread_state import State, thread
 from dispatchviz.torch import _tensor_str, compiler
 from dispatchviz.torch._functorch import forward_transforms
 from dispatchviz.torch._library.libraries import registrations_undone
@@ -69,7 +68,7 @@ def machine_as_new() -> Iterator[None]:
     ids, graph_task._ids = graph_task._ids, itertools.count()
     anomaly = anomaly_mode.enabled, anomaly_mode.check_nan
     anomaly_mode.set_enabled(False)
-    casts = autocast.exchange_cache({})
+    casts = autocast_mode.exchange_cache({})
     devices = device_threads.exchange_states({})
     queues = streams.exchange_state()
     levels, level = forward_grad.exchange_levels([]), forward_ad.exchange_current_level(-1)
@@ -95,4 +94,4 @@ def machine_as_new() -> Iterator[None]:
         anomaly_mode.set_enabled(*anomaly)
         forward_grad.exchange_levels(levels)
         forward_ad.exchange_current_level(level)
-        autocast.exchange_cache(casts)
+        autocast_mode.exchange_cache(casts)

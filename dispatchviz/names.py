@@ -9,8 +9,8 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from dispatchviz.core.notes import Recorder
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.record.notes import Recorder
+from dispatchviz.core.tensor.tensor import Tensor
 
 Place = tuple[str, str]
 """The function that a variable belongs to (empty: the module), and its name."""

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import msgspec
 
-from dispatchviz.core.replacing import check_writable, write_whole
-from dispatchviz.core.trace import Trace, looks_like_trace
+from dispatchviz.core.record.file_replacement import check_writable, write_whole
+from dispatchviz.core.record.trace_file import Trace, looks_like_trace
 from dispatchviz.errors import DispatchvizError
 
 PICTURES = (".svg", ".dot", ".png", ".pdf")

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, TextIO
 
-from dispatchviz.core import recorder
+from dispatchviz.core.seam import recorder
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.face import modules_forgotten, torch_is_the_model
 from dispatchviz.fresh import machine_as_new

@@ -17,15 +17,16 @@ from msgspec import Struct
 
 from dispatchviz import core
 from dispatchviz.call_sites import Base, is_base, is_users, shown_file, suspends, user_frame, user_place, user_places
-from dispatchviz.core import recorder, told_calls
-from dispatchviz.core.autograd import engine
-from dispatchviz.core.backend import cuda_state
-from dispatchviz.core.binding import Binding, Plan
-from dispatchviz.core.events import AnyEvent
-from dispatchviz.core.notes import Recorder, catches_itself
-from dispatchviz.core.recorder import PLAIN
-from dispatchviz.core.tensor import Tensor
-from dispatchviz.core.trace import Header
+from dispatchviz.core.autograd.engine import engine
+from dispatchviz.core.bindings.binding import Binding, Plan
+from dispatchviz.core.device.array_library import cuda_state
+from dispatchviz.core.kernel import recorded_calls
+from dispatchviz.core.record.events import AnyEvent
+from dispatchviz.core.record.notes import Recorder, catches_itself
+from dispatchviz.core.record.trace_file import Header
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.recorder import PLAIN
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.names import Names
 from dispatchviz.trace import Trace
 from dispatchviz.user_lines import ProgramTranscript
@@ -200,7 +201,9 @@ class ProgramRecorder(Recorder):
 
     def _kind(self, code: CodeType) -> int:
         self._codes.append(code)
-        entered = code in _ENTERED_FROM_THERE or (code.co_name == "told" and code.co_filename == told_calls.__file__)
+        entered = code in _ENTERED_FROM_THERE or (
+            code.co_name == "told" and code.co_filename == recorded_calls.__file__
+        )
         kind = _USERS if is_users(code) else _ENTERED if entered else _OTHER
         self._kinds[id(code)] = kind
         if code is Binding.__call__.__code__ or code.co_filename.startswith(_KERNELS):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core import trace as core
-from dispatchviz.core.trace import TraceError
+from dispatchviz.core.record import trace_file as core
+from dispatchviz.core.record.trace_file import TraceError
 
 if TYPE_CHECKING:
     from dispatchviz.render.backward_graph import BackwardGraph

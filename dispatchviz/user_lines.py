@@ -12,9 +12,9 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from dispatchviz.call_sites import Places, line_of, shown_file, source_of, statement_starts
-from dispatchviz.core import events as ev
-from dispatchviz.core.binding import Binding, Plan
-from dispatchviz.core.transcript import Transcript
+from dispatchviz.core.bindings.binding import Binding, Plan
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.transcript import Transcript
 
 _COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>")
 _PARTS_OF_STATEMENTS = (*_COMPREHENSIONS, "<genexpr>", "<lambda>")

@@ -43,7 +43,7 @@ def missing() -> str:
     if lacking:
         packages = " ".join(f"'{NEEDED[name]}'" for name in lacking)
         return f"{sys.executable} has no {', '.join(lacking)}: pip install {packages}"
-    from dispatchviz.core.backend import detect
+    from dispatchviz.core.device.array_library import detect
 
     module, reason = detect()
     return "" if module is not None else f"{sys.executable} has CuPy, but {reason}"
@@ -52,7 +52,7 @@ def missing() -> str:
 def about() -> Iterator[tuple[str, str]]:
     """The machine, as rows."""
     from dispatchviz import __version__
-    from dispatchviz.core.backend import detect
+    from dispatchviz.core.device.array_library import detect
 
     cupy, device = detect()
     yield "device", device
@@ -119,7 +119,7 @@ def first_difference() -> str:
 
 
 def _events(choice: str) -> list[Any]:
-    from dispatchviz.core.backend import choose_cuda
+    from dispatchviz.core.device.array_library import choose_cuda
     from dispatchviz.program import run
 
     choose_cuda(choice)
@@ -169,7 +169,7 @@ def _took(call: Callable[[], object], wait: Callable[[], object], batch: int) ->
 def our_times() -> dict[str, float]:
     """On CuPy."""
     import dispatchviz.torch as torch
-    from dispatchviz.core.backend import choose_cuda, detect
+    from dispatchviz.core.device.array_library import choose_cuda, detect
 
     choose_cuda("cupy")
     cupy: Any = detect()[0]

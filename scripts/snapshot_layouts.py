@@ -1,4 +1,4 @@
-"""Reads how past releases laid out their key sets, and writes dispatchviz/explain/key_layouts.json.
+"""Reads how past releases laid out their key sets, and writes dispatchviz/explain/keys/key_layouts.json.
 
     python scripts/snapshot_layouts.py HEADERS...
 

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from dispatchviz.core.events import Dispatched, KernelSelected, ProgramRaised, SourceLine
+from dispatchviz.core.record.events import Dispatched, KernelSelected, ProgramRaised, SourceLine
 from dispatchviz.program import run
 from dispatchviz.render.torch_log import torch_log
 from dispatchviz.trace import Trace

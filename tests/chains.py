@@ -17,8 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dispatchviz.core.events import Dispatched, KernelSelected
-from dispatchviz.core.keyset import default_excluded_set, default_included_set
+from dispatchviz.core.keys.key_set import default_excluded_set, default_included_set
+from dispatchviz.core.record.events import Dispatched, KernelSelected
 from dispatchviz.program import run
 from dispatchviz.trace import Trace
 from scripts.write_call_chains import PROGRAMS, is_setup, statement

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from dispatchviz.core import backend
-from dispatchviz.core.backend import DeviceUnavailable, choose_cuda
+from dispatchviz.core.device import array_library
+from dispatchviz.core.device.array_library import DeviceUnavailable, choose_cuda
 from tests import cupy_stand_in
 
 STAND_IN = "stand-in"
@@ -19,14 +19,14 @@ CUDA_KINDS = ["emulated", STAND_IN, pytest.param("cupy", marks=pytest.mark.gpu)]
 @contextmanager
 def cuda_is(kind: str) -> Iterator[None]:
     """One of them within the block. The test is skipped if there is no GPU for it."""
-    choice, detect = backend._choice, backend.detect
+    choice, detect = array_library._choice, array_library.detect
     try:
         if kind == STAND_IN:
-            backend.detect = lambda: (cupy_stand_in, "no GPU")  # type: ignore[assignment]
+            array_library.detect = lambda: (cupy_stand_in, "no GPU")  # type: ignore[assignment]
         choose_cuda("cupy" if kind == STAND_IN else kind)
         yield
     except DeviceUnavailable as reason:
         pytest.skip(str(reason))
     finally:
-        backend.detect = detect
+        array_library.detect = detect
         choose_cuda(choice)

@@ -7,8 +7,8 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable
 
-from dispatchviz.core import events as ev
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
 from tests.explain.founding import Tape
 
 NO_NUMBER = 2**64 - 1

@@ -12,8 +12,8 @@ import sys
 from types import FrameType
 from typing import Any, NamedTuple
 
-from dispatchviz.core import events as ev
-from dispatchviz.explain.surroundings import user_stack
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.trace_index.enclosing_steps import user_stack
 from dispatchviz.recording import ProgramRecorder
 from dispatchviz.trace import Trace
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import dispatchviz
 from dispatchviz import torch as model
-from dispatchviz.core.autograd import engine
-from dispatchviz.core.events import (
+from dispatchviz.core.autograd.engine import engine
+from dispatchviz.core.record.events import (
     BackwardStarted,
     BindingEntered,
     Dispatched,

@@ -15,10 +15,10 @@ from textwrap import indent
 
 import pytest
 
-from dispatchviz.core import events as ev
-from dispatchviz.core.events import Dispatched, KernelReturned, KernelSelected, Printed, VersionBumped
-from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.registrations import pytorch_registry
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.events import Dispatched, KernelReturned, KernelSelected, Printed, VersionBumped
+from dispatchviz.core.table.pytorch_registrations import pytorch_registry
 from dispatchviz.program import run
 from dispatchviz.testing import assert_never, event
 from scripts.write_call_chains import ORDER, PAGE, PROGRAMS, page

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.core import events as ev
-from dispatchviz.explain.sentences import why_here
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.program import run
 from dispatchviz.trace import Trace
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.core import events as ev
+from dispatchviz.core.record import events as ev
 from dispatchviz.program import run
 from dispatchviz.render.torch_log import torch_log
 from dispatchviz.testing import assert_kernel_ran, assert_never, assert_subsequence, call, event, redispatch

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import dispatchviz.torch  # noqa: F401  which loads what there is
-from dispatchviz.core import streams
-from dispatchviz.core.autograd import engine
-from dispatchviz.core.autograd.node import Node
+from dispatchviz.core.autograd.engine import engine
+from dispatchviz.core.autograd.graph.node import Node
+from dispatchviz.core.device import streams
 from dispatchviz.program import run
 
 LEFT = {
@@ -70,7 +70,7 @@ LEFT = {
         (x * x).sum().backward()
         """,
 }
-COUNTS_ON = {"dispatchviz.core.thread_state._threads": "threads keep their numbers"}
+COUNTS_ON = {"dispatchviz.core.thread.thread_state._threads": "threads keep their numbers"}
 
 
 def _exchangeable() -> dict[str, Any]:

@@ -17,7 +17,7 @@ from textwrap import dedent
 import pytest
 
 from dispatchviz import program, recording
-from dispatchviz.core import events as ev
+from dispatchviz.core.record import events as ev
 from dispatchviz.face import torch_is_the_model
 from dispatchviz.fresh import machine_as_new
 from scripts.programs import PROGRAMS

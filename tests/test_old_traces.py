@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import dispatchviz
-from dispatchviz.core import events as ev
-from dispatchviz.explain.labels import label
-from dispatchviz.explain.sentences import why_here
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.explain.sentences.step_sentences import why_here
 
 OLD = Path(__file__).parent / "data" / "trace_of_format_1.jsonl.gz"
 """The founding program, by the version before meta and impl were spans."""

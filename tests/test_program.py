@@ -11,8 +11,7 @@ from textwrap import dedent
 
 import pytest
 
-from dispatchviz.core import recorder
-from dispatchviz.core.events import (
+from dispatchviz.core.record.events import (
     BackwardFinished,
     BindingEntered,
     Dispatched,
@@ -22,10 +21,11 @@ from dispatchviz.core.events import (
     ProgramRaised,
     SourceLine,
 )
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.seam import recorder
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.explain.call_stack import call_stack
-from dispatchviz.explain.surroundings import user_stack
+from dispatchviz.explain.calls.call_stack import call_stack
+from dispatchviz.explain.trace_index.enclosing_steps import user_stack
 from dispatchviz.program import Outcome, run
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

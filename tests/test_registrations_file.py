@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatchviz.core.registrations import PyTorch
+from dispatchviz.core.table.pytorch_registrations import PyTorch
 from scripts.registrations_file import PATH, Row, read, text
 
 

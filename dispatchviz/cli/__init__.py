@@ -86,10 +86,10 @@ def _users_errors() -> tuple[type[Exception], ...]:
     """Imported only when something went wrong; a module that was never imported has raised nothing."""
     places = {
         "dispatchviz.errors": "DispatchvizError",
-        "dispatchviz.core.trace": "TraceError",
-        "dispatchviz.core.backend": "DeviceUnavailable",
+        "dispatchviz.core.record.trace_file": "TraceError",
+        "dispatchviz.core.device.array_library": "DeviceUnavailable",
         "dispatchviz.render.svg": "RenderError",
-        "dispatchviz.core.registrations": "BuildError",
+        "dispatchviz.core.table.pytorch_registrations": "BuildError",
     }
     return tuple(getattr(sys.modules[module], name) for module, name in places.items() if module in sys.modules)
 

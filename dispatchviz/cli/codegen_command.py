@@ -7,8 +7,8 @@ from dispatchviz.cli.quick import BUILD, JSON, Argument, Option
 
 TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
 if TYPE_CHECKING:
-    from dispatchviz.core.operator import OperatorEntry
-    from dispatchviz.explain.codegen.real import Real
+    from dispatchviz.core.table.operator_entry import OperatorEntry
+    from dispatchviz.explain.codegen.torchgen_output import Real
 
 OPTIONS = (
     Option("real", "--real", "Also show what PyTorch's own torchgen generates; needs an installed torch."),
@@ -27,8 +27,8 @@ def run(real: bool, plain: bool, build: str | None, as_json: bool, operator: str
     aten::add.Tensor, aten.add.Tensor; or that of a Node: AddBackward0.
     """
     from dispatchviz.errors import DispatchvizError
-    from dispatchviz.explain.codegen.card import codegen_card
-    from dispatchviz.explain.codegen.functions import operator_of_node
+    from dispatchviz.explain.codegen.codegen_card import codegen_card
+    from dispatchviz.explain.codegen.generated_functions import operator_of_node
     from dispatchviz.render.codegen_text import codegen_lines
     from dispatchviz.render.plain import Paper, terminal
 
@@ -50,7 +50,7 @@ def run(real: bool, plain: bool, build: str | None, as_json: bool, operator: str
 
 
 def _torchgens(op: OperatorEntry) -> Real:
-    from dispatchviz.explain.codegen.functions import node_of
-    from dispatchviz.explain.codegen.real import real
+    from dispatchviz.explain.codegen.generated_functions import node_of
+    from dispatchviz.explain.codegen.torchgen_output import real
 
     return real(op, node_of(op.name.removeprefix("aten::")))

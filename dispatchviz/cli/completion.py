@@ -17,8 +17,8 @@ OPERATOR_PREFIXES = ("torch.ops.aten.", "aten::", "aten.", "torch.")
 
 def operators(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
     """Names of operators, written as they were begun; overloads once there is a dot."""
-    from dispatchviz.core.registrations import chosen_build
-    from dispatchviz.explain.cells.tables import pytorch
+    from dispatchviz.core.table.pytorch_registrations import chosen_build
+    from dispatchviz.explain.cells.pytorch_tables import pytorch
 
     prefix = next((each for each in OPERATOR_PREFIXES if begun.startswith(each)), "")
     names = [name.removeprefix("aten::") for name in pytorch(chosen_build(None)).names() if name.startswith("aten::")]
@@ -32,7 +32,7 @@ def _as_begun(names: Iterable[str], begun: str) -> Iterator[str]:
 
 def keys(context: Context, parameter: Parameter, begun: str) -> list[CompletionItem]:
     """Names of dispatch keys, aliases included."""
-    from dispatchviz.explain.key_names import NAMES
+    from dispatchviz.explain.keys.key_names import NAMES
 
     return _items(key.name for name, key in NAMES.items() if name.startswith(begun.lower()))
 

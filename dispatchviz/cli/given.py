@@ -6,7 +6,7 @@ import os
 import sys
 from functools import cache
 
-from dispatchviz.core.trace import looks_like_trace
+from dispatchviz.core.record.trace_file import looks_like_trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.output import BEGINNING, TRACES, suffix_of
 from dispatchviz.trace import Trace

@@ -9,8 +9,8 @@ TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dispatchviz.explain.key_cards import KeyCard
-    from dispatchviz.explain.raw_sets import RawSetCard
+    from dispatchviz.explain.keys.key_cards import KeyCard
+    from dispatchviz.explain.keys.raw_key_sets import RawSetCard
     from dispatchviz.render.plain import Paper
 
 OPTIONS = (
@@ -34,7 +34,7 @@ def run(layout: str | None, operators: bool, build: str | None, as_json: bool, t
     """
     if not things:
         return _all(as_json)
-    from dispatchviz.explain.key_inputs import read
+    from dispatchviz.explain.keys.key_inputs import read
     from dispatchviz.render.plain import terminal
 
     cards = [read(thing, lambda: looking_up.registry_of(build), layout) for thing in things]
@@ -48,14 +48,14 @@ def run(layout: str | None, operators: bool, build: str | None, as_json: bool, t
 
 
 def _lines(card: KeyCard | RawSetCard, paper: Paper, operators: bool) -> Iterator[str]:
-    from dispatchviz.explain.raw_sets import RawSetCard
+    from dispatchviz.explain.keys.raw_key_sets import RawSetCard
     from dispatchviz.render.keys_text import key_lines, raw_lines
 
     return raw_lines(card, paper) if isinstance(card, RawSetCard) else key_lines(card, paper, operators)
 
 
 def _all(as_json: bool) -> int:
-    from dispatchviz.explain.key_order import alias_rows, backend_rows, key_rows
+    from dispatchviz.explain.keys.key_order import alias_rows, backend_rows, key_rows
     from dispatchviz.render.keys_text import order_lines
     from dispatchviz.render.plain import terminal
 

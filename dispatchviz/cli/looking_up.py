@@ -10,16 +10,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from dispatchviz.core.operator import OperatorEntry
-    from dispatchviz.core.registry import Registry
-    from dispatchviz.explain.operator_names import Found
+    from dispatchviz.core.table.operator_entry import OperatorEntry
+    from dispatchviz.core.table.registry import Registry
+    from dispatchviz.explain.operators.operator_names import Found
 
 
 def registry_of(build: str | None) -> tuple[Registry, str]:
     """PyTorch's registrations, and the name of the build that they are of. DispatchvizError if there is none."""
-    from dispatchviz.core.registrations import BuildError, chosen_build
+    from dispatchviz.core.table.pytorch_registrations import BuildError, chosen_build
     from dispatchviz.errors import DispatchvizError
-    from dispatchviz.explain.cells.tables import pytorch
+    from dispatchviz.explain.cells.pytorch_tables import pytorch
 
     try:
         chosen = chosen_build(build)
@@ -30,7 +30,7 @@ def registry_of(build: str | None) -> tuple[Registry, str]:
 
 def operator_of(registry: Registry, text: str) -> tuple[OperatorEntry, Found]:
     """The operator that a name means. DispatchvizError if that is unknown or open."""
-    from dispatchviz.explain.operator_names import find_operator
+    from dispatchviz.explain.operators.operator_names import find_operator
 
     found = find_operator(text, registry.names())
     return registry.find(found.name), found

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from dispatchviz.cli.given import STANDARD_INPUT, standard_input
-from dispatchviz.core.backend import choose_cuda
+from dispatchviz.core.device.array_library import choose_cuda
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.output import save_trace
 from dispatchviz.program import Outcome, run

@@ -16,8 +16,8 @@ def run(everything: bool, build: str | None, as_json: bool, operator: str | None
     are folded; with KEYs, only their cells are shown.
     """
     from dispatchviz.errors import DispatchvizError
-    from dispatchviz.explain.cells.table import table_card
-    from dispatchviz.explain.key_names import runtime_keys
+    from dispatchviz.explain.cells.computed_table import table_card
+    from dispatchviz.explain.keys.key_names import runtime_keys
     from dispatchviz.render.plain import terminal
     from dispatchviz.render.table_text import table_lines
 

@@ -43,8 +43,8 @@ def run(error: str | None, build: str | None, as_json: bool, operator: str | Non
 
 
 def _explain_cells(operator: str, keys: tuple[str, ...], build: str | None, as_json: bool) -> int:
-    from dispatchviz.explain.cells.why import cell_answer
-    from dispatchviz.explain.key_names import runtime_key
+    from dispatchviz.explain.cells.why_cell import cell_answer
+    from dispatchviz.explain.keys.key_names import runtime_key
     from dispatchviz.render.plain import terminal
     from dispatchviz.render.why_text import why_lines
 
@@ -63,8 +63,8 @@ def _explain_cells(operator: str, keys: tuple[str, ...], build: str | None, as_j
 
 
 def _explain_error(path: str, build: str | None, as_json: bool) -> int:
-    from dispatchviz.explain.error_message import explain
-    from dispatchviz.explain.error_text import read_message
+    from dispatchviz.explain.errors.error_message import explain
+    from dispatchviz.explain.errors.error_parser import read_message
     from dispatchviz.render.error_text import error_lines
     from dispatchviz.render.plain import terminal
 

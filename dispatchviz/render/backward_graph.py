@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from dispatchviz.core.replacing import write_whole
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain import backward_graph as explain
+from dispatchviz.core.record.file_replacement import write_whole
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph import backward_graph as explain
 from dispatchviz.render.dot import Drawing, drawing
 from dispatchviz.render.png import png
 from dispatchviz.render.svg import RenderError, pdf, svg

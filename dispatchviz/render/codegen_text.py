@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from dispatchviz.explain.codegen.calls import Call
-from dispatchviz.explain.codegen.card import CodegenCard, Registered
-from dispatchviz.explain.codegen.functions import Function
+from dispatchviz.explain.codegen.codegen_card import CodegenCard, Registered
+from dispatchviz.explain.codegen.generated_calls import Call
+from dispatchviz.explain.codegen.generated_functions import Function
 from dispatchviz.render.plain import Paper
 
 TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
 if TYPE_CHECKING:
-    from dispatchviz.explain.codegen.real import Real, RealPiece
+    from dispatchviz.explain.codegen.torchgen_output import Real, RealPiece
 
 CODE_STYLES = {
     "code.comment": ("dim",),

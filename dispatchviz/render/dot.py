@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from graphviz import nohtml
 from graphviz.quoting import attr_list
 
-from dispatchviz.explain.backward_graph import BackwardGraph
-from dispatchviz.explain.english import listed, nth, plain_dtype, shaped, shortened
-from dispatchviz.explain.graph_node import GraphEdge, GraphNode, GraphTensor, SavedTensor, State
+from dispatchviz.explain.graph.backward_graph import BackwardGraph
+from dispatchviz.explain.graph.graph_node import GraphEdge, GraphNode, GraphTensor, SavedTensor, State
+from dispatchviz.explain.sentences.english import listed, nth, plain_dtype, shaped, shortened
 
 MOST_USES = 6
 """A Node that more edges lead to gets a small stand-in per further use: with all edges in one place, laying out a graph

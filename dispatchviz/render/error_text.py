@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dispatchviz.explain.error_message import ErrorAnswer
+from dispatchviz.explain.errors.error_message import ErrorAnswer
 from dispatchviz.render.plain import Paper
 
 

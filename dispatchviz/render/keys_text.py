@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dispatchviz.explain.key_order import alias_rows, backend_rows, key_rows
+from dispatchviz.explain.keys.key_order import alias_rows, backend_rows, key_rows
 from dispatchviz.render.plain import Paper
 
 if TYPE_CHECKING:
-    from dispatchviz.explain.key_cards import KeyCard
-    from dispatchviz.explain.raw_sets import RawSetCard, Reading
+    from dispatchviz.explain.keys.key_cards import KeyCard
+    from dispatchviz.explain.keys.raw_key_sets import RawSetCard, Reading
 
 
 def order_lines(paper: Paper) -> Iterator[str]:

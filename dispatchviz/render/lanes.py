@@ -13,9 +13,9 @@ from weakref import WeakKeyDictionary
 from renderdag import Ancestor, GraphRowRenderer
 from rich.cells import cell_len, set_cell_size
 
-from dispatchviz.explain.backward_graph import BackwardGraph, Wiring
-from dispatchviz.explain.english import shaped
-from dispatchviz.explain.graph_node import GraphEdge, GraphNode, State
+from dispatchviz.explain.graph.backward_graph import BackwardGraph, Wiring
+from dispatchviz.explain.graph.graph_node import GraphEdge, GraphNode, State
+from dispatchviz.explain.sentences.english import shaped
 from dispatchviz.render.dot import described, state_text
 
 SIGNS: dict[State, str] = {

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.precedence import FALLBACK
-from dispatchviz.explain.cells.groups import said_keys
-from dispatchviz.explain.cells.table import HERE, MISSING, PYTORCH, RAISES, SKIPPED, Fold, Row, TableCard, folded
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.table.precedence import FALLBACK
+from dispatchviz.explain.cells.computed_table import (
+    HERE,
+    MISSING,
+    PYTORCH,
+    RAISES,
+    SKIPPED,
+    Fold,
+    Row,
+    TableCard,
+    folded,
+)
+from dispatchviz.explain.cells.key_groups import said_keys
 from dispatchviz.render.plain import Paper
 
 SIGNS = {

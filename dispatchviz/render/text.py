@@ -13,13 +13,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Hashable, Iterator
 
-from dispatchviz.core import events as ev
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.folded import unfolded
-from dispatchviz.explain.labels import label, sign
-from dispatchviz.explain.sentences import why_here
-from dispatchviz.explain.surroundings import around, at_or_around, caller, within
-from dispatchviz.explain.versions import spoiled_by
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.errors.version_counters import spoiled_by
+from dispatchviz.explain.sentences.step_labels import label, sign
+from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.trace_index.enclosing_steps import around, at_or_around, caller, within
+from dispatchviz.explain.trace_index.folded_steps import unfolded
 
 WIDTH = 110
 """Columns of the log; labels may run over, reasons are wrapped."""

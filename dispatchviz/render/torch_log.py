@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dispatchviz.core.events import Dispatched
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.record.events import Dispatched
+from dispatchviz.core.record.trace_file import Trace
 
 
 def torch_log(trace: Trace) -> Iterator[str]:

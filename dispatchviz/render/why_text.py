@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dispatchviz.explain.cells.changes import Change
-from dispatchviz.explain.cells.why import CellAnswer
+from dispatchviz.explain.cells.cell_changes import Change
+from dispatchviz.explain.cells.why_cell import CellAnswer
 from dispatchviz.render.plain import Paper
 
 

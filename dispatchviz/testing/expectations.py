@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from dispatchviz.core.events import AnyEvent, Dispatched, KernelEntered
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.labels import label
+from dispatchviz.core.record.events import AnyEvent, Dispatched, KernelEntered
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.testing.names import check_name, check_names
 from dispatchviz.testing.patterns import Pattern
 

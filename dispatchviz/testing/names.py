@@ -10,17 +10,17 @@ import importlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.events import Dispatched, KernelSelected, NodeCreated, NodeStarted
-from dispatchviz.core.kernel_names import FALLBACKS, FALLTHROUGH, NOT_IMPLEMENTED
-from dispatchviz.core.keys import RUNTIME_KEYS
-from dispatchviz.core.registry import process
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.key_names import NAMES as KEYS
-from dispatchviz.explain.key_names import runtime_keys
+from dispatchviz.core.kernel.kernel_names import FALLBACKS, FALLTHROUGH, NOT_IMPLEMENTED
+from dispatchviz.core.keys.keys import RUNTIME_KEYS
+from dispatchviz.core.record.events import Dispatched, KernelSelected, NodeCreated, NodeStarted
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.table.registry import process
+from dispatchviz.explain.keys.key_names import NAMES as KEYS
+from dispatchviz.explain.keys.key_names import runtime_keys
 from dispatchviz.testing.patterns import Pattern
 
 if TYPE_CHECKING:
-    from dispatchviz.core.autograd.node import Node
+    from dispatchviz.core.autograd.graph.node import Node
 
 FALLBACK_KERNELS = {*FALLBACKS.values(), *NOT_IMPLEMENTED.values(), FALLTHROUGH, "autograd_fallback"}
 
@@ -96,7 +96,7 @@ def _registered(operator: str) -> Iterator[str]:
 
 
 def _nodes(name: str) -> Collection[str]:
-    from dispatchviz.core.autograd.node import Node
+    from dispatchviz.core.autograd.graph.node import Node
 
     importlib.import_module("dispatchviz.torch")
     return {node.cpp_name or node.__name__ for node in _subclasses(Node)}

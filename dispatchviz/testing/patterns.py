@@ -10,14 +10,7 @@ from collections.abc import Callable, Mapping
 from types import EllipsisType
 from typing import Any
 
-from dispatchviz.core.events import (
-    AnyEvent,
-    Dispatched,
-    Event,
-    KernelSelected,
-    NodeCreated,
-    NodeStarted,
-)
+from dispatchviz.core.record.events import AnyEvent, Dispatched, Event, KernelSelected, NodeCreated, NodeStarted
 
 Expected = str | EllipsisType | Callable[[Any], bool]
 """What a field of a shorthand below may be given as."""

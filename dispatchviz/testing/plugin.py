@@ -68,7 +68,7 @@ def pytest_runtest_makereport(
 
 def _log(trace: Trace, step: int | None, most: int) -> str:
     """The text log around a step, or why there is none: a report must come out in any case."""
-    from dispatchviz.core.trace import Trace as Still
+    from dispatchviz.core.record.trace_file import Trace as Still
     from dispatchviz.render.text import text_log
 
     try:

@@ -12,21 +12,21 @@ import difflib
 import math
 from typing import Any
 
-from dispatchviz.core import device as _device
-from dispatchviz.core import dtype as _dtype
-from dispatchviz.core import native_library as _native_library  # noqa: F401  registers every kernel
-from dispatchviz.core import python_bindings_manual as _manual
-from dispatchviz.core.binding import Binding as _Binding
-from dispatchviz.core.default_device import device_or_default as _device_or_default
-from dispatchviz.core.default_device import set_default_device as _set_default_device
-from dispatchviz.core.dtype import promote_types as promote_types
+from dispatchviz.core.bindings import python_bindings_manual as _manual
+from dispatchviz.core.bindings.binding import Binding as _Binding
+from dispatchviz.core.bindings.default_device import device_or_default as _device_or_default
+from dispatchviz.core.bindings.default_device import set_default_device as _set_default_device
+from dispatchviz.core.device import device as _device
 from dispatchviz.core.generated import python_bindings as _bindings
 from dispatchviz.core.generated import return_types as return_types
-from dispatchviz.core.native.random import Generator as Generator
-from dispatchviz.core.tensor import Tensor
-from dispatchviz.core.tensor import numel as _numel
-from dispatchviz.core.warning import is_warn_always_enabled as is_warn_always_enabled
-from dispatchviz.core.warning import set_warn_always as set_warn_always
+from dispatchviz.core.native.random.generator import Generator as Generator
+from dispatchviz.core.tensor import dtype as _dtype
+from dispatchviz.core.tensor.dtype import promote_types as promote_types
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.tensor.tensor import numel as _numel
+from dispatchviz.core.thread.warning import is_warn_always_enabled as is_warn_always_enabled
+from dispatchviz.core.thread.warning import set_warn_always as set_warn_always
+from dispatchviz.core.wiring import native_library as _native_library  # noqa: F401  registers every kernel
 from dispatchviz.torch import _C as _C
 from dispatchviz.torch import _dynamo as _dynamo
 from dispatchviz.torch import _inductor as _inductor

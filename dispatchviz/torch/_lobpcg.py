@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.core import dtype as dtypes
+from dispatchviz.core.tensor import dtype as dtypes
 from dispatchviz.torch._face import torch
 from dispatchviz.torch._lobpcg_bases import orthogonalized, rayleigh_ritz
 from dispatchviz.torch._lobpcg_gradient import LOBPCGAutogradFunction

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import NoReturn
 
-from dispatchviz.core.operator import OperatorEntry
+from dispatchviz.core.table.operator_entry import OperatorEntry
 from dispatchviz.torch.op_overload import OpOverload as OpOverload
 from dispatchviz.torch.op_overload import OpOverloadPacket as OpOverloadPacket
 from dispatchviz.torch.op_overload import defined_in_python as defined_in_python

@@ -5,7 +5,7 @@ NB: PyTorch's memory statistics are missing: what an emulated device holds is th
 
 from __future__ import annotations
 
-from dispatchviz.core.device import Device
+from dispatchviz.core.device.device import Device
 from dispatchviz.torch import cuda
 from dispatchviz.torch.cuda import current_stream as current_stream
 from dispatchviz.torch.cuda import set_stream as set_stream

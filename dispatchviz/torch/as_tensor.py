@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy
 
-from dispatchviz.core.autograd import variable
-from dispatchviz.core.autograd.requires_grad_flag import make_variable
-from dispatchviz.core.default_device import device_or_default
-from dispatchviz.core.device import Device, concrete
-from dispatchviz.core.dtype import DType
+from dispatchviz.core.autograd.variables import variable
+from dispatchviz.core.autograd.variables.requires_grad_flag import make_variable
+from dispatchviz.core.bindings.default_device import device_or_default
+from dispatchviz.core.device.device import Device, concrete
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.tensor import Tensor
-from dispatchviz.core.warning import give
+from dispatchviz.core.tensor.dtype import DType
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.warning import give
 from dispatchviz.torch.creation import COPY, DataBinding, copied_data, new_from_data
 from dispatchviz.torch.numpy_memory import from_numpy
 

@@ -7,10 +7,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.core import autocast
-from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import DType
-from dispatchviz.core.python_arg_parser import PythonArgParser
+from dispatchviz.core.bindings.python_arg_parser import PythonArgParser
+from dispatchviz.core.device.device import Device
+from dispatchviz.core.layers.autocast import autocast_mode
+from dispatchviz.core.tensor.dtype import DType
 
 _is_enabled = PythonArgParser(("is_autocast_enabled(str device_type)", "is_autocast_enabled()"))
 _set_enabled = PythonArgParser(
@@ -23,55 +23,55 @@ _set_dtype = PythonArgParser(("set_autocast_dtype(str device_type, torch.dtype d
 def is_autocast_enabled(*args: Any, **kwargs: Any) -> bool:
     """``is_autocast_enabled(device_type)``; without it, for cuda."""
     index, values = _is_enabled.parse(args, kwargs)
-    return autocast.is_autocast_enabled("cuda" if index else Device(values[0]).type)
+    return autocast_mode.is_autocast_enabled("cuda" if index else Device(values[0]).type)
 
 
 def is_any_autocast_enabled() -> bool:
     """For whatever device."""
-    return any(autocast.is_autocast_enabled(kind) for kind in ("cpu", "cuda"))
+    return any(autocast_mode.is_autocast_enabled(kind) for kind in ("cpu", "cuda"))
 
 
 def set_autocast_enabled(*args: Any, **kwargs: Any) -> None:
     """``set_autocast_enabled(device_type, enabled)``; without a device, for cuda."""
     index, values = _set_enabled.parse(args, kwargs)
-    autocast.set_autocast_enabled("cuda" if index else Device(values[0]).type, values[-1])
+    autocast_mode.set_autocast_enabled("cuda" if index else Device(values[0]).type, values[-1])
 
 
 def get_autocast_dtype(*args: Any, **kwargs: Any) -> DType:
     """``get_autocast_dtype(device_type)``"""
     _, (device_type,) = _get_dtype.parse(args, kwargs)
-    return autocast.get_autocast_dtype(Device(device_type).type)
+    return autocast_mode.get_autocast_dtype(Device(device_type).type)
 
 
 def set_autocast_dtype(*args: Any, **kwargs: Any) -> None:
     """``set_autocast_dtype(device_type, dtype)``"""
     _, (device_type, dtype) = _set_dtype.parse(args, kwargs)
-    autocast.set_autocast_dtype(Device(device_type).type, dtype)
+    autocast_mode.set_autocast_dtype(Device(device_type).type, dtype)
 
 
 def is_autocast_cache_enabled() -> bool:
     """Whether casts of weights are kept."""
-    return autocast.is_autocast_cache_enabled()
+    return autocast_mode.is_autocast_cache_enabled()
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
     """TypeError if it is no bool."""
-    autocast.set_autocast_cache_enabled(_checked("enabled", enabled, bool, "a bool"))
+    autocast_mode.set_autocast_cache_enabled(_checked("enabled", enabled, bool, "a bool"))
 
 
 def clear_autocast_cache() -> None:
     """Drops the casts of weights."""
-    autocast.clear_cache()
+    autocast_mode.clear_cache()
 
 
 def autocast_increment_nesting() -> int:
     """One more ``with torch.autocast`` is open; how many are."""
-    return autocast.increment_nesting()
+    return autocast_mode.increment_nesting()
 
 
 def autocast_decrement_nesting() -> int:
     """One less is open; how many still are."""
-    return autocast.decrement_nesting()
+    return autocast_mode.decrement_nesting()
 
 
 def _checked(name: str, value: Any, kind: type, words: str) -> Any:
@@ -90,7 +90,7 @@ def _deprecated(old: str, new: str) -> None:
 def _is(name: str, device_type: str) -> Callable[[], bool]:
     def is_enabled() -> bool:
         _deprecated(f"is_autocast_{name}_enabled()", f"is_autocast_enabled('{device_type}')")
-        return autocast.is_autocast_enabled(device_type)
+        return autocast_mode.is_autocast_enabled(device_type)
 
     return is_enabled
 
@@ -99,7 +99,7 @@ def _set(name: str, device_type: str) -> Callable[[bool], None]:
     def set_enabled(enabled: bool) -> None:
         _checked("enabled", enabled, bool, "a bool")
         _deprecated(f"set_autocast_{name}_enabled(enabled)", f"set_autocast_enabled('{device_type}', enabled)")
-        autocast.set_autocast_enabled(device_type, enabled)
+        autocast_mode.set_autocast_enabled(device_type, enabled)
 
     return set_enabled
 
@@ -107,7 +107,7 @@ def _set(name: str, device_type: str) -> Callable[[bool], None]:
 def _get_dtype_of(name: str, device_type: str) -> Callable[[], DType]:
     def get_dtype() -> DType:
         _deprecated(f"get_autocast_{name}_dtype()", f"get_autocast_dtype('{device_type}')")
-        return autocast.get_autocast_dtype(device_type)
+        return autocast_mode.get_autocast_dtype(device_type)
 
     return get_dtype
 
@@ -116,7 +116,7 @@ def _set_dtype_of(name: str, device_type: str) -> Callable[[DType], None]:
     def set_dtype(dtype: DType) -> None:
         _checked("dtype", dtype, DType, "a torch.dtype")
         _deprecated(f"set_autocast_{name}_dtype(dtype)", f"set_autocast_dtype('{device_type}', dtype)")
-        autocast.set_autocast_dtype(device_type, dtype)
+        autocast_mode.set_autocast_dtype(device_type, dtype)
 
     return set_dtype
 

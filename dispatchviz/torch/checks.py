@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor.tensor import Tensor
 
 _UNEXPLAINED = (
     "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an "

@@ -12,25 +12,26 @@ from typing import Any
 
 import numpy
 
-from dispatchviz.core import keyset, recorder
-from dispatchviz.core.autograd.requires_grad_flag import make_variable
-from dispatchviz.core.binding import Binding
-from dispatchviz.core.default_device import device_or_default
-from dispatchviz.core.device import CPU, Device, concrete
-from dispatchviz.core.dtype import DType, bool_, int64, uint8
+from dispatchviz.core.autograd.variables.requires_grad_flag import make_variable
+from dispatchviz.core.bindings.binding import Binding
+from dispatchviz.core.bindings.default_device import device_or_default
+from dispatchviz.core.bindings.torch_function import mode_enabled
+from dispatchviz.core.device.device import CPU, Device, concrete
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.given_back import given_back
-from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView, ExcludeDispatchKeyGuard
-from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.math_bits import resolved
-from dispatchviz.core.native.iterator import quiet
-from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, empty_strided, numel
-from dispatchviz.core.torch_function import mode_enabled
-from dispatchviz.core.warning import give
+from dispatchviz.core.keys import key_set
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.native.iterator.tensor_iterator import quiet
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.tensor.conj_neg_bits import resolved
+from dispatchviz.core.tensor.dtype import DType, bool_, int64, uint8
+from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, empty_strided, numel
+from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView, ExcludeDispatchKeyGuard
+from dispatchviz.core.thread.restoring_state import given_back
+from dispatchviz.core.thread.warning import give
 from dispatchviz.torch.numpy_memory import from_numpy, known_dtype
 from dispatchviz.torch.sequence_data import inferred_dtype, numbers_in
 
-_MODES = keyset.raw(
+_MODES = key_set.raw(
     DispatchKey.Fake,
     DispatchKey.Python,
     DispatchKey.FuncTorchDynamicLayerBackMode,
@@ -40,7 +41,7 @@ _MODES = keyset.raw(
     DispatchKey.FuncTorchDynamicLayerFrontMode,
 )
 """Kept out while the literal becomes a tensor, so that no mode sees a half-made one."""
-_TRACER = keyset.raw(DispatchKey.Tracer)
+_TRACER = key_set.raw(DispatchKey.Tracer)
 
 
 def new_tensor(data: Any, dtype: DType | None, device: Device | None, pin_memory: bool, requires_grad: bool) -> Tensor:

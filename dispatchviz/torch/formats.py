@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatchviz.core.formats import (
+from dispatchviz.core.tensor.layout import (
     _mkldnn,
     channels_last,
     channels_last_3d,

@@ -9,10 +9,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from dispatchviz.core import schema as core
-from dispatchviz.core.ivalue import to_object
-from dispatchviz.core.operator_arguments import default_value
-from dispatchviz.core.schema_types import LIST, OPTIONAL, SchemaType, schema_type
+from dispatchviz.core.python_side.ivalue import to_object
+from dispatchviz.core.python_side.operator_arguments import default_value
+from dispatchviz.core.schema import function_schema as core
+from dispatchviz.core.schema.schema_types import LIST, OPTIONAL, SchemaType, schema_type
 
 
 class JitType:

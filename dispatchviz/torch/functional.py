@@ -7,9 +7,9 @@ import string
 from collections.abc import Sequence
 from typing import Any
 
-from dispatchviz.core.dtype import Category, int64
 from dispatchviz.core.generated import linalg_functions, nn_functions, python_bindings
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor.dtype import Category, int64
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch.creation import tensor
 from dispatchviz.torch.overrides import handle_torch_function, has_torch_function
 from dispatchviz.torch.size import Size

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.functionalization import wrapper
-from dispatchviz.core.guards import set_dispatch_key_included
-from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.pybind import bound
-from dispatchviz.core.tensor import Tensor
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.bindings.pybind import bound
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.layers.functionalization import functional_wrapper
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.guards import set_dispatch_key_included
+from dispatchviz.core.thread.thread_state import thread
 
 _FILE = "torch/csrc/autograd/python_torch_functions_manual.cpp"
 
@@ -17,51 +17,51 @@ _FILE = "torch/csrc/autograd/python_torch_functions_manual.cpp"
 @bound("_to_functional_tensor(arg0: torch.Tensor) -> torch.Tensor")
 def _to_functional_tensor(tensor: Tensor) -> Tensor:
     """A wrapper around a tensor. RuntimeError if it is one already."""
-    return wrapper.to_functional_tensor(tensor)
+    return functional_wrapper.to_functional_tensor(tensor)
 
 
 @bound("_from_functional_tensor(arg0: torch.Tensor) -> torch.Tensor")
 def _from_functional_tensor(tensor: Tensor) -> Tensor | None:
     """The value, as it is: see ``_sync``. RuntimeError for a tensor that is no wrapper."""
-    return wrapper.from_functional_tensor(tensor)
+    return functional_wrapper.from_functional_tensor(tensor)
 
 
 @bound("_is_functional_tensor(arg0: torch.Tensor) -> bool")
 def _is_functional_tensor(tensor: Tensor) -> bool:
     """Whether it is a wrapper."""
-    return wrapper.is_functional_tensor(tensor)
+    return functional_wrapper.is_functional_tensor(tensor)
 
 
 @bound("_is_functional_tensor_base(arg0: torch.Tensor) -> bool")
 def _is_functional_tensor_base(tensor: Tensor) -> bool:
     """Whether it is a wrapper and no view of another one. RuntimeError for a tensor that is no wrapper."""
     _check(tensor, 695)
-    return not wrapper.functional_wrapper(tensor).view_metas
+    return not functional_wrapper.functional_wrapper(tensor).view_metas
 
 
 @bound("_functionalize_has_metadata_mutation(arg0: torch.Tensor) -> bool")
 def _functionalize_has_metadata_mutation(tensor: Tensor) -> bool:
     """Whether an in-place view changed its geometry. RuntimeError for a tensor that is no wrapper."""
     _check(tensor, 695)
-    return wrapper.functional_wrapper(tensor).has_metadata_mutation
+    return functional_wrapper.functional_wrapper(tensor).has_metadata_mutation
 
 
 @bound("_functionalize_has_data_mutation(arg0: torch.Tensor) -> bool")
 def _functionalize_has_data_mutation(tensor: Tensor) -> bool:
     """Whether it, or a view of its base, was written to. RuntimeError for a tensor that is no wrapper."""
     _check(tensor, 695)
-    return wrapper.functional_wrapper(tensor).storage.generation > 0
+    return functional_wrapper.functional_wrapper(tensor).storage.generation > 0
 
 
 @bound("_sync(arg0: torch.Tensor) -> None")
 def _sync(tensor: Tensor) -> None:
     """Takes in what was written to other views. RuntimeError for a tensor that is no wrapper."""
     _check(tensor, 702)
-    wrapper.sync(tensor)
+    functional_wrapper.sync(tensor)
 
 
 def _check(tensor: Tensor, line: int) -> None:
-    if not wrapper.is_functional_tensor(tensor):
+    if not functional_wrapper.is_functional_tensor(tensor):
         raise RuntimeError(
             f'at::functionalization::impl::isFunctionalTensor(t) INTERNAL ASSERT FAILED at "{_FILE}":{line}, please '
             "report a bug to PyTorch. "
@@ -70,7 +70,7 @@ def _check(tensor: Tensor, line: int) -> None:
 
 def _enable_functionalization(*, reapply_views: bool = False) -> None:
     """Functionalize joins the keys of every call. RuntimeError if it does already."""
-    if thread.state.included & wrapper.FUNCTIONALIZE:
+    if thread.state.included & functional_wrapper.FUNCTIONALIZE:
         raise RuntimeError(
             f'false INTERNAL ASSERT FAILED at "{_FILE}":821, please report a bug to PyTorch. multiple layers of '
             "mode-style functionalization nesting is not currently supported, outside of the functionalize() transform"
@@ -87,7 +87,7 @@ def _disable_functionalization() -> None:
 
 def _functionalization_reapply_views_tls() -> bool:
     """``torch._C``'s: whether views are taken as views."""
-    return wrapper.reapply_views()
+    return functional_wrapper.reapply_views()
 
 
 NAMES: dict[str, Any] = {

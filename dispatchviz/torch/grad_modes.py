@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.guards import InferenceMode, set_grad_mode
-from dispatchviz.core.thread_state import put_back, thread
+from dispatchviz.core.thread.guards import InferenceMode, set_grad_mode
+from dispatchviz.core.thread.thread_state import put_back, thread
 from dispatchviz.torch.context_decorators import DecoratorContextManager, NoParamDecoratorContextManager
 
 

@@ -13,14 +13,11 @@ from typing import Any
 
 import numpy
 
-from dispatchviz.core import recorder, warning
-from dispatchviz.core.binding import Binding
-from dispatchviz.core.dtype import bool_, uint8
+from dispatchviz.core.bindings.binding import Binding
+from dispatchviz.core.bindings.invalid_arguments import type_name
+from dispatchviz.core.bindings.torch_function import flattened, mode_enabled, overloaded_args
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView
-from dispatchviz.core.invalid_arguments import type_name
-from dispatchviz.core.tensor import Tensor
-from dispatchviz.core.tensor_indexing import (
+from dispatchviz.core.native.indexing.tensor_indexing import (
     INDEX_MAX,
     Index,
     MultiDimIndexing,
@@ -33,7 +30,11 @@ from dispatchviz.core.tensor_indexing import (
     slice_prefix_1s,
     without_trailing_none,
 )
-from dispatchviz.core.torch_function import flattened, mode_enabled, overloaded_args
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.tensor.dtype import bool_, uint8
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread import warning
+from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView
 from dispatchviz.torch.creation import indexing_tensor, lifted
 
 _FILE = "torch/csrc/autograd/python_variable_indexing.cpp"

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy
 
-from dispatchviz.core import dtype as dtypes
-from dispatchviz.core.default_device import set_default_device
-from dispatchviz.core.device import CPU, CUDA, Device
-from dispatchviz.core.dtype import DType, type_meta_name
+from dispatchviz.core.bindings.default_device import set_default_device
+from dispatchviz.core.bindings.invalid_arguments import type_name
+from dispatchviz.core.bindings.parameter_types import Parameter, is_index
+from dispatchviz.core.bindings.parameter_values import converted
+from dispatchviz.core.device.device import CPU, CUDA, Device
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.invalid_arguments import type_name
-from dispatchviz.core.parameter_types import Parameter, is_index
-from dispatchviz.core.parameter_values import converted
-from dispatchviz.core.registrations import chosen_build
-from dispatchviz.core.tensor import NOT_GIVEN, Tensor, legacy_constructor
-from dispatchviz.core.warning import warn_python_once
+from dispatchviz.core.table.pytorch_registrations import chosen_build
+from dispatchviz.core.tensor import dtype as dtypes
+from dispatchviz.core.tensor.dtype import DType, type_meta_name
+from dispatchviz.core.tensor.tensor import NOT_GIVEN, Tensor, legacy_constructor
+from dispatchviz.core.thread.warning import warn_python_once
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.creation import new_from_data
 from dispatchviz.torch.numpy_memory import from_numpy

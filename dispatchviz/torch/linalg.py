@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.native.linalg_checks import LinAlgError as LinAlgError
+from dispatchviz.core.native.linalg.matrix_checks import LinAlgError as LinAlgError
 from dispatchviz.torch._C import _linalg
 
 

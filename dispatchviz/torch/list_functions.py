@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from dispatchviz.core.generated import python_bindings as bindings
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor.tensor import Tensor
 
 
 def _given(tensors: tuple[Any, ...]) -> Any:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy
 
-from dispatchviz.core.autograd.requires_grad_flag import make_variable
-from dispatchviz.core.dtype import BY_NUMPY, DType
+from dispatchviz.core.autograd.variables.requires_grad_flag import make_variable
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.tensor import Tensor, extent, on_memory
-from dispatchviz.core.warning import warn_python_once
+from dispatchviz.core.tensor.dtype import BY_NUMPY, DType
+from dispatchviz.core.tensor.tensor import Tensor, extent, on_memory
+from dispatchviz.core.thread.warning import warn_python_once
 
 
 def from_numpy(ndarray: Any) -> Tensor:

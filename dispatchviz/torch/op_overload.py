@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from dispatchviz.core.dispatcher import call_boxed, redispatch_boxed
-from dispatchviz.core.ivalue import DTYPE_NUMBERS, to_object
-from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.keyset import DispatchKeySet
-from dispatchviz.core.library import process
-from dispatchviz.core.operator import OperatorEntry
-from dispatchviz.core.operator_arguments import SchemaMatchError, matching_stack, stack_for
-from dispatchviz.core.python_keys import machine_key
-from dispatchviz.core.schema import FunctionSchema as CoreSchema
+from dispatchviz.core.bindings.python_keys import machine_key
+from dispatchviz.core.call.dispatcher import call_boxed, redispatch_boxed
+from dispatchviz.core.keys.key_set import DispatchKeySet
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.python_side.ivalue import DTYPE_NUMBERS, to_object
+from dispatchviz.core.python_side.operator_arguments import SchemaMatchError, matching_stack, stack_for
+from dispatchviz.core.schema.function_schema import FunctionSchema as CoreSchema
+from dispatchviz.core.table.library import process
+from dispatchviz.core.table.operator_entry import OperatorEntry
 from dispatchviz.torch.function_schema import FunctionSchema
 from dispatchviz.torch.operator_base import OperatorBase, OperatorHandle, call_for_dispatch_key
 from dispatchviz.torch.tags import Tag, tags_of

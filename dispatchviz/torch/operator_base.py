@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.core.boxing import boxed_form
-from dispatchviz.core.dispatcher import _run_boxed, boxed_keys, redispatch_boxed
-from dispatchviz.core.keys import KEY_BITS, DispatchKey
-from dispatchviz.core.library import process
-from dispatchviz.core.operator import OperatorEntry
-from dispatchviz.core.operator_arguments import stack_for
-from dispatchviz.core.pybind import bound
-from dispatchviz.core.python_keys import DispatchKey as PythonKey
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.bindings.pybind import bound
+from dispatchviz.core.bindings.python_keys import DispatchKey as PythonKey
+from dispatchviz.core.call.dispatcher import _run_boxed, boxed_keys, redispatch_boxed
+from dispatchviz.core.kernel.boxing import boxed_form
+from dispatchviz.core.keys.keys import KEY_BITS, DispatchKey
+from dispatchviz.core.python_side.operator_arguments import stack_for
+from dispatchviz.core.table.library import process
+from dispatchviz.core.table.operator_entry import OperatorEntry
+from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.torch.function_schema import FunctionSchema
 
 Function = Callable[..., Any]

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from types import FunctionType
 from typing import Any, ClassVar
 
-from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import DType
-from dispatchviz.core.tensor import Storage, Tensor
+from dispatchviz.core.device.device import Device
+from dispatchviz.core.tensor.dtype import DType
+from dispatchviz.core.tensor.tensor import Storage, Tensor
 from dispatchviz.torch import _utils
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.size import Size

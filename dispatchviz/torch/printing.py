@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from dispatchviz.core import dtype as dtypes
-from dispatchviz.core import recorder
-from dispatchviz.core.autograd import variable
-from dispatchviz.core.dtype import bool_, complex64, complex128, float64, int64
-from dispatchviz.core.functionalization.wrapper import functional_wrapper, is_functional_tensor
-from dispatchviz.core.functorch.batched_tensor import BatchedTensorImpl
-from dispatchviz.core.functorch.tensor_wrapper import TensorWrapperImpl
-from dispatchviz.core.guards import DisableFuncTorch
-from dispatchviz.core.tensor import Tensor, numel
-from dispatchviz.core.torch_function import SUBCLASSES_DISABLED, disabled, overrides
+from dispatchviz.core.autograd.variables import variable
+from dispatchviz.core.bindings.torch_function import SUBCLASSES_DISABLED, disabled, overrides
+from dispatchviz.core.layers.functionalization.functional_wrapper import functional_wrapper, is_functional_tensor
+from dispatchviz.core.layers.functorch.batched_tensor import BatchedTensorImpl
+from dispatchviz.core.layers.functorch.tensor_wrapper import TensorWrapperImpl
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.tensor import dtype as dtypes
+from dispatchviz.core.tensor.dtype import bool_, complex64, complex128, float64, int64
+from dispatchviz.core.tensor.tensor import Tensor, numel
+from dispatchviz.core.thread.guards import DisableFuncTorch
 from dispatchviz.torch._face import torch
 from dispatchviz.torch._tensor_str import PRINT_OPTS
 from dispatchviz.torch.printed_numbers import numbers

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dispatchviz.core.keys import DispatchKey, included_in_alias
-from dispatchviz.core.keyset import BACKENDS_OF_AUTOGRAD, autogradother_backends
-from dispatchviz.core.library import process
-from dispatchviz.core.operator import OperatorEntry
-from dispatchviz.core.py_interpreter import interpreter
-from dispatchviz.core.python_keys import DispatchKey as PythonKey
-from dispatchviz.core.python_keys import DispatchKeySet, machine_key
+from dispatchviz.core.bindings.python_keys import DispatchKey as PythonKey
+from dispatchviz.core.bindings.python_keys import DispatchKeySet, machine_key
+from dispatchviz.core.keys.key_set import BACKENDS_OF_AUTOGRAD, autogradother_backends
+from dispatchviz.core.keys.keys import DispatchKey, included_in_alias
+from dispatchviz.core.python_side.py_interpreter import interpreter
+from dispatchviz.core.table.library import process
+from dispatchviz.core.table.operator_entry import OperatorEntry
 from dispatchviz.torch._ops import OpOverload, overload_of
 from dispatchviz.torch.operator_base import call_for_dispatch_key
 from dispatchviz.torch.utils._python_dispatch import _get_current_dispatch_mode, _pop_mode_temporarily

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy
 
-from dispatchviz.core import formats
-from dispatchviz.core.autograd import variable
-from dispatchviz.core.autograd.legacy_type import type_string
+from dispatchviz.core.autograd.variables import variable
+from dispatchviz.core.autograd.variables.legacy_type import type_string
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.geometry import memory_order
-from dispatchviz.core.native.iterator import store
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.native.iterator.strides import memory_order
+from dispatchviz.core.native.iterator.tensor_iterator import store
+from dispatchviz.core.tensor import layout
+from dispatchviz.core.tensor.tensor import Tensor
 
 
 def _check(self: Tensor, name: str) -> None:
@@ -59,14 +59,14 @@ def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any]
     return self
 
 
-def dim_order(self: Tensor, *, ambiguity_check: bool | list[formats.memory_format] = False) -> tuple[int, ...]:
+def dim_order(self: Tensor, *, ambiguity_check: bool | list[layout.memory_format] = False) -> tuple[int, ...]:
     """Dimensions from the slowest to the fastest in memory.
 
     RuntimeError if that is to be checked, with True or for memory formats, and several orders would do; TypeError for
     another check.
     """
     wanted = [] if isinstance(ambiguity_check, bool) else ambiguity_check
-    if not isinstance(wanted, list) or not all(isinstance(one, formats.memory_format) for one in wanted):
+    if not isinstance(wanted, list) or not all(isinstance(one, layout.memory_format) for one in wanted):
         raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
     size, stride = self._size, self._stride
     several = any(a == b for a, b in pairwise(stride)) or 1 in size
@@ -74,7 +74,7 @@ def dim_order(self: Tensor, *, ambiguity_check: bool | list[formats.memory_forma
         raise RuntimeError(
             "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
         )
-    plain, channels_last = (_is_laid_out(self, one) for one in (formats.contiguous_format, formats.channels_last))
+    plain, channels_last = (_is_laid_out(self, one) for one in (layout.contiguous_format, layout.channels_last))
     if plain and not channels_last:
         return tuple(range(len(size)))
     if channels_last and not plain:
@@ -82,7 +82,7 @@ def dim_order(self: Tensor, *, ambiguity_check: bool | list[formats.memory_forma
     return tuple(reversed(memory_order(size, [stride])))
 
 
-def _is_laid_out(tensor: Tensor, memory_format: formats.memory_format) -> bool:
+def _is_laid_out(tensor: Tensor, memory_format: layout.memory_format) -> bool:
     return tensor.is_contiguous(memory_format=memory_format)  # type: ignore[attr-defined,no-any-return]
 
 

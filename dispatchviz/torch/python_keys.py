@@ -11,21 +11,23 @@ from functools import cache
 from types import TracebackType
 from typing import Any
 
-from dispatchviz.core import dispatch_modes, recorder, tensor_subclass, torch_function
-from dispatchviz.core.device import Device
-from dispatchviz.core.guards import ExcludeDispatchKeyGuard, IncludeDispatchKeyGuard
-from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.keyset import DispatchKeySet, raw
-from dispatchviz.core.py_interpreter import interpreter
-from dispatchviz.core.python_fallback import RestorePythonTLSSnapshot
-from dispatchviz.core.tensor import Tensor
-from dispatchviz.core.tensor_meta import (
+from dispatchviz.core.bindings import torch_function
+from dispatchviz.core.device.device import Device
+from dispatchviz.core.keys.key_set import DispatchKeySet, raw
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.python_side import dispatch_modes, tensor_subclass
+from dispatchviz.core.python_side.py_interpreter import interpreter
+from dispatchviz.core.python_side.python_fallback import RestorePythonTLSSnapshot
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.tensor.tensor_meta import (
     TensorMeta,
     disabled_torch_dispatch_impl,
     disabled_torch_function_impl,
     set_root,
 )
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.thread.guards import ExcludeDispatchKeyGuard, IncludeDispatchKeyGuard
+from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.torch._ops import overload_of
 
 _TensorMeta = TensorMeta
@@ -183,8 +185,8 @@ def _make_wrapper_subclass(
 
 def _legacy_new(cls: Any, *args: Any) -> Any:
     """``T(tensor)``: an alias; ``T(2, 3)``: uninitialised memory; ``T([1., 2.])``: a float tensor with these values."""
-    from dispatchviz.core.dtype import float32
     from dispatchviz.core.generated.python_bindings import empty
+    from dispatchviz.core.tensor.dtype import float32
     from dispatchviz.torch.creation import tensor
 
     if len(args) == 1 and isinstance(args[0], Tensor):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from dispatchviz.core.native.random import Generator, default_generators
-from dispatchviz.core.native.random import manual_seed as manual_seed
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.native.random.generator import Generator, default_generators
+from dispatchviz.core.native.random.generator import manual_seed as manual_seed
+from dispatchviz.core.tensor.tensor import Tensor
 
 default_generator: Generator = default_generators["cpu"]
 """The CPU's."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor.tensor import Tensor
 
 _GONE = "This function was deprecated since version 1.9 and is now removed."
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy
 
-from dispatchviz.core.dtype import DType, bool_, default_dtype, default_of_number, of_scalar, promote_types
-from dispatchviz.core.invalid_arguments import type_name
-from dispatchviz.core.math_bits import resolved
-from dispatchviz.core.tensor import Tensor, numel
-from dispatchviz.core.warning import warn_python_once
+from dispatchviz.core.bindings.invalid_arguments import type_name
+from dispatchviz.core.tensor.conj_neg_bits import resolved
+from dispatchviz.core.tensor.dtype import DType, bool_, default_dtype, default_of_number, of_scalar, promote_types
+from dispatchviz.core.tensor.tensor import Tensor, numel
+from dispatchviz.core.thread.warning import warn_python_once
 from dispatchviz.torch.numpy_memory import known_dtype
 
 _MOST_DIMENSIONS = 128

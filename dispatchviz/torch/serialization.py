@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dispatchviz.core.device import Device
-from dispatchviz.core.tensor import Storage
+from dispatchviz.core.device.device import Device
+from dispatchviz.core.tensor.tensor import Storage
 from dispatchviz.torch.pickling import Pickler, allowed_global, is_torch, named_global
 from dispatchviz.torch.storage import TypedStorage, UntypedStorage
 

@@ -7,8 +7,8 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-from dispatchviz.core.declared_in_c import DeclaredInC
-from dispatchviz.core.invalid_arguments import type_name
+from dispatchviz.core.bindings.invalid_arguments import type_name
+from dispatchviz.core.device.declared_in_c import DeclaredInC
 
 
 class Size(tuple[int, ...], metaclass=DeclaredInC, name="torch.Size"):

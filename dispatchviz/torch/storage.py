@@ -9,10 +9,10 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from dispatchviz.core import dtype as dtypes
-from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import DType
-from dispatchviz.core.tensor import Storage, Tensor
+from dispatchviz.core.device.device import Device
+from dispatchviz.core.tensor import dtype as dtypes
+from dispatchviz.core.tensor.dtype import DType
+from dispatchviz.core.tensor.tensor import Storage, Tensor
 
 _LEGACY = {
     dtypes.float64: "Double",

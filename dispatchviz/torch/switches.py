@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.core.context import context
+from dispatchviz.core.thread.context import context
 
 
 def get_num_threads() -> int:

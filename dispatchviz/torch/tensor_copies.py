@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy
 
-from dispatchviz.core import dtype as dtypes
-from dispatchviz.core.autograd import variable
-from dispatchviz.core.autograd.requires_grad_flag import make_variable
-from dispatchviz.core.backend import array_module
-from dispatchviz.core.device import Device
-from dispatchviz.core.tensor import Size, Storage, Tensor, empty_strided, strided
-from dispatchviz.core.tensor_subclass import new_with_class
+from dispatchviz.core.autograd.variables import variable
+from dispatchviz.core.autograd.variables.requires_grad_flag import make_variable
+from dispatchviz.core.device.array_library import array_module
+from dispatchviz.core.device.device import Device
+from dispatchviz.core.python_side.tensor_subclass import new_with_class
+from dispatchviz.core.tensor import dtype as dtypes
+from dispatchviz.core.tensor.tensor import Size, Storage, Tensor, empty_strided, strided
 
 
 def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:

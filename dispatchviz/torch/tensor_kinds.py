@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy
 
+from dispatchviz.core.bindings.invalid_arguments import type_name
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.invalid_arguments import type_name
-from dispatchviz.core.native.memory_formats import CONTIGUOUS, is_in_format
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.native.iterator.memory_formats import CONTIGUOUS, is_in_format
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch.formats import memory_format
 from dispatchviz.torch.numpy_memory import from_numpy
 

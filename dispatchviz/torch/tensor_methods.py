@@ -12,23 +12,25 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from dispatchviz.core import dtype as dtypes
-from dispatchviz.core import math_bits
-from dispatchviz.core import python_bindings_manual as manual
-from dispatchviz.core.autograd import grad_attribute, interface, requires_grad_flag, tensor_hooks, variable
-from dispatchviz.core.autograd.legacy_type import type_string
-from dispatchviz.core.binding import Alias, bind
-from dispatchviz.core.device import CPU, Device
-from dispatchviz.core.functionalization.wrapper import is_functional_tensor
+from dispatchviz.core.autograd.engine import backward_grad
+from dispatchviz.core.autograd.hooks import tensor_hooks
+from dispatchviz.core.autograd.variables import grad_attribute, requires_grad_flag, variable
+from dispatchviz.core.autograd.variables.legacy_type import type_string
+from dispatchviz.core.bindings import python_bindings_manual as manual
+from dispatchviz.core.bindings.binding import Alias, bind
+from dispatchviz.core.bindings.python_arg_parser import PythonArgParser
+from dispatchviz.core.bindings.torch_function import ENABLED, handled, multiple_dispatch_failed, overrides
+from dispatchviz.core.device.device import CPU, Device
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.generated import python_bindings as bindings
-from dispatchviz.core.keyset import python_ks
-from dispatchviz.core.python_arg_parser import PythonArgParser
-from dispatchviz.core.tensor import Tensor, empty_strided, numel
-from dispatchviz.core.tensor_meta import root_of
-from dispatchviz.core.thread_state import thread
-from dispatchviz.core.torch_function import ENABLED, handled, multiple_dispatch_failed, overrides
-from dispatchviz.core.warning import warn_python_once
+from dispatchviz.core.keys.key_set import python_ks
+from dispatchviz.core.layers.functionalization.functional_wrapper import is_functional_tensor
+from dispatchviz.core.tensor import conj_neg_bits
+from dispatchviz.core.tensor import dtype as dtypes
+from dispatchviz.core.tensor.tensor import Tensor, empty_strided, numel
+from dispatchviz.core.tensor.tensor_meta import root_of
+from dispatchviz.core.thread.thread_state import thread
+from dispatchviz.core.thread.warning import warn_python_once
 from dispatchviz.torch import (
     indexing,
     legacy_constructors,
@@ -289,7 +291,7 @@ def _backward(
     self: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
 ) -> None:
     """Runs the engine from this tensor."""
-    interface.backward(self, gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
+    backward_grad.backward(self, gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
 
 
 def _register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> Any:
@@ -305,7 +307,7 @@ def _register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], N
 def _tolist(self: Tensor) -> Any:
     if self._ks & python_ks:
         raise RuntimeError(f".tolist() is not supported for tensor subclasses, got {type(self).__name__}")
-    if math_bits.is_zerotensor(self) or is_functional_tensor(self):
+    if conj_neg_bits.is_zerotensor(self) or is_functional_tensor(self):
         raise RuntimeError("tolist() shouldn't be called on a tensor with unallocated storage")
     return to_numpy.values_on_host(ops.resolve_neg.call(ops.resolve_conj.call(self))).tolist()
 

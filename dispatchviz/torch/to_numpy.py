@@ -6,17 +6,17 @@ from typing import Any
 
 from numpy import zeros
 
-from dispatchviz.core import dtype as dtypes
-from dispatchviz.core import math_bits
-from dispatchviz.core.autograd import variable
-from dispatchviz.core.backend import array_module
-from dispatchviz.core.device import Device
-from dispatchviz.core.functorch.tensor_wrapper import maybe_get_tensor_wrapper
+from dispatchviz.core.autograd.variables import variable
+from dispatchviz.core.bindings.python_arg_parser import PythonArgParser
+from dispatchviz.core.device.array_library import array_module
+from dispatchviz.core.device.device import Device
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.keyset import python_ks
-from dispatchviz.core.python_arg_parser import PythonArgParser
-from dispatchviz.core.tensor import Tensor
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.keys.key_set import python_ks
+from dispatchviz.core.layers.functorch.tensor_wrapper import maybe_get_tensor_wrapper
+from dispatchviz.core.tensor import conj_neg_bits
+from dispatchviz.core.tensor import dtype as dtypes
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.thread_state import thread
 
 _parser = PythonArgParser(("numpy(*, bool force = False)",))
 
@@ -36,7 +36,7 @@ def numpy(self: Tensor, *args: Any, **kwargs: Any) -> Any:
     check_storage(self)
     if self._dtype is dtypes.bfloat16:
         raise TypeError("Got unsupported ScalarType BFloat16")
-    return zeros(self._size, self._dtype.numpy) if math_bits.is_zerotensor(plain) else plain._array
+    return zeros(self._size, self._dtype.numpy) if conj_neg_bits.is_zerotensor(plain) else plain._array
 
 
 def _check_needs_no_force(self: Tensor) -> None:
@@ -52,13 +52,13 @@ def _check_needs_no_force(self: Tensor) -> None:
             raise RuntimeError(
                 f"Can't call numpy() on Tensor that has {name} bit set. Use tensor.{remedy}().numpy() instead."
             )
-    if math_bits.is_zerotensor(self):
+    if conj_neg_bits.is_zerotensor(self):
         raise RuntimeError(" Cannot convert a ZeroTensor to numpy. Set force=True if you need the zero array.")
 
 
 _UNRESOLVED = (
-    (math_bits.is_conj, "conjugate", "resolve_conj"),
-    (math_bits.is_neg, "negative", "resolve_neg"),
+    (conj_neg_bits.is_conj, "conjugate", "resolve_conj"),
+    (conj_neg_bits.is_neg, "negative", "resolve_neg"),
 )
 """Bits that NumPy does not know."""
 

@@ -7,8 +7,8 @@ from typing import Any
 import ml_dtypes
 import numpy
 
-from dispatchviz.core import dtype as dtypes
-from dispatchviz.core.dtype import DType
+from dispatchviz.core.tensor import dtype as dtypes
+from dispatchviz.core.tensor.dtype import DType
 
 _limits: Any = ml_dtypes.finfo
 _PARTS = {dtypes.complex64: dtypes.float32, dtypes.complex128: dtypes.float64}

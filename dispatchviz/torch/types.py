@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import DType
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.device.device import Device
+from dispatchviz.core.tensor.dtype import DType
+from dispatchviz.core.tensor.tensor import Tensor
 
 Number = int | float | bool
 """What schemas call Scalar."""

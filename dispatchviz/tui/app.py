@@ -17,9 +17,9 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.theme import Theme
 
-from dispatchviz.core.events import ProgramRaised
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.folded import FOLDED, shown_at_first
+from dispatchviz.core.record.events import ProgramRaised
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.trace_index.folded_steps import FOLDED, shown_at_first
 from dispatchviz.tui import layout, terminal
 from dispatchviz.tui.cursor import Cursor
 from dispatchviz.tui.keymap import KEYMAP, key_of
@@ -245,8 +245,8 @@ class StepperApp(Questions):
 
     def action_codegen(self) -> None:
         """What the code generators made of the operator that this step is about."""
-        from dispatchviz.core.registrations import pytorch_operators
-        from dispatchviz.explain.codegen.steps import operator_at
+        from dispatchviz.core.table.pytorch_registrations import pytorch_operators
+        from dispatchviz.explain.codegen.operator_at_step import operator_at
         from dispatchviz.tui.codegen_screen import CodegenScreen
 
         operator = operator_at(self.cursor.trace, self.cursor.at)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 
-from dispatchviz.core import events as ev
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.key_names import known_key
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.keys.key_names import known_key
 
 KINDS = {kind.__name__.casefold(): kind.__name__ for kind in ev.Event.__subclasses__()}
 """Names of the kinds of events, however they are written."""

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.record.trace_file import Trace
 
 
 def picture_file(trace: Trace, at: int) -> Path:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.call_stack import call_stack
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.call_stack import call_stack
 from dispatchviz.tui.text import PATH, Line, line
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dispatchviz.core.events import KernelSelected
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.cell import Candidate, CellCard, cell_card
+from dispatchviz.core.record.events import KernelSelected
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.cell_card import Candidate, CellCard, cell_card
 from dispatchviz.tui.text import Line, columns, line
 from dispatchviz.tui.upcoming import not_yet
 

@@ -10,8 +10,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import ModalScreen
 
-from dispatchviz.core.registrations import chosen_build, pytorch_registry
-from dispatchviz.explain.codegen.card import codegen_card
+from dispatchviz.core.table.pytorch_registrations import chosen_build, pytorch_registry
+from dispatchviz.explain.codegen.codegen_card import codegen_card
 from dispatchviz.render.codegen_text import codegen_lines
 from dispatchviz.render.plain import Paper
 from dispatchviz.tui.palette import Palette

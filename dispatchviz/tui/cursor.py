@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
-from dispatchviz.core.events import (
+from dispatchviz.core.record.events import (
     BackwardStarted,
     BindingEntered,
     Dispatched,
@@ -34,7 +34,7 @@ from dispatchviz.core.events import (
     ProgramRaised,
     SourceLine,
 )
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.breakpoints import Breakpoint
 
 FRAMES = (SourceLine, BindingEntered, Dispatched, KernelEntered, BackwardStarted, NodeStarted)

@@ -10,9 +10,9 @@ from bisect import bisect_left
 
 from rich.style import Style
 
-from dispatchviz.core.events import AnyEvent
-from dispatchviz.explain.groups import group, sign
-from dispatchviz.explain.labels import label
+from dispatchviz.core.record.events import AnyEvent
+from dispatchviz.explain.sentences.event_groups import group, sign
+from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.tui.cursor import Cursor
 from dispatchviz.tui.layout import STEPS
 from dispatchviz.tui.text import Line, line

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dispatchviz.core.events import NodeCreated
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.backward_graph import BackwardGraph, Wiring, backward_graph
+from dispatchviz.core.record.events import NodeCreated
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.backward_graph import BackwardGraph, Wiring, backward_graph
 from dispatchviz.render.lanes import LaneRow, lanes
 from dispatchviz.tui.text import Line, line
 from dispatchviz.tui.upcoming import next_step

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dispatchviz.core.events import BackwardStarted
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.record.events import BackwardStarted
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.cursor import Cursor
 from dispatchviz.tui.text import Line, Span, line, path_end, shorter
 

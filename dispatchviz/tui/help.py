@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import ModalScreen
 
-from dispatchviz.explain.groups import SIGNS
+from dispatchviz.explain.sentences.event_groups import SIGNS
 from dispatchviz.tui.keymap import GROUPS, KEYMAP, STEP
 from dispatchviz.tui.layout import CALLS, CELL, GRAPH, KEYS, SOURCE, STEPS
 from dispatchviz.tui.palette import Palette

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from dispatchviz.explain.key_set import KeySetCard, Row, State
+from dispatchviz.explain.calls.key_set_card import KeySetCard, Row, State
 from dispatchviz.tui.text import Line, Span, line, shorter
 
 SIGNS: dict[str, Span] = {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dispatchviz.core.events import Dispatched
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.key_set import KeySetCard, Row, key_set_card
+from dispatchviz.core.record.events import Dispatched
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.key_set_card import KeySetCard, Row, key_set_card
 from dispatchviz.tui.key_table import table
 from dispatchviz.tui.text import Line, line
 from dispatchviz.tui.upcoming import not_yet

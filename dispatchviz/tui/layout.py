@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from dispatchviz.core import events as ev
+from dispatchviz.core.record import events as ev
 
 STEPS, KEYS, CELL, CALLS, SOURCE, GRAPH = PANES = (1, 2, 3, 4, 5, 6)
 """Panes by the number that is their key."""

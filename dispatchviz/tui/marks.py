@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from dispatchviz.core.replacing import write_whole
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.record.file_replacement import write_whole
+from dispatchviz.core.record.trace_file import Trace
 
 
 class Marks:

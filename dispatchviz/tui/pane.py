@@ -9,7 +9,7 @@ from itertools import zip_longest
 from msgspec.structs import replace
 from rich.style import Style
 
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.cursor import Cursor
 from dispatchviz.tui.text import Line, Span, wrap
 from dispatchviz.tui.titled import Goto, TitledView

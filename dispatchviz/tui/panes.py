@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.layout import CALLS, CELL, GRAPH, KEYS, SOURCE
 from dispatchviz.tui.text import Line
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from textual.app import App
 
-from dispatchviz.core.events import NodeCreated
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.record.events import NodeCreated
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.breakpoints import breakpoint_named, refusal
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.text import Line, line

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.labels import label
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.tui.text import Line, line
 
 CHUNK = 2000

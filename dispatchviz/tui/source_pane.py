@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dispatchviz.core import events as ev
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.source import SourceView, source_at
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.locations.source_lines import SourceView, source_at
 from dispatchviz.tui.highlight import highlighted
 from dispatchviz.tui.text import Line, Span, line
 

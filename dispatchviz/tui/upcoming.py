@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from weakref import WeakKeyDictionary
 
-from dispatchviz.core.events import Event
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.record.events import Event
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.text import Line, line
 
 _steps: WeakKeyDictionary[Trace, dict[type[Event], list[int]]] = WeakKeyDictionary()

@@ -8,8 +8,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import ModalScreen
 
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.sentences import rule, why_here
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from dispatchviz.tui.palette import Palette
 from dispatchviz.tui.text import Line, line
 from dispatchviz.tui.text_view import TextView

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dispatchviz.core.events import AnyEvent, ErrorRaised, ProgramRaised
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.rules import Rule
-from dispatchviz.explain.sentences import rule, why_here
+from dispatchviz.core.record.events import AnyEvent, ErrorRaised, ProgramRaised
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.rules.event_rules import Rule
+from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from dispatchviz.tui.cursor import Cursor
 from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.text import Line, Span, fit, line, paragraphs, wrap

@@ -12,14 +12,14 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from dispatchviz.core import events as ev
-from dispatchviz.core.keys import ALIASES, CELL, DispatchKey
-from dispatchviz.core.registrations import pytorch_registry
-from dispatchviz.core.registry import Registry
-from dispatchviz.explain.cells.why import cell_statements
-from dispatchviz.explain.key_cards import key_statements
-from dispatchviz.explain.sentences import rule, statements
-from dispatchviz.explain.statement import Statement
+from dispatchviz.core.keys.keys import ALIASES, CELL, DispatchKey
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.table.pytorch_registrations import pytorch_registry
+from dispatchviz.core.table.registry import Registry
+from dispatchviz.explain.cells.why_cell import cell_statements
+from dispatchviz.explain.keys.key_cards import key_statements
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.sentences.step_sentences import rule, statements
 from dispatchviz.program import run
 from dispatchviz.trace import Trace
 from scripts.programs import PROGRAMS, parse

@@ -17,7 +17,7 @@ class Kind(NamedTuple):
 
     name: str
     module: str
-    """``why/engine.py``."""
+    """``sentences/engine_sentences.py``."""
     line: int
 
 

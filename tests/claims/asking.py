@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
-from dispatchviz.explain.claims import Claim
+from dispatchviz.explain.sentences.sentence_claims import Claim
 from dispatchviz.trace import Trace
 from tests.claims.moments import Moment, Path
 from tests.claims.pytorch_runs import Pass, PyTorchRun, run_on_pytorch

@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from dispatchviz.core import events as ev
-from dispatchviz.explain.claims import (
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.sentences.sentence_claims import (
     BackwardRefuses,
     Dtype,
     History,
@@ -27,7 +27,7 @@ from dispatchviz.explain.claims import (
     View,
     WriteRaises,
 )
-from dispatchviz.explain.index import index
+from dispatchviz.explain.trace_index.trace_index import index
 from tests.claims.asking import Answer, Question, asks, difference
 
 IN_PLACE = "modified by an inplace operation"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.explain.claims import (
+from dispatchviz.explain.sentences.sentence_claims import (
     EdgesCounted,
     GradCaptured,
     GradWritten,

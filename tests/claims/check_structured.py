@@ -12,8 +12,8 @@ import torch
 from torchgen.model import FunctionSchema
 from torchgen.model import SchemaKind as TorchgenKind
 
-from dispatchviz.core import events as ev
-from dispatchviz.explain.claims import CallsWithin, SchemaKind, Shape, StructuredFunction
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.sentences.sentence_claims import CallsWithin, SchemaKind, Shape, StructuredFunction
 from tests.claims.asking import Answer, Question, asks, difference
 
 

@@ -18,9 +18,9 @@ from typing import Any
 
 import torch
 
-from dispatchviz.core.keys import CELL, DispatchKey
-from dispatchviz.core.registrations import pytorch_registry
-from dispatchviz.explain.claims import (
+from dispatchviz.core.keys.keys import CELL, DispatchKey
+from dispatchviz.core.table.pytorch_registrations import pytorch_registry
+from dispatchviz.explain.sentences.sentence_claims import (
     AliasKeys,
     AutogradKernel,
     BackendKeys,

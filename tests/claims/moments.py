@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dispatchviz import torch as model
-from dispatchviz.core import recorder
-from dispatchviz.core.autograd import engine
-from dispatchviz.explain.sentences import statements
-from dispatchviz.explain.statement import Statement
+from dispatchviz.core.autograd.engine import engine
+from dispatchviz.core.seam import recorder
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.sentences.step_sentences import statements
 from dispatchviz.lines import compile_watched
 from dispatchviz.recording import ProgramRecorder, Recording
 from dispatchviz.trace import Trace

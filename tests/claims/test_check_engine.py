@@ -8,7 +8,7 @@ pytest.importorskip("torch")
 
 import torch
 
-import dispatchviz.explain.claims as c
+import dispatchviz.explain.sentences.sentence_claims as c
 from scripts.observe import in_new_thread
 from tests.claims import check_engine
 from tests.claims.asking import CHECKS, Answer, Asked, Question

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from dispatchviz.core.events import VariableSaved
-from dispatchviz.explain.versions import by_checkpoint, spoiled_of
+from dispatchviz.core.record.events import VariableSaved
+from dispatchviz.explain.errors.version_counters import by_checkpoint, spoiled_of
 from scripts.observe import in_new_thread
 from tests.claims.moments import ModelRun, Path, run_on_model
 from tests.claims.programs import programs

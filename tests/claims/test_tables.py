@@ -8,13 +8,13 @@ import pytest
 
 pytest.importorskip("torch")
 
-from dispatchviz.core import events as ev
-from dispatchviz.core.keys import ALIASES, CELL, DispatchKey
-from dispatchviz.core.registrations import pytorch_registry
-from dispatchviz.explain.cells.why import cell_statements
-from dispatchviz.explain.claims import FilledCells, SchemaOf
-from dispatchviz.explain.key_cards import key_statements
-from dispatchviz.explain.sentences import statements
+from dispatchviz.core.keys.keys import ALIASES, CELL, DispatchKey
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.table.pytorch_registrations import pytorch_registry
+from dispatchviz.explain.cells.why_cell import cell_statements
+from dispatchviz.explain.keys.key_cards import key_statements
+from dispatchviz.explain.sentences.sentence_claims import FilledCells, SchemaOf
+from dispatchviz.explain.sentences.step_sentences import statements
 from tests.claims import check_tables
 from tests.claims.asking import CHECKS
 from tests.explain.programs import traced

@@ -8,12 +8,12 @@ from functools import cache
 
 import pytest
 
-from dispatchviz.core.registrations import implemented, pytorch_operators
-from dispatchviz.explain.cells.tables import pytorch
-from dispatchviz.explain.codegen import places
-from dispatchviz.explain.codegen.card import CodegenCard, codegen_card
-from dispatchviz.explain.codegen.functions import TABLES, node_of, operator_of_node
-from dispatchviz.explain.codegen.texts import CORE, FUNCTIONS, entry, names, table, text_of
+from dispatchviz.core.table.pytorch_registrations import implemented, pytorch_operators
+from dispatchviz.explain.cells.pytorch_tables import pytorch
+from dispatchviz.explain.codegen import generated_files
+from dispatchviz.explain.codegen.codegen_card import CodegenCard, codegen_card
+from dispatchviz.explain.codegen.definitions import CORE, FUNCTIONS, entry, names, table, text_of
+from dispatchviz.explain.codegen.generated_functions import TABLES, node_of, operator_of_node
 
 from .command import dispatchviz
 
@@ -164,7 +164,7 @@ def test_real_without_torchgen_is_one_clear_error() -> None:
 
 
 def test_families() -> None:
-    assert [places.root_name(name) for name in ("add_", "__iand__", "__and__", "_to_copy")] == [
+    assert [generated_files.root_name(name) for name in ("add_", "__iand__", "__and__", "_to_copy")] == [
         "add", "and", "and", "_to_copy",
     ]  # fmt: skip
 

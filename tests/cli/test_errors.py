@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.core.backend import detect
+from dispatchviz.core.device.array_library import detect
 
 from .command import FORUM, dispatchviz, script
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.output import export
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.record.trace_file import Trace
 
 from .command import FORUM, dispatchviz, in_bytes, script
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.core.backend import detect
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.device.array_library import detect
+from dispatchviz.core.record.trace_file import Trace
 
 from .command import FORUM, Ended, dispatchviz, script
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz.core.registrations import pytorch_operators
-from dispatchviz.explain.cells.tables import pytorch
-from dispatchviz.explain.codegen import places
-from dispatchviz.explain.codegen.card import codegen_card
-from dispatchviz.explain.codegen.functions import node_of
-from dispatchviz.explain.codegen.real import real
+from dispatchviz.core.table.pytorch_registrations import pytorch_operators
+from dispatchviz.explain.cells.pytorch_tables import pytorch
+from dispatchviz.explain.codegen import generated_files
+from dispatchviz.explain.codegen.codegen_card import codegen_card
+from dispatchviz.explain.codegen.generated_functions import node_of
+from dispatchviz.explain.codegen.torchgen_output import real
 
 pytestmark = pytest.mark.torch
 
@@ -55,5 +55,5 @@ def test_parts_of_files_are_torchgens() -> None:
 
     for name in {full.removeprefix("aten::").partition(".")[0] for full in pytorch_operators() if "aten::" in full}:
         root = BaseOperatorName.parse(name).base
-        assert places.root_name(name) == root
-        assert places.shard("Operators", root) == string_stable_hash(root) % 5
+        assert generated_files.root_name(name) == root
+        assert generated_files.shard("Operators", root) == string_stable_hash(root) % 5

@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from dispatchviz.core import dump
-from dispatchviz.core.kernel import Kernel
-from dispatchviz.core.keys import RUNTIME_KEYS, DispatchKey
-from dispatchviz.core.library import Library
-from dispatchviz.core.operator import OperatorEntry
-from dispatchviz.core.registrations import (
+from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.keys.keys import RUNTIME_KEYS, DispatchKey
+from dispatchviz.core.table import dump
+from dispatchviz.core.table.library import Library
+from dispatchviz.core.table.operator_entry import OperatorEntry
+from dispatchviz.core.table.pytorch_registrations import (
     BOXED,
     TYPED,
     UNBOXED,

@@ -15,10 +15,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dispatchviz.core import events as ev
-from dispatchviz.explain import groups
-from dispatchviz.explain.engine_rules import engine_rule
-from dispatchviz.explain.places import apply_function
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.locations.pytorch_locations import apply_function
+from dispatchviz.explain.rules.engine_rules import engine_rule
+from dispatchviz.explain.sentences import event_groups
 from tests.explain.test_every_kind import plain
 
 torch = pytest.importorskip("torch")
@@ -50,7 +50,7 @@ UNSEEN = {
 
 def places() -> list[tuple[str, str]]:
     """All that the rules of the engine name."""
-    rules = [engine_rule(event(kind)) for kind in typing.get_args(groups.EngineEvent) if kind is not ev.HookRan]
+    rules = [engine_rule(event(kind)) for kind in typing.get_args(event_groups.EngineEvent) if kind is not ev.HookRan]
     kinds = ("tensor pre hook", "retains-grad hook", "pre hook", "post hook", "post-accumulate hook")
     hooks = [engine_rule(ev.HookRan(0, None, kind, 0, "f", False)) for kind in kinds]
     return sorted({(function, file) for _, function, file in (*rules, *hooks)} | {apply_function(n) for n in NODES})

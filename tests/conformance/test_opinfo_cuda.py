@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("expecttest", reason="PyTorch's op_db needs expecttest")
 
 import dispatchviz.torch as face  # noqa: E402
-from dispatchviz.core.tensor import Tensor  # noqa: E402
+from dispatchviz.core.tensor.tensor import Tensor  # noqa: E402
 from tests.cuda_kinds import CUDA_KINDS, cuda_is  # noqa: E402
 
 with warnings.catch_warnings():

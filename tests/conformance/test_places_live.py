@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.core import events as ev
-from dispatchviz.explain.native_files import FALLBACKS, structured_file
-from dispatchviz.explain.rules import rule
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.locations.native_files import FALLBACKS, structured_file
+from dispatchviz.explain.rules.event_rules import rule
 from dispatchviz.program import run
 from scripts.elf_symbols import Library
 from scripts.programs import PROGRAMS

@@ -8,11 +8,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dispatchviz.core.kernel import Kernel
-from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.library import Library, Registry
-from dispatchviz.core.operator import OperatorEntry
-from dispatchviz.core.registrations import pytorch_fallbacks, pytorch_registry
+from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.table.library import Library, Registry
+from dispatchviz.core.table.operator_entry import OperatorEntry
+from dispatchviz.core.table.pytorch_registrations import pytorch_fallbacks, pytorch_registry
 
 TABLES = Path(__file__).parent.parent / "data/dispatch_tables.json.gz"
 

@@ -13,14 +13,15 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core import autocast, events
-from dispatchviz.core.autocast_kernels import KERNELS
-from dispatchviz.core.autocast_policies import APPENDED, POLICIES, CastPolicy, policy_of
-from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.registrations import pytorch_registry
-from dispatchviz.core.registry import process
-from dispatchviz.core.thread_state import State, thread
-from dispatchviz.explain.sentences import why_here
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.layers.autocast import autocast_mode
+from dispatchviz.core.layers.autocast.autocast_kernels import KERNELS
+from dispatchviz.core.layers.autocast.autocast_policies import APPENDED, POLICIES, CastPolicy, policy_of
+from dispatchviz.core.record import events
+from dispatchviz.core.table.pytorch_registrations import pytorch_registry
+from dispatchviz.core.table.registry import process
+from dispatchviz.core.thread.thread_state import State, thread
+from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.trace import Trace
 
 ROOT = Path(__file__).parents[2]
@@ -31,9 +32,9 @@ KEYS = (DispatchKey.AutocastCPU, DispatchKey.AutocastCUDA)
 @pytest.fixture(autouse=True)
 def fresh_thread() -> Iterator[None]:
     before, thread.state = thread.state, State(thread.state.thread_id)
-    autocast.clear_cache()
+    autocast_mode.clear_cache()
     yield
-    autocast.clear_cache()
+    autocast_mode.clear_cache()
     thread.state = before
 
 
@@ -235,8 +236,8 @@ def test_a_run_program_finds_an_empty_cache() -> None:
         torch.mm(x, w)
         with machine_as_new():
             assert not torch.is_autocast_enabled("cpu")
-            assert not autocast._cached_casts
-        assert len(autocast._cached_casts) == 1
+            assert not autocast_mode._cached_casts
+        assert len(autocast_mode._cached_casts) == 1
 
 
 # -- the trace ---------------------------------------------------------------------------------------------------------
@@ -260,7 +261,7 @@ def test_the_call_chain() -> None:
     first = next(e for e in trace if isinstance(e, events.Dispatched) and e.operator == "aten::mm")
     assert (first.key, first.key_set) == ("AutocastCPU", 0x9000010001)
     kernel = next(e for e in trace if isinstance(e, events.KernelEntered) and e.parent == first.seq)
-    assert kernel.file == "core/autocast_kernels.py"
+    assert kernel.file == "core/layers/autocast/autocast_kernels.py"
     guard = next(e for e in trace if isinstance(e, events.GuardEntered) and e.parent == kernel.seq)
     assert guard.guard == "ExcludeDispatchKeyGuard"
     assert guard.excluded & ~guard.excluded_before == 0x8000000000

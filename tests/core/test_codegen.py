@@ -8,22 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.core import hand_written, native_library
-from dispatchviz.core.aten import Implemented
+from dispatchviz.core.call.aten import Implemented
 from dispatchviz.core.codegen import __main__ as command
 from dispatchviz.core.codegen import autograd, native, operators, registers
 from dispatchviz.core.codegen.entries import SpecError
 from dispatchviz.core.codegen.model import load
 from dispatchviz.core.generated.register_schema import SCHEMAS
-from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.registrations import (
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.table.pytorch_registrations import (
     PyTorch,
     implemented,
     implemented_fallbacks,
     pytorch_operators,
     pytorch_schema,
 )
-from dispatchviz.core.registry import process
+from dispatchviz.core.table.registry import process
+from dispatchviz.core.wiring import hand_written_kernels, native_library
 
 K = DispatchKey
 
@@ -47,7 +47,7 @@ DERIVATIVE = """\
 def names_with_functions() -> set[str]:
     """Without ``aten::``."""
     generated = [module.KERNELS for module in native_library.GENERATED.values()]
-    return {name for table in [*generated, *hand_written.KERNELS.values()] for name in table}
+    return {name for table in [*generated, *hand_written_kernels.KERNELS.values()] for name in table}
 
 
 NON_FUNCTIONAL = K.CompositeExplicitAutogradNonFunctional

@@ -17,7 +17,10 @@ ROOT = Path(__file__).parents[2]
 
 def says(folder: Path, code: str = "", flags: tuple[str, ...] = ()) -> str:
     """What a process prints that finds first what is in a folder."""
-    code = code or "from dispatchviz.core.backend import detect; found, reason = detect(); print(bool(found), reason)"
+    code = (
+        code
+        or "from dispatchviz.core.device.array_library import detect; found, reason = detect(); print(bool(found), reason)"
+    )
     path = os.pathsep.join([str(folder), str(ROOT)])
     env = {**os.environ, "PYTHONPATH": path}
     done = subprocess.run([sys.executable, *flags, "-c", code], env=env, capture_output=True, text=True, check=True)
@@ -61,7 +64,7 @@ def test_a_cupy_that_does_not_work_says_why(text: str, flags: tuple[str, ...], t
 
 def test_the_real_one_is_asked_when_nothing_is_replaced() -> None:
     """The same answer in this process as in a fresh one."""
-    from dispatchviz.core.backend import detect
+    from dispatchviz.core.device.array_library import detect
 
     module, reason = detect()
     assert says(ROOT) == f"{module is not None} {reason}"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from dispatchviz import torch
-from dispatchviz.core import dtype as dtypes
+from dispatchviz.core.tensor import dtype as dtypes
 
 ROOT = Path(__file__).parents[2]
 DTYPES = [dtype.name for dtype in dtypes.ALL]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz.core import guards
-from dispatchviz.core.keys import KEY_BITS, DispatchKey
-from dispatchviz.core.keyset import default_excluded_set, default_included_set, raw
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.keys.key_set import default_excluded_set, default_included_set, raw
+from dispatchviz.core.keys.keys import KEY_BITS, DispatchKey
+from dispatchviz.core.thread import guards
+from dispatchviz.core.thread.thread_state import thread
 
 K = DispatchKey
 CUDA = KEY_BITS[K.CUDA]

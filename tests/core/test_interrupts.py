@@ -19,9 +19,11 @@ from typing import Any
 import pytest
 
 import dispatchviz.torch as torch
-from dispatchviz.core import thread_state, torch_function
-from dispatchviz.core.autograd import engine, saved_variable_hooks
-from dispatchviz.core.binding import Binding
+from dispatchviz.core.autograd.engine import engine
+from dispatchviz.core.autograd.graph import saved_variable_hooks
+from dispatchviz.core.bindings import torch_function
+from dispatchviz.core.bindings.binding import Binding
+from dispatchviz.core.thread import thread_state
 from dispatchviz.torch.utils.checkpoint import checkpoint
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -29,20 +31,20 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 PACKAGE = str(Path(thread_state.__file__).parents[1])
 OF_STATE = (
-    "core/guards.py",
-    "core/guarded_calls.py",
-    "core/told_calls.py",
-    "core/binding.py",
-    "core/dispatcher.py",
-    "core/thread_state.py",
-    "core/torch_function.py",
-    "core/dispatch_modes.py",
-    "core/python_fallback.py",
-    "core/autocast.py",
-    "core/autograd/engine.py",
-    "core/autograd/custom_function.py",
-    "core/functorch/dynamic_layer.py",
-    "core/functorch/interpreter.py",
+    "core/thread/guards.py",
+    "core/kernel/guarded_calls.py",
+    "core/kernel/recorded_calls.py",
+    "core/bindings/binding.py",
+    "core/call/dispatcher.py",
+    "core/thread/thread_state.py",
+    "core/bindings/torch_function.py",
+    "core/python_side/dispatch_modes.py",
+    "core/python_side/python_fallback.py",
+    "core/layers/autocast/autocast_mode.py",
+    "core/autograd/engine/engine.py",
+    "core/autograd/function/custom_function.py",
+    "core/layers/functorch/dynamic_layer.py",
+    "core/layers/functorch/interpreter.py",
 )
 CHECKS = ("CALL", "CALL_FUNCTION_EX", "JUMP_BACKWARD")
 """Instructions after which CPython looks for signals; RESUME, where a function begins, is the trace's own event."""

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz.core.cpp_signature import T_T, CppSignature, initialization_order, signature_name, with_real_types
-from dispatchviz.core.kernel import Kernel
-from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.library import Library, Registry, process
-from dispatchviz.core.schema import FunctionSchema
+from dispatchviz.core.kernel.cpp_signature import (
+    T_T,
+    CppSignature,
+    initialization_order,
+    signature_name,
+    with_real_types,
+)
+from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.table.library import Library, Registry, process
 
 K = DispatchKey
 
@@ -101,7 +107,7 @@ Mismatch in kernel C++ signatures
 
 def test_the_first_typed_kernel_fixes_the_signature() -> None:
     """Of PyTorch's own operators that is the one of the object file that was linked first."""
-    from dispatchviz.core import native_library  # noqa: F401
+    from dispatchviz.core.wiring import native_library  # noqa: F401
 
     library = Library("IMPL", "aten", K.VE)
     with pytest.raises(RuntimeError) as caught:

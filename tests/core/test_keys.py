@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dispatchviz.core.keys import (
+from dispatchviz.core.keys.keys import (
     ALIAS_MEMBERS,
     ALIASES,
     CELL,

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dispatchviz.core import keyset
-from dispatchviz.core.keys import CELL, PER_BACKEND, RUNTIME_KEYS, BackendComponent, DispatchKey
-from dispatchviz.core.keyset import DispatchKeySet, compute_dispatch_key, tensor_key_set
+from dispatchviz.core.keys import key_set
+from dispatchviz.core.keys.key_set import DispatchKeySet, compute_dispatch_key, tensor_key_set
+from dispatchviz.core.keys.keys import CELL, PER_BACKEND, RUNTIME_KEYS, BackendComponent, DispatchKey
 
 DATA: dict[str, Any] = json.loads((Path(__file__).parent.parent / "data/dispatch_keys.json").read_text())
 K = DispatchKey
 BACKENDS = 0xFFFF
-SETS = st.integers(min_value=0, max_value=keyset.FULL)
+SETS = st.integers(min_value=0, max_value=key_set.FULL)
 KEYS = st.sampled_from(RUNTIME_KEYS)
 value = DispatchKeySet.from_raw_repr
 
@@ -37,12 +37,12 @@ def test_algebra(row: list[Any]) -> None:
 
 
 def test_full_after() -> None:
-    assert {name: keyset.full_after(K[name]) for name in DATA["full_after"]} == DATA["full_after"]
+    assert {name: key_set.full_after(K[name]) for name in DATA["full_after"]} == DATA["full_after"]
 
 
 @pytest.mark.parametrize("name", DATA["named"])
 def test_named_sets_that_pytorch_tells(name: str) -> None:
-    assert getattr(keyset, name) == DATA["named"][name]
+    assert getattr(key_set, name) == DATA["named"][name]
 
 
 @pytest.mark.parametrize(
@@ -74,11 +74,11 @@ def test_named_sets_that_pytorch_tells(name: str) -> None:
     ],
 )
 def test_named_sets(name: str, raw: int) -> None:
-    assert getattr(keyset, name) == raw
+    assert getattr(key_set, name) == raw
 
 
 def test_backends_behind_autograd_keys() -> None:
-    assert {str(key): ks for key, ks in keyset.BACKENDS_OF_AUTOGRAD.items() if ks} == DATA["behind_autograd"]
+    assert {str(key): ks for key, ks in key_set.BACKENDS_OF_AUTOGRAD.items() if ks} == DATA["behind_autograd"]
 
 
 @pytest.mark.parametrize("kind", DATA["tensors"])
@@ -106,13 +106,13 @@ def test_tensors_without_a_key(arguments: tuple[str, ...], text: str) -> None:
 
 @given(SETS, SETS)
 def test_subtraction_never_clears_a_backend_bit(a: int, b: int) -> None:
-    assert keyset.subtract(a, b) & BACKENDS == a & BACKENDS
-    assert keyset.subtract(a, b) & ~BACKENDS == a & ~b & ~BACKENDS
+    assert key_set.subtract(a, b) & BACKENDS == a & BACKENDS
+    assert key_set.subtract(a, b) & ~BACKENDS == a & ~b & ~BACKENDS
 
 
 @given(SETS, KEYS)
 def test_adding_then_removing_a_key_leaves_its_backend_bit(ks: int, key: DispatchKey) -> None:
-    assert keyset.remove(ks | key.bits, key) == keyset.remove(ks, key) | key.bits & BACKENDS
+    assert key_set.remove(ks | key.bits, key) == key_set.remove(ks, key) | key.bits & BACKENDS
 
 
 @given(SETS, KEYS)
@@ -123,29 +123,29 @@ def test_a_key_that_was_added_is_there(ks: int, key: DispatchKey) -> None:
 
 @given(SETS)
 def test_the_highest_key_is_the_last_member(ks: int) -> None:
-    members = list(keyset.members(ks))
-    if not ks & BACKENDS and keyset.highest_functionality(ks) in PER_BACKEND:
-        assert str(keyset.highest(ks)).endswith("Undefined")  # though the table gives the CPU cell
+    members = list(key_set.members(ks))
+    if not ks & BACKENDS and key_set.highest_functionality(ks) in PER_BACKEND:
+        assert str(key_set.highest(ks)).endswith("Undefined")  # though the table gives the CPU cell
     else:
-        assert keyset.highest(ks) == (members[-1] if members else K.Undefined)
+        assert key_set.highest(ks) == (members[-1] if members else K.Undefined)
 
 
 @given(SETS)
 def test_the_cell_is_that_of_the_highest_key(ks: int) -> None:
-    assert keyset.table_index(ks) == CELL[keyset.highest(ks | 1 if not ks & BACKENDS and ks >> 16 else ks)]
+    assert key_set.table_index(ks) == CELL[key_set.highest(ks | 1 if not ks & BACKENDS and ks >> 16 else ks)]
 
 
 @given(SETS)
 def test_members_come_in_cell_order_and_are_in_the_set(ks: int) -> None:
-    members = list(keyset.members(ks))
+    members = list(key_set.members(ks))
     assert [CELL[key] for key in members] == sorted({CELL[key] for key in members})
     assert all(value(ks).has(key) for key in members)
-    assert keyset.raw(*members) | ks == ks
+    assert key_set.raw(*members) | ks == ks
 
 
 @given(SETS)
 def test_every_runtime_key_whose_bits_are_in_the_set_is_a_member(ks: int) -> None:
-    assert set(keyset.members(ks)) == {key for key in RUNTIME_KEYS[1:] if ks & key.bits == key.bits}
+    assert set(key_set.members(ks)) == {key for key in RUNTIME_KEYS[1:] if ks & key.bits == key.bits}
 
 
 @given(SETS, SETS)
@@ -160,7 +160,7 @@ def test_sets_are_values(a: int, b: int) -> None:
 
 @given(KEYS)
 def test_full_after_has_all_that_is_below(key: DispatchKey) -> None:
-    after = keyset.full_after(key)
+    after = key_set.full_after(key)
     below = [k for k in RUNTIME_KEYS[1:] if k.functionality < key.functionality]
     assert all(after & k.bits == k.bits for k in [*below, K.PythonDispatcher])
 
@@ -170,8 +170,8 @@ def test_full_after_has_all_that_is_below(key: DispatchKey) -> None:
 
 @pytest.mark.parametrize("key", RUNTIME_KEYS)
 def test_a_keys_own_set_picks_its_cell(key: DispatchKey) -> None:
-    assert keyset.table_index(key.bits) == CELL[key]
-    assert keyset.highest(key.bits) is key
+    assert key_set.table_index(key.bits) == CELL[key]
+    assert key_set.highest(key.bits) is key
 
 
 def test_every_set_has_aliases_and_undefined() -> None:
@@ -198,27 +198,27 @@ def test_backends_are_no_longer_told_apart_once_they_are_in_a_set() -> None:
 
 
 def test_a_set_without_backend_picks_the_cpu_cell_but_has_no_name() -> None:
-    dense = keyset.raw(K.Dense)
-    assert keyset.table_index(dense) == CELL[K.CPU]
-    assert str(keyset.highest(dense)) == "Undefined"
-    assert str(keyset.highest(keyset.raw(K.AutogradFunctionality))) == "AutogradUndefined"
+    dense = key_set.raw(K.Dense)
+    assert key_set.table_index(dense) == CELL[K.CPU]
+    assert str(key_set.highest(dense)) == "Undefined"
+    assert str(key_set.highest(key_set.raw(K.AutogradFunctionality))) == "AutogradUndefined"
     assert repr(value(dense)) == "DispatchKeySet()"
 
 
 def test_backend_bits_alone_are_undefined() -> None:
-    assert keyset.highest(0x3) is K.Undefined
-    assert keyset.table_index(0x3) == 0
+    assert key_set.highest(0x3) is K.Undefined
+    assert key_set.table_index(0x3) == 0
     assert DispatchKeySet(BackendComponent.CUDABit).raw_repr() == 2
     assert DispatchKeySet(BackendComponent.InvalidBit).empty()
 
 
 def test_the_bits_above_all_keys() -> None:
-    assert str(keyset.highest(1 << 62)) == "UnknownUnknown"
-    assert list(keyset.members(1 << 62)) == []
+    assert str(key_set.highest(1 << 62)) == "UnknownUnknown"
+    assert list(key_set.members(1 << 62)) == []
     with pytest.raises(RuntimeError, match="INTERNAL ASSERT FAILED"):
-        list(keyset.members(1 << 63))
+        list(key_set.members(1 << 63))
     with pytest.raises(IndexError):
-        keyset.table_index(1 << 62)
+        key_set.table_index(1 << 62)
 
 
 @pytest.mark.parametrize("raw", [-1, 1 << 64])
@@ -228,5 +228,5 @@ def test_a_raw_set_has_64_bits(raw: int) -> None:
 
 
 def test_the_backend_part_of_a_set() -> None:
-    assert keyset.highest_backend_key(0x9400010001) is K.CPU
-    assert keyset.highest_backend(0x10003) is BackendComponent.CUDABit
+    assert key_set.highest_backend_key(0x9400010001) is K.CPU
+    assert key_set.highest_backend(0x10003) is BackendComponent.CUDABit

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from dispatchviz.core import events as ev
-from dispatchviz.core import recorder
-from dispatchviz.core.keys import ALIAS_MEMBERS, DispatchKey
-from dispatchviz.core.library import Library, Registry
-from dispatchviz.core.notes import Recorder
-from dispatchviz.core.schema import SchemaError
+from dispatchviz.core.keys.keys import ALIAS_MEMBERS, DispatchKey
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.notes import Recorder
+from dispatchviz.core.schema.function_schema import SchemaError
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.table.library import Library, Registry
 from tests.core.experiments import kernel, stored
 
 K = DispatchKey

@@ -8,13 +8,13 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core import events as ev
-from dispatchviz.core import math_bits
-from dispatchviz.core.dispatcher import redispatch_boxed
-from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.math_bits_fallback import writes
-from dispatchviz.core.registry import process
-from dispatchviz.core.schema import FunctionSchema
+from dispatchviz.core.call.dispatcher import redispatch_boxed
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.layers.math_bits.conj_neg_fallback import writes
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.table.registry import process
+from dispatchviz.core.tensor import conj_neg_bits
 
 CONJ, NEG, ZERO = 0x9480010001, 0x9500010001, 0x9600010001
 """The sets of reference section 2.5, as the tensor has them."""
@@ -79,8 +79,8 @@ def test_setting_a_bit_changes_the_set_and_is_told() -> None:
 def test_setting_the_bit_that_is_there_is_not_told() -> None:
     y = complex_tensor().conj()
     with dispatchviz.record() as trace:
-        math_bits.set_conj(y, True)
-        math_bits.set_neg(y, False)
+        conj_neg_bits.set_conj(y, True)
+        conj_neg_bits.set_neg(y, False)
     assert not [event for event in trace if isinstance(event, ev.KeySetChanged)]
 
 
@@ -89,21 +89,21 @@ def test_a_real_tensor_gets_no_conj_bit() -> None:
     with pytest.raises(
         RuntimeError, match=r"isComplexType\(typeMetaToScalarType\(dtype\(\)\)\) INTERNAL ASSERT FAILED"
     ):
-        math_bits.set_conj(x, True)
+        conj_neg_bits.set_conj(x, True)
     with pytest.raises(RuntimeError, match="INTERNAL ASSERT FAILED"):
         torch._conj(x)
-    math_bits.set_conj(x, False)
+    conj_neg_bits.set_conj(x, False)
     assert x._ks == 0x9400010001
 
 
 def test_resolved_gives_the_elements_and_the_memory_itself_where_it_can() -> None:
     x = complex_tensor()
-    assert math_bits.resolved(x) is x._array
-    assert math_bits.resolved(x.conj()).tolist() == [1 - 2j, 3 + 4j]
-    assert math_bits.resolved(x.conj()._neg_view()).tolist() == [-1 + 2j, -3 - 4j]
-    assert math_bits.resolved(torch._efficientzerotensor((2,))).tolist() == [0.0, 0.0]
-    assert math_bits.resolved(torch.ones(2, device="meta")) is None
-    assert math_bits.resolved(torch.tensor(1j).conj()).shape == ()
+    assert conj_neg_bits.resolved(x) is x._array
+    assert conj_neg_bits.resolved(x.conj()).tolist() == [1 - 2j, 3 + 4j]
+    assert conj_neg_bits.resolved(x.conj()._neg_view()).tolist() == [-1 + 2j, -3 - 4j]
+    assert conj_neg_bits.resolved(torch._efficientzerotensor((2,))).tolist() == [0.0, 0.0]
+    assert conj_neg_bits.resolved(torch.ones(2, device="meta")) is None
+    assert conj_neg_bits.resolved(torch.tensor(1j).conj()).shape == ()
 
 
 @pytest.mark.parametrize(

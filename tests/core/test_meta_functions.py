@@ -6,7 +6,7 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core.events import Dispatched, KernelSelected
+from dispatchviz.core.record.events import Dispatched, KernelSelected
 
 ALLOCATING = {
     "torch.ones(2, device='meta')": "empty.memory_format",

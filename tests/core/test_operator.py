@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from dispatchviz.core import dump
-from dispatchviz.core.kernel import Kernel
-from dispatchviz.core.keys import RUNTIME_KEYS, DispatchKey
-from dispatchviz.core.library import Library, Registry
-from dispatchviz.core.operator import OperatorEntry
+from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.keys.keys import RUNTIME_KEYS, DispatchKey
+from dispatchviz.core.table import dump
+from dispatchviz.core.table.library import Library, Registry
+from dispatchviz.core.table.operator_entry import OperatorEntry
 from tests.core.experiments import kernel, operator, pytorch, recomputed, stored, with_fallbacks
 
 K = DispatchKey

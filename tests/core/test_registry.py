@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import dispatchviz.torch as torch
-from dispatchviz.core.keys import RUNTIME_KEYS, DispatchKey
-from dispatchviz.core.library import Library
-from dispatchviz.core.operator import OperatorEntry
-from dispatchviz.core.registrations import (
+from dispatchviz.core.keys.keys import RUNTIME_KEYS, DispatchKey
+from dispatchviz.core.table.library import Library
+from dispatchviz.core.table.operator_entry import OperatorEntry
+from dispatchviz.core.table.pytorch_registrations import (
     BuildError,
     PyTorch,
     chosen_build,
@@ -23,7 +23,7 @@ from dispatchviz.core.registrations import (
     pytorch_operators,
     pytorch_registry,
 )
-from dispatchviz.core.registry import Registry, process
+from dispatchviz.core.table.registry import Registry, process
 from tests.core.experiments import kernel, recomputed, stored
 
 K = DispatchKey
@@ -260,7 +260,7 @@ def test_a_wrong_build_is_one_clear_line() -> None:
 def test_a_table_needs_no_numpy_and_no_kernels() -> None:
     done = python("""
 import sys
-from dispatchviz.core import keys, library, operator, registrations
+from dispatchviz.core.keys.keys import keys; from dispatchviz.core.table import library, operator_entry, pytorch_registrations
 op = registrations.pytorch_registry().find("aten::add.Tensor")
 assert len(op.table) == 137 and registrations.implemented(op.name) and str(op.schema)
 print(sorted(m for m in sys.modules if m.split(".")[0] == "numpy" or m.startswith("dispatchviz.core.native.")))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.core.replacing import check_writable, write_whole
+from dispatchviz.core.record.file_replacement import check_writable, write_whole
 
 
 def test_a_new_file_has_the_permissions_that_files_get(tmp_path: Path) -> None:

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from dispatchviz.core import dump
-from dispatchviz.core.cpp_signature import T_T
-from dispatchviz.core.kernel import Kernel
-from dispatchviz.core.keys import DispatchKey, parse_dispatch_key
-from dispatchviz.core.library import Library
-from dispatchviz.core.operator import Cell, OperatorEntry
+from dispatchviz.core.kernel.cpp_signature import T_T
+from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.keys.keys import DispatchKey, parse_dispatch_key
+from dispatchviz.core.table import dump
+from dispatchviz.core.table.library import Library
+from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 from tests.core.experiments import with_fallbacks
 
 DATA: dict[str, Any] = json.loads(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz.core.registrations import pytorch_operators, pytorch_schema
-from dispatchviz.core.schema import FunctionSchema, SchemaError
+from dispatchviz.core.schema.function_schema import FunctionSchema, SchemaError
+from dispatchviz.core.table.pytorch_registrations import pytorch_operators, pytorch_schema
 
 parse = FunctionSchema.parse
 

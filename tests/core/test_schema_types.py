@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz.core.ivalue import CastError, to_ivalue, to_object
-from dispatchviz.core.operator_arguments import default_value, matching_stack, python_arguments, stack_for
-from dispatchviz.core.schema import FunctionSchema
-from dispatchviz.core.schema_types import schema_type
+from dispatchviz.core.python_side.ivalue import CastError, to_ivalue, to_object
+from dispatchviz.core.python_side.operator_arguments import default_value, matching_stack, python_arguments, stack_for
+from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.schema.schema_types import schema_type
 
 
 @pytest.mark.parametrize(

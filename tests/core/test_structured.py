@@ -13,11 +13,11 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core import events as ev
-from dispatchviz.core.structured import Functional, InPlace, Out, Structured
-from dispatchviz.core.tensor import Tensor
-from dispatchviz.explain.labels import label
-from dispatchviz.explain.sentences import why_here
+from dispatchviz.core.call.structured import Functional, InPlace, Out, Structured
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.trace import Trace
 
 CPU = torch.device("cpu")

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from dispatchviz.core import dump
-from dispatchviz.core.kernel_names import kernel_name
-from dispatchviz.core.keys import RUNTIME_KEYS, DispatchKey
-from dispatchviz.core.keyset import subtract, table_index
-from dispatchviz.core.operator import OperatorEntry
-from dispatchviz.core.registrations import (
+from dispatchviz.core.kernel.kernel_names import kernel_name
+from dispatchviz.core.keys.key_set import subtract, table_index
+from dispatchviz.core.keys.keys import RUNTIME_KEYS, DispatchKey
+from dispatchviz.core.table import dump
+from dispatchviz.core.table.operator_entry import OperatorEntry
+from dispatchviz.core.table.pytorch_registrations import (
     is_structured,
     pytorch_fallbacks,
     pytorch_operators,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import pytest
 
 from dispatchviz import torch
-from dispatchviz.core.tensor_meta import SubclassMeta, TensorMeta, disabled_torch_function_impl
+from dispatchviz.core.tensor.tensor_meta import SubclassMeta, TensorMeta, disabled_torch_function_impl
 
 IN_THE_BODY = 5
 

@@ -10,9 +10,9 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core import events as ev
-from dispatchviz.core.thread_state import thread
-from dispatchviz.explain.sentences import why_here
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.thread.thread_state import thread
+from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.torch.utils._python_dispatch import TorchDispatchMode
 from dispatchviz.trace import Trace
 

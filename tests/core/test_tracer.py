@@ -8,9 +8,9 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core.events import Dispatched
-from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.registry import process
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record.events import Dispatched
+from dispatchviz.core.table.registry import process
 
 CASES = {
     "x.mul_(y)": "Tracer AutogradCPU ADInplaceOrView CPU",

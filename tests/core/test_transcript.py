@@ -9,8 +9,7 @@ import pytest
 
 import dispatchviz
 import dispatchviz.torch as torch
-from dispatchviz.core import recorder
-from dispatchviz.core.events import (
+from dispatchviz.core.record.events import (
     AnyEvent,
     BindingEntered,
     Dispatched,
@@ -19,7 +18,8 @@ from dispatchviz.core.events import (
     KernelSelected,
     NodeCreated,
 )
-from dispatchviz.core.transcript import Transcript
+from dispatchviz.core.record.transcript import Transcript
+from dispatchviz.core.seam import recorder
 from dispatchviz.trace import Trace
 
 

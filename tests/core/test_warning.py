@@ -7,11 +7,11 @@ import warnings
 
 import pytest
 
-from dispatchviz.core import warning
-from dispatchviz.core.cpp_signature import T_T
-from dispatchviz.core.kernel import Kernel
-from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.library import Library, Registry
+from dispatchviz.core.kernel.cpp_signature import T_T
+from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.table.library import Library, Registry
+from dispatchviz.core.thread import warning
 
 K = DispatchKey
 TEXT = """\

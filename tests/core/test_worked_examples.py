@@ -18,13 +18,13 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import float32
-from dispatchviz.core.events import Dispatched, KernelSelected, KeySetComputed
-from dispatchviz.core.keys import DispatchKey as K
-from dispatchviz.core.keyset import raw, tensor_key_set
-from dispatchviz.core.tensor import Storage, Tensor
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.device.device import Device
+from dispatchviz.core.keys.key_set import raw, tensor_key_set
+from dispatchviz.core.keys.keys import DispatchKey as K
+from dispatchviz.core.record.events import Dispatched, KernelSelected, KeySetComputed
+from dispatchviz.core.tensor.dtype import float32
+from dispatchviz.core.tensor.tensor import Storage, Tensor
+from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.trace import Trace
 from scripts.worked_examples import CALLS, STATES, TENSORS, Call, Given, key_set
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from dispatchviz.core import events as ev
-from dispatchviz.core.trace import Header, Trace
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Header, Trace
 
 PROGRAM = """\
 import torch

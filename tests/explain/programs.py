@@ -7,7 +7,7 @@ import tempfile
 import textwrap
 from pathlib import Path
 
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.program import run
 
 

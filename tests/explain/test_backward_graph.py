@@ -8,10 +8,10 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core import events as ev
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.backward_graph import EVERYTHING, BackwardGraph, backward_graph
-from dispatchviz.explain.graph_node import NO_NUMBER, State
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.backward_graph import EVERYTHING, BackwardGraph, backward_graph
+from dispatchviz.explain.graph.graph_node import NO_NUMBER, State
 from tests.explain.founding import founding
 from tests.graphs import GraphTape, chain
 

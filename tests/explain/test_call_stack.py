@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dispatchviz.core import events as ev
-from dispatchviz.explain.call_stack import Frame, call_stack
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.calls.call_stack import Frame, call_stack
 
 from .founding import find, founding
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz.core import events as ev
-from dispatchviz.explain.calls import call_text
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.calls.call_text import call_text
 
 from .founding import Tape
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dispatchviz.core import events as ev
-from dispatchviz.explain.cell import cell_card
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.calls.cell_card import cell_card
 
 from .founding import find, founding
 

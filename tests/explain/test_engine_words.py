@@ -8,8 +8,8 @@ import pytest
 
 import dispatchviz
 import dispatchviz.torch as torch
-from dispatchviz.core import events as ev
-from dispatchviz.explain.sentences import why_here
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.sentences.step_sentences import why_here
 
 from .founding import NO_NUMBER, Tape
 

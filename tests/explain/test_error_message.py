@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.explain.cells.tables import pytorch
-from dispatchviz.explain.error_message import ErrorAnswer, explain
-from dispatchviz.explain.error_text import find_message, read_message
+from dispatchviz.explain.cells.pytorch_tables import pytorch
+from dispatchviz.explain.errors.error_message import ErrorAnswer, explain
+from dispatchviz.explain.errors.error_parser import find_message, read_message
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data/missing_kernels.json").read_text())["texts"]
 REGISTRY = pytorch("cpu")

@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from dispatchviz.core import events as ev
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.groups import SIGNS
-from dispatchviz.explain.labels import label, sign
-from dispatchviz.explain.sentences import rule, why_here
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.event_groups import SIGNS
+from dispatchviz.explain.sentences.step_labels import label, sign
+from dispatchviz.explain.sentences.step_sentences import rule, why_here
 
 from .founding import founding
 

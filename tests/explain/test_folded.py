@@ -6,10 +6,10 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core import events as ev
-from dispatchviz.explain.folded import shown_at_first, unfolded
-from dispatchviz.explain.labels import label
-from dispatchviz.explain.sentences import why_here
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.explain.sentences.step_sentences import why_here
+from dispatchviz.explain.trace_index.folded_steps import shown_at_first, unfolded
 from dispatchviz.render.text import text_log
 from dispatchviz.trace import Trace
 

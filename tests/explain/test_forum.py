@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.core import events as ev
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.call_stack import call_stack
-from dispatchviz.explain.cell import cell_card
-from dispatchviz.explain.key_set import key_set_card
-from dispatchviz.explain.labels import WIDTH, label
-from dispatchviz.explain.sentences import why_here
-from dispatchviz.explain.source import source_at
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.call_stack import call_stack
+from dispatchviz.explain.calls.cell_card import cell_card
+from dispatchviz.explain.calls.key_set_card import key_set_card
+from dispatchviz.explain.locations.source_lines import source_at
+from dispatchviz.explain.sentences.step_labels import WIDTH, label
+from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.program import run
 from dispatchviz.render.text import text_log
 from dispatchviz.render.torch_log import torch_log

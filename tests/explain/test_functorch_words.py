@@ -9,10 +9,10 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core import events as ev
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.labels import label
-from dispatchviz.explain.sentences import why_here
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.explain.sentences.step_sentences import why_here
 
 
 def recorded(function: Callable[..., Any]) -> Trace:
@@ -96,7 +96,7 @@ def test_results_on_a_stack_are_not_called_arguments() -> None:
 def test_the_source_shown_is_the_batch_rule() -> None:
     trace = recorded(lambda a: a.view(3, 1))
     kernel = next(e for e in trace if isinstance(e, ev.KernelEntered) and "BatchRules" in e.kernel)
-    assert kernel.file == "core/functorch/batch_rules_views.py"
+    assert kernel.file == "core/layers/functorch/batch_rules/batch_rules_views.py"
 
 
 def test_tensors_of_a_level_of_grad() -> None:

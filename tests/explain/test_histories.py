@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 import dispatchviz.torch as model
-from dispatchviz.core import events as ev
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.labels import label
-from dispatchviz.explain.sentences import statements, why_here
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.explain.sentences.step_sentences import statements, why_here
 from tests.explain.programs import traced
 
 LEAF = "import torch\na = torch.ones(4, requires_grad=True)\n"

@@ -9,9 +9,9 @@ import pytest
 
 import dispatchviz
 import dispatchviz.torch as torch
-from dispatchviz.core import events as ev
-from dispatchviz.explain.sentences import why_here
-from dispatchviz.explain.versions import spoiled_by
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.errors.version_counters import spoiled_by
+from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.program import Outcome, run
 from dispatchviz.render.text import text_log
 from dispatchviz.trace import Trace

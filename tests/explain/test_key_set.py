@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dispatchviz.core import events as ev
-from dispatchviz.explain.key_set import KeySetCard, key_set_card
-from dispatchviz.explain.sentences import why_here
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.calls.key_set_card import KeySetCard, key_set_card
+from dispatchviz.explain.sentences.step_sentences import why_here
 
 from .founding import CUDA, EXCLUDED, INCLUDED, Tape, X, find, founding
 from .programs import traced

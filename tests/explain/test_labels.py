@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatchviz.explain.labels import WIDTH, label
+from dispatchviz.explain.sentences.step_labels import WIDTH, label
 
 from .founding import founding
 

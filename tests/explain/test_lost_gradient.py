@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.core import events as ev
-from dispatchviz.explain.sentences import why_here
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.program import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz.core import events as ev
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.sentences import why_here
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.step_sentences import why_here
 
 from .founding import Tape, find, founding
 

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from dispatchviz.core import events as ev
-from dispatchviz.explain.names import described, node_name, node_title, tensor_name, tensor_names, with_names
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.trace_index.display_names import (
+    described,
+    node_name,
+    node_title,
+    tensor_name,
+    tensor_names,
+    with_names,
+)
 
 from .founding import ACCUMULATE, ADD, EXPANDED, SUM, Tape, X, Y, Z, find, founding
 

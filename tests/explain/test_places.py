@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz.core import events as ev
-from dispatchviz.explain.native_files import kernel_file, structured_file
-from dispatchviz.explain.places import binding_file, entry_point
-from dispatchviz.explain.rules import rule
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.locations.native_files import kernel_file, structured_file
+from dispatchviz.explain.locations.pytorch_locations import binding_file, entry_point
+from dispatchviz.explain.rules.event_rules import rule
 
 NATIVE = "aten/src/ATen/native"
 

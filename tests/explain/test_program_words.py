@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz.core import events as ev
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.labels import label
-from dispatchviz.explain.sentences import rule, why_here
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.explain.sentences.step_sentences import rule, why_here
 from tests.explain.programs import traced
 
 

@@ -11,12 +11,12 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core import events as ev
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.backward_graph import backward_graph
-from dispatchviz.explain.graph_node import State
-from dispatchviz.explain.labels import label
-from dispatchviz.explain.sentences import statements, why_here
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.backward_graph import backward_graph
+from dispatchviz.explain.graph.graph_node import State
+from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.explain.sentences.step_sentences import statements, why_here
 from dispatchviz.render.dot import drawing
 from dispatchviz.render.lanes import lanes
 

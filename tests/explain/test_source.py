@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.core import events as ev
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.source import source_at
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.locations.source_lines import source_at
 from dispatchviz.program import run
 from dispatchviz.tui import source_pane
 
@@ -47,8 +47,8 @@ def test_lines_inside_a_guard_that_the_program_holds() -> None:
 
 def test_our_source_and_the_line_to_look_at() -> None:
     lines, first = inspect.getsourcelines(source_at)
-    view = source_at(running("explain/source.py", first, first + len(lines) - 1), 1)
-    assert (view.running, view.running_first) == ("explain/source.py", first)
+    view = source_at(running("explain/locations/source_lines.py", first, first + len(lines) - 1), 1)
+    assert (view.running, view.running_first) == ("explain/locations/source_lines.py", first)
     assert view.running_lines == tuple("".join(lines).splitlines())
     assert view.running_lines[view.running_line - first].strip() == "return SourceView("
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import cProfile
 
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.call_stack import call_stack
-from dispatchviz.explain.cell import cell_card
-from dispatchviz.explain.key_set import key_set_card
-from dispatchviz.explain.labels import label
-from dispatchviz.explain.sentences import why_here
-from dispatchviz.explain.source import source_at
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.call_stack import call_stack
+from dispatchviz.explain.calls.cell_card import cell_card
+from dispatchviz.explain.calls.key_set_card import key_set_card
+from dispatchviz.explain.locations.source_lines import source_at
+from dispatchviz.explain.sentences.step_labels import label
+from dispatchviz.explain.sentences.step_sentences import why_here
 
 from .founding import Tape, founding
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from dispatchviz.core import events as ev
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.backward_graph import backward_graph
-from dispatchviz.explain.graph_node import State
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.backward_graph import backward_graph
+from dispatchviz.explain.graph.graph_node import State
 from dispatchviz.render.dot import LOOKS, MOST_USES, drawing
 from dispatchviz.render.svg import svg, texts
 from tests.explain.founding import founding

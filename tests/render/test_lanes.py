@@ -7,10 +7,10 @@ import cProfile
 from inline_snapshot import snapshot
 from rich.cells import cell_len
 
-from dispatchviz.core import events as ev
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.backward_graph import backward_graph
-from dispatchviz.explain.graph_node import State
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.backward_graph import backward_graph
+from dispatchviz.explain.graph.graph_node import State
 from dispatchviz.render.lanes import SIGNS, lanes
 from tests.explain.founding import founding
 from tests.graphs import GraphTape, chain

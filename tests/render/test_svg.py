@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from dispatchviz import program
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.render import svg as module
 from dispatchviz.render.backward_graph import SUFFIXES, backward_graph, render
 from dispatchviz.render.dot import MOST_USES, Drawing, drawing

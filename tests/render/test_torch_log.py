@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dispatchviz.core import events as ev
-from dispatchviz.core.trace import Header, Trace
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.render.torch_log import torch_log
 
 

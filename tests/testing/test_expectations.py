@@ -10,7 +10,7 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core.events import (
+from dispatchviz.core.record.events import (
     BackwardStarted,
     Dispatched,
     HistorySet,
@@ -20,7 +20,7 @@ from dispatchviz.core.events import (
     NodeCreated,
     NodeStarted,
 )
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.testing import (
     Pattern,
     assert_count,

@@ -77,7 +77,7 @@ def test_a_test_gets_a_trace_of_its_own(pytester: pytest.Pytester) -> None:
 
 LONG = """
     import dispatchviz.torch as torch
-    from dispatchviz.core.events import NodeCreated
+    from dispatchviz.core.record.events import NodeCreated
     from dispatchviz.testing import *
 
     def test_mine(dispatch_trace):

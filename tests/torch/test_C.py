@@ -234,7 +234,7 @@ def test_bad_input_gives_one_clear_error_and_leaves_the_tables_alone(what: str) 
 
 
 def _nothing_said() -> Any:
-    from dispatchviz.core import warning
+    from dispatchviz.core.thread import warning
 
     return warning.nothing_said()
 

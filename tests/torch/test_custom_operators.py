@@ -9,9 +9,9 @@ import pytest
 
 import dispatchviz
 import dispatchviz.torch as torch
-from dispatchviz.core import events as ev
-from dispatchviz.core.tensor import Tensor
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.render.torch_log import torch_log
 
 

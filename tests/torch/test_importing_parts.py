@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-from dispatchviz.core.events import Printed
+from dispatchviz.core.record.events import Printed
 from dispatchviz.program import run
 
 PROGRAMS = {

@@ -7,8 +7,8 @@ import difflib
 import pytest
 
 import dispatchviz.torch as model
-from dispatchviz.core.library import process
-from dispatchviz.core.warning import nothing_said
+from dispatchviz.core.table.library import process
+from dispatchviz.core.thread.warning import nothing_said
 from dispatchviz.fresh import machine_as_new
 from scripts import record_library
 from scripts.library_programs import PROGRAMS, run

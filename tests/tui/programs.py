@@ -6,8 +6,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from dispatchviz.core import events as ev
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.program import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -9,7 +9,7 @@ from textual import events
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.app import StepperApp
 
 SIZES = [(80, 24), (100, 30), (120, 40), (200, 60)]

@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import structs
 
-from dispatchviz.core import events as ev
-from dispatchviz.core.trace import Header, Trace
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Header, Trace
 
 PROGRAM = """\
 import torch

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz.core.events import KeySetComputed, NodeCreated
-from dispatchviz.core.trace import Header, Trace
+from dispatchviz.core.record.events import KeySetComputed, NodeCreated
+from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.tui.app import show
 from dispatchviz.tui.keymap import KEYMAP
 from dispatchviz.tui.layout import CALLS, GRAPH, KEYS, PANES, SOURCE, STEPS

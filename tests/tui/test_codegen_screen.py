@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dispatchviz.core.events import Dispatched, NodeStarted, SourceLine
-from dispatchviz.core.trace import Trace
-from dispatchviz.explain.codegen.steps import operator_at
+from dispatchviz.core.record.events import Dispatched, NodeStarted, SourceLine
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.codegen.operator_at_step import operator_at
 from dispatchviz.program import run
 from dispatchviz.tui.codegen_screen import MarkedPaper, spans
 

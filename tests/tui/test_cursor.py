@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dispatchviz.core.events import ErrorRaised, SourceLine
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.record.events import ErrorRaised, SourceLine
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.cursor import REMEMBERED, Cursor
 
 from .synthetic import forum, nested, raising

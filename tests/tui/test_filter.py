@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz.core import events as ev
+from dispatchviz.core.record import events as ev
 from dispatchviz.tui.breakpoints import Breakpoint
 from dispatchviz.tui.cursor import Cursor
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core import events as ev
+from dispatchviz.core.record import events as ev
 from dispatchviz.trace import Trace
 
 from .screens import Reader, read

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.core import events as ev
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.program import run
 
 from .screens import SIZES, Reader, read

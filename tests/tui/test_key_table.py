@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz.core import events as ev
-from dispatchviz.explain.key_set import key_set_card
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.calls.key_set_card import key_set_card
 from dispatchviz.tui.key_table import table
 from dispatchviz.tui.keys_pane import rows
 from dispatchviz.tui.layout import KEYS

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dispatchviz.core import events as ev
+from dispatchviz.core.record import events as ev
 from dispatchviz.tui import layout
 from dispatchviz.tui.layout import GRAPH, KEYS, PANES, SOURCE, STEPS, Frame
 

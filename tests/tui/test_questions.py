@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dispatchviz.core import events as ev
-from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record import events as ev
 from dispatchviz.tui import browser
 from dispatchviz.tui.app import StepperApp
 from dispatchviz.tui.breakpoints import KINDS, Breakpoint, breakpoint_named, refusal

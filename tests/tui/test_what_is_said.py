@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz.core import events as ev
-from dispatchviz.core.trace import Header, Trace
-from dispatchviz.explain.sentences import why_here
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Header, Trace
+from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.tui.app import StepperApp
 from dispatchviz.tui.layout import why_height
 from dispatchviz.tui.prompt import Prompt

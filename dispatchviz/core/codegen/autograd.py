@@ -16,10 +16,10 @@ from dispatchviz.core.codegen.model import Derivative, NativeFunction, Specifica
 from dispatchviz.core.codegen.pages import page
 
 HANDWRITTEN = ("copy_", "detach", "detach_", "resize_", "resize_as_", "_fw_primal", "_make_dual")
-"""Operators whose autograd kernels are written by hand, in PyTorch and here (``autograd/variable_type_manual.py``)."""
+"""Operators whose autograd kernels are written by hand, in PyTorch and here (``autograd/kernels/variable_type_manual.py``)."""
 
 OF_LISTS = ("cat", "stack", "unbind.int", "block_diag")
-"""Those that take or give lists of tensors: by hand here, generated in PyTorch (``autograd/list_nodes.py``)."""
+"""Those that take or give lists of tensors: by hand here, generated in PyTorch (``autograd/graph/list_nodes.py``)."""
 
 VIEW_FUNCTIONS = (
     *("as_strided", "expand", "permute", "select", "slice", "squeeze", "t", "transpose", "unsqueeze", "view", "alias"),
@@ -42,13 +42,13 @@ def nodes(spec: Specification) -> str:
     imports = [
         "from typing import Any",
         "",
-        "from dispatchviz.core.autograd.copy_nodes import Geometry",
+        "from dispatchviz.core.autograd.graph.copy_nodes import Geometry",
         *_imported(manual),
-        "from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction",
-        "from dispatchviz.core.autograd.saved_variable import SavedVariable",
-        "from dispatchviz.core.dtype import DType",
+        "from dispatchviz.core.autograd.graph.node import Gradients, Node, TraceableFunction",
+        "from dispatchviz.core.autograd.graph.saved_variable import SavedVariable",
+        "from dispatchviz.core.tensor.dtype import DType",
         "from dispatchviz.core.generated import operators as ops",
-        "from dispatchviz.core.tensor import Size, TensorOptions, TypeAndSize",
+        "from dispatchviz.core.tensor.tensor import Size, TensorOptions, TypeAndSize",
         "",
         "Scalar = bool | int | float | complex",
     ]
@@ -163,35 +163,35 @@ def variable_type(spec: Specification) -> str:
     kernels = [(f, _autograd_kernel(spec, f)) for f in spec.functions.values() if _has_kernel(f)]
     table = "".join(f'    "{function.name}": {function.kernel_identifier},\n' for function, _ in kernels)
     imports = [
-        "from dispatchviz.core.autograd.checks import (",
+        "from dispatchviz.core.autograd.variables.variable_checks import (",
         "    check_inplace,",
         "    check_no_requires_grad,",
         "    check_out_variant,",
         "    never_differentiable,",
         ")",
-        "from dispatchviz.core.autograd.copy_nodes import geometry_of",
-        "from dispatchviz.core.autograd.forward_ad import (",
+        "from dispatchviz.core.autograd.graph.copy_nodes import geometry_of",
+        "from dispatchviz.core.autograd.forward_mode.forward_ad import (",
         *(f"    {name}," for name in forward.helpers("".join(text for _, text in kernels))),
         ")",
         *_imported(_called_forward(spec)),
-        "from dispatchviz.core.autograd.jvp_decompositions import DECOMPOSITIONS",
-        "from dispatchviz.core.autograd.saved_variable import NOT_SAVED, keep, save",
-        "from dispatchviz.core.autograd.variable import (",
+        "from dispatchviz.core.autograd.formulas.jvp_decompositions import DECOMPOSITIONS",
+        "from dispatchviz.core.autograd.graph.saved_variable import NOT_SAVED, keep, save",
+        "from dispatchviz.core.autograd.variables.variable import (",
         "    collect_next_edges,",
         "    compute_requires_grad,",
         "    set_history,",
         "    strides_or_error,",
         ")",
-        "from dispatchviz.core.autograd.views import rebase_history",
-        "from dispatchviz.core.device import Device",
-        "from dispatchviz.core.dtype import DType",
+        "from dispatchviz.core.autograd.variables.view_info import rebase_history",
+        "from dispatchviz.core.device.device import Device",
+        "from dispatchviz.core.tensor.dtype import DType",
         "from dispatchviz.core.generated import nodes",
         "from dispatchviz.core.generated import operators as ops",
-        "from dispatchviz.core.keyset import after_autograd_keyset",
-        "from dispatchviz.core.native.random import Generator",
-        "from dispatchviz.core.streams import Stream",
-        "from dispatchviz.core.tensor import Size, Storage, Tensor, numel, options_of, type_and_size",
-        "from dispatchviz.core.thread_state import thread",
+        "from dispatchviz.core.keys.key_set import after_autograd_keyset",
+        "from dispatchviz.core.native.random.generator import Generator",
+        "from dispatchviz.core.device.streams import Stream",
+        "from dispatchviz.core.tensor.tensor import Size, Storage, Tensor, numel, options_of, type_and_size",
+        "from dispatchviz.core.thread.thread_state import thread",
         "",
         "Scalar = bool | int | float | complex",
     ]
@@ -395,14 +395,14 @@ def inplace_or_view(spec: Specification) -> str:
     ]
     table = "".join(f'    "{function.name}": {function.kernel_identifier},\n' for function in functions)
     imports = [
-        "from dispatchviz.core.autograd.variable import increment_version",
-        "from dispatchviz.core.autograd.views import as_view, non_differentiable_view, several_views",
-        "from dispatchviz.core.dtype import DType",
+        "from dispatchviz.core.autograd.variables.variable import increment_version",
+        "from dispatchviz.core.autograd.variables.view_info import as_view, non_differentiable_view, several_views",
+        "from dispatchviz.core.tensor.dtype import DType",
         "from dispatchviz.core.generated import operators as ops",
-        "from dispatchviz.core.keyset import after_ADInplaceOrView_keyset",
-        "from dispatchviz.core.native.random import Generator",
-        "from dispatchviz.core.streams import Stream",
-        "from dispatchviz.core.tensor import Size, Storage, Tensor",
+        "from dispatchviz.core.keys.key_set import after_ADInplaceOrView_keyset",
+        "from dispatchviz.core.native.random.generator import Generator",
+        "from dispatchviz.core.device.streams import Stream",
+        "from dispatchviz.core.tensor.tensor import Size, Storage, Tensor",
         "",
         "Scalar = bool | int | float | complex",
     ]

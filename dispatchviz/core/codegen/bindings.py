@@ -15,7 +15,7 @@ from dispatchviz.core.codegen.overload_order import sorted_overloads
 from dispatchviz.core.codegen.pages import page
 from dispatchviz.core.codegen.return_types import class_name, is_named
 from dispatchviz.core.codegen.signature import DTYPES, python_name
-from dispatchviz.core.schema import Argument
+from dispatchviz.core.schema.function_schema import Argument
 
 SKIPPED_OVERLOADS = (
     "range",
@@ -131,14 +131,14 @@ def _page(title: str, mirrors: str, parts: list[str]) -> str:
     imports = [
         "from typing import Any",
         "",
-        "from dispatchviz.core.autograd.requires_grad_flag import make_variable",
-        "from dispatchviz.core.binding import Binding, Operator, check_out_type_matches, not_modelled",
-        "from dispatchviz.core.default_device import device_or_default",
-        "from dispatchviz.core.dtype import int64",
+        "from dispatchviz.core.autograd.variables.requires_grad_flag import make_variable",
+        "from dispatchviz.core.bindings.binding import Binding, Operator, check_out_type_matches, not_modelled",
+        "from dispatchviz.core.bindings.default_device import device_or_default",
+        "from dispatchviz.core.tensor.dtype import int64",
         "from dispatchviz.core.generated import operators as ops",
         "from dispatchviz.core.generated import return_types",
-        "from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView",
-        "from dispatchviz.core.tensor import Tensor",
+        "from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView",
+        "from dispatchviz.core.tensor.tensor import Tensor",
     ]
     return page(title, mirrors, imports, parts)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from dispatchviz.core.schema import FunctionSchema, SchemaError
+from dispatchviz.core.schema.function_schema import FunctionSchema, SchemaError
 
 
 class SpecError(Exception):

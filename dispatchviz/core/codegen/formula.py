@@ -4,7 +4,7 @@ A formula is a Python expression over ``grad``, the forward arguments and ``resu
 variables, other arguments and ``self.sym_sizes()`` and the like become saved attributes (``self_sym_sizes``). Calls,
 methods and arithmetic on tensors become calls of operators; which overload is found from the argument types, as the
 C++ compiler finds it for PyTorch's formulas. Names that are no operator are functions of
-``autograd/functions_manual.py``.
+``autograd/formulas/functions_manual.py``.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from dispatchviz.core.codegen.forward_derivatives import (
 )
 from dispatchviz.core.codegen.model import Derivative, NativeFunction, Specification
 from dispatchviz.core.codegen.signature import python_name
-from dispatchviz.core.schema import Argument
+from dispatchviz.core.schema.function_schema import Argument
 
 
 def condition(function: NativeFunction, derivative: Derivative, each: ForwardDerivative) -> str:
@@ -257,7 +257,7 @@ def _calls(node: ast.expr) -> bool:
 
 
 def helpers(text: str) -> list[str]:
-    """The names that generated text uses of ``autograd/forward_ad.py``."""
+    """The names that generated text uses of ``autograd/forward_mode/forward_ad.py``."""
     known = (
         *("NOT_IMPLEMENTED", "NOT_IMPLEMENTED_IN_PLACE", "OUT", "forbid_fw_derivatives"),
         *("forward_formula", "fw_grad", "is_fw_grad_defined", "levels", "primal", "set_fw_grad"),

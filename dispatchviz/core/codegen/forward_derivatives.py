@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from dispatchviz.core.codegen.entries import SpecError
 from dispatchviz.core.codegen.model import Derivative, NativeFunction
 from dispatchviz.core.codegen.signature import python_name
-from dispatchviz.core.schema import Argument
+from dispatchviz.core.schema.function_schema import Argument
 
 AUTO_LINEAR, AUTO_ELEMENT_WISE = "auto_linear", "auto_element_wise"
 

@@ -9,8 +9,8 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
-from dispatchviz.core.kernel import Kernel
-from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.keys.keys import DispatchKey
 
 NAME = "implemented.py"
 
@@ -41,9 +41,9 @@ def text() -> str:
 
 
 def _page() -> str:
-    from dispatchviz.core import native_library as _native_library  # noqa: F401  registers the fallbacks
-    from dispatchviz.core.aten import Implemented
-    from dispatchviz.core.registry import process
+    from dispatchviz.core.call.aten import Implemented
+    from dispatchviz.core.table.registry import process
+    from dispatchviz.core.wiring import native_library as _native_library  # noqa: F401  registers the fallbacks
 
     operators = Implemented("cuda")
     kernels = {

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from dispatchviz.core.codegen.entries import Entry, Location, SpecError, entries, meant
-from dispatchviz.core.schema import FunctionSchema
+from dispatchviz.core.schema.function_schema import FunctionSchema
 
 DISPATCH_KEYS = (
     "CPU",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.schema import Argument
+from dispatchviz.core.schema.function_schema import Argument
 
 if TYPE_CHECKING:
     from dispatchviz.core.codegen.bindings import Overload

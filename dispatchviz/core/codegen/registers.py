@@ -45,13 +45,13 @@ def _page(key: str, kernels: list[Kernel]) -> str:
         "from typing import TYPE_CHECKING",
         "",
         *_imports_used(key, [text for *_, text in kernels]),
-        "from dispatchviz.core.tensor import Size, Storage, Tensor",
+        "from dispatchviz.core.tensor.tensor import Size, Storage, Tensor",
         "",
         "if TYPE_CHECKING:",
-        "    from dispatchviz.core.device import Device",
-        "    from dispatchviz.core.dtype import DType",
-        "    from dispatchviz.core.native.random import Generator",
-        "    from dispatchviz.core.streams import Stream",
+        "    from dispatchviz.core.device.device import Device",
+        "    from dispatchviz.core.tensor.dtype import DType",
+        "    from dispatchviz.core.native.random.generator import Generator",
+        "    from dispatchviz.core.device.streams import Stream",
         "",
         "Scalar = bool | int | float | complex",
     ]
@@ -63,9 +63,9 @@ def _page(key: str, kernels: list[Kernel]) -> str:
 def _imports_used(key: str, texts: list[str]) -> Iterator[str]:
     everything = "\n".join(texts)
     if "recorder." in everything:
-        yield "from dispatchviz.core import recorder"
+        yield "from dispatchviz.core.seam import recorder"
     if "backend_select_keys(" in everything:
-        yield "from dispatchviz.core.aten import backend_select_keys"
+        yield "from dispatchviz.core.call.aten import backend_select_keys"
     if "ops." in everything:
         yield "from dispatchviz.core.generated import operators as ops"
     used = [module for module in native.modules() if f" {module}." in everything]
@@ -73,7 +73,7 @@ def _imports_used(key: str, texts: list[str]) -> Iterator[str]:
         yield f"from dispatchviz.core.native import {', '.join(used)}"
     classes = [name for name in VARIANTS if re.search(rf"\b{name}\(", everything)]
     if classes:
-        yield f"from dispatchviz.core.structured import {', '.join(classes)}"
+        yield f"from dispatchviz.core.call.structured import {', '.join(classes)}"
 
 
 def _kernels(spec: Specification, function: NativeFunction, key: str) -> Iterator[Kernel]:

@@ -6,7 +6,7 @@ import keyword
 import re
 
 from dispatchviz.core.codegen.model import TYPES, NativeFunction
-from dispatchviz.core.schema import Argument
+from dispatchviz.core.schema.function_schema import Argument
 
 DTYPES = {"long": "int64"}
 """Defaults that are dtypes."""

@@ -5,10 +5,10 @@ What is here has the signatures, the texts and the types of errors of PyTorch's 
 
 from __future__ import annotations
 
-from dispatchviz.core.autograd.python_function import FunctionBase as _FunctionBase  # noqa: F401
-from dispatchviz.core.native.linalg_checks import LinAlgError as _LinAlgError  # noqa: F401
-from dispatchviz.core.python_keys import DispatchKey as DispatchKey
-from dispatchviz.core.python_keys import DispatchKeySet as DispatchKeySet
+from dispatchviz.core.autograd.function.python_function import FunctionBase as _FunctionBase  # noqa: F401
+from dispatchviz.core.bindings.python_keys import DispatchKey as DispatchKey
+from dispatchviz.core.bindings.python_keys import DispatchKeySet as DispatchKeySet
+from dispatchviz.core.native.linalg.matrix_checks import LinAlgError as _LinAlgError  # noqa: F401
 from dispatchviz.torch._C import _autograd as _autograd
 from dispatchviz.torch._C import _fft as _fft
 from dispatchviz.torch._C import _functions as _functions

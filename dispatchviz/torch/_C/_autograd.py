@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.core.autograd import saved_variable_hooks as hooks
-from dispatchviz.core.autograd.saved_variable import SavedVariable as SavedTensor
-from dispatchviz.core.pybind import CONVERTERS, NoFit, bound
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.autograd.graph import saved_variable_hooks as hooks
+from dispatchviz.core.autograd.graph.saved_variable import SavedVariable as SavedTensor
+from dispatchviz.core.bindings.pybind import CONVERTERS, NoFit, bound
+from dispatchviz.core.thread.thread_state import thread
 
 __all__ = [
     "SavedTensor",

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from dispatchviz.core.autograd import anomaly_mode, graph_task
-from dispatchviz.core.autograd.interface import run_backward
-from dispatchviz.core.autograd.node import Node
-from dispatchviz.core.autograd.variable import increment_version, is_inference
-from dispatchviz.core.tensor import Tensor
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.autograd.engine import anomaly_mode, graph_task
+from dispatchviz.core.autograd.engine.backward_grad import run_backward
+from dispatchviz.core.autograd.graph.node import Node
+from dispatchviz.core.autograd.variables.variable import increment_version, is_inference
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.thread_state import thread
 
 
 class ImperativeEngine:

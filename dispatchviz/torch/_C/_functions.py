@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.autograd import accumulate_grad, basic_nodes, copy_nodes, list_nodes
-from dispatchviz.core.autograd.node import Node
+from dispatchviz.core.autograd.graph import accumulate_grad, basic_nodes, copy_nodes, list_nodes
+from dispatchviz.core.autograd.graph.node import Node
 from dispatchviz.core.generated import nodes
 
 _SOURCES = (nodes, accumulate_grad, basic_nodes, copy_nodes, list_nodes)

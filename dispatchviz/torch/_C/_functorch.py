@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dispatchviz.core.functorch import loop_fallback
-from dispatchviz.core.functorch.ad_interpreters import (
+from dispatchviz.core.layers.functorch import loop_fallback
+from dispatchviz.core.layers.functorch.ad_interpreters import (
     GradInterpreter,
     JvpInterpreter,
     make_tensor_wrapper,
@@ -11,12 +11,12 @@ from dispatchviz.core.functorch.ad_interpreters import (
     prev_grad_mode,
     unwrap_for_grad,
 )
-from dispatchviz.core.functorch.batch_dim import add_batch_dim, remove_batch_dim
-from dispatchviz.core.functorch.batched_tensor import maybe_get_batched_impl, unwrap_at_level
-from dispatchviz.core.functorch.dynamic_layer import init_and_push, layers, pop_and_delete
-from dispatchviz.core.functorch.interpreter import VmapInterpreter
-from dispatchviz.core.functorch.tensor_wrapper import maybe_get_tensor_wrapper
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.layers.functorch.batch_dim import add_batch_dim, remove_batch_dim
+from dispatchviz.core.layers.functorch.batched_tensor import maybe_get_batched_impl, unwrap_at_level
+from dispatchviz.core.layers.functorch.dynamic_layer import init_and_push, layers, pop_and_delete
+from dispatchviz.core.layers.functorch.interpreter import VmapInterpreter
+from dispatchviz.core.layers.functorch.tensor_wrapper import maybe_get_tensor_wrapper
+from dispatchviz.core.tensor.tensor import Tensor
 
 _add_batch_dim, _remove_batch_dim = add_batch_dim, remove_batch_dim
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatchviz.core.binding import Binding as _Binding
+from dispatchviz.core.bindings.binding import Binding as _Binding
 from dispatchviz.core.generated import linalg_functions as _functions
 
 globals().update({name: value for name, value in vars(_functions).items() if isinstance(value, _Binding)})

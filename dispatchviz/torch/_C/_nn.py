@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.binding import Binding
-from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import DType
-from dispatchviz.core.formats import MEMORY_FORMATS, memory_format
+from dispatchviz.core.bindings.binding import Binding
+from dispatchviz.core.bindings.python_arg_parser import PythonArgParser
+from dispatchviz.core.device.device import Device
 from dispatchviz.core.generated import nn_functions
-from dispatchviz.core.python_arg_parser import PythonArgParser
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor.dtype import DType
+from dispatchviz.core.tensor.layout import MEMORY_FORMATS, memory_format
+from dispatchviz.core.tensor.tensor import Tensor
 
 globals().update({b.__name__: b for b in vars(nn_functions).values() if isinstance(b, Binding)})
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.pybind import bound
+from dispatchviz.core.bindings.pybind import bound
+from dispatchviz.core.keys.keys import DispatchKey
 
 _KEYS = {
     "cpu": "CPU",

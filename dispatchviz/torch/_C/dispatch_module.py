@@ -10,16 +10,17 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.core import pybind, warning
-from dispatchviz.core.autograd.not_implemented_fallback import autograd_not_implemented_inplace_or_view_fallback
-from dispatchviz.core.cpp_signature import T_T
-from dispatchviz.core.kernel import Kernel
-from dispatchviz.core.keys import DispatchKey, parse_dispatch_key
-from dispatchviz.core.library import Library
-from dispatchviz.core.operator_name import OperatorName
-from dispatchviz.core.pybind import NoFit, bound
-from dispatchviz.core.python_kernels import fallthrough, python_kernel
-from dispatchviz.core.schema import FunctionSchema
+from dispatchviz.core.autograd.kernels.not_implemented_fallback import autograd_not_implemented_inplace_or_view_fallback
+from dispatchviz.core.bindings import pybind
+from dispatchviz.core.bindings.pybind import NoFit, bound
+from dispatchviz.core.kernel.cpp_signature import T_T
+from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.keys.keys import DispatchKey, parse_dispatch_key
+from dispatchviz.core.python_side.python_kernels import fallthrough, python_kernel
+from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.schema.operator_name import OperatorName
+from dispatchviz.core.table.library import Library
+from dispatchviz.core.thread import warning
 from dispatchviz.torch._ops import overload_of
 from dispatchviz.torch.tags import Tag, tags_of
 

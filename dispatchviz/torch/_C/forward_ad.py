@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dispatchviz.core.autograd.forward_grad import enter_dual_level as _enter_dual_level
-from dispatchviz.core.autograd.forward_grad import exit_dual_level
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.autograd.forward_mode.forward_grad import enter_dual_level as _enter_dual_level
+from dispatchviz.core.autograd.forward_mode.forward_grad import exit_dual_level
+from dispatchviz.core.thread.thread_state import thread
 
 __all__ = ["_enter_dual_level", "_exit_dual_level", "_is_fwd_grad_enabled", "_set_fwd_grad_enabled"]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
-from dispatchviz.core import guards
-from dispatchviz.core.keys import KEY_BITS, DispatchKey
-from dispatchviz.core.pybind import bound
-from dispatchviz.core.python_keys import DispatchKeySet
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.bindings.pybind import bound
+from dispatchviz.core.bindings.python_keys import DispatchKeySet
+from dispatchviz.core.keys.keys import KEY_BITS, DispatchKey
+from dispatchviz.core.thread import guards
+from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.torch import python_keys
 
 K = DispatchKey

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core import dump, keyset, pybind
-from dispatchviz.core.keys import (
+from dispatchviz.core.bindings import pybind
+from dispatchviz.core.bindings.pybind import bound
+from dispatchviz.core.bindings.python_keys import DispatchKey, DispatchKeySet, python_key
+from dispatchviz.core.keys import key_set
+from dispatchviz.core.keys.keys import (
     BACKEND_MASK,
     CUSTOMIZABLE,
     KEY_BITS,
@@ -19,12 +22,11 @@ from dispatchviz.core.keys import (
     included_in_alias,
     parse_dispatch_key,
 )
-from dispatchviz.core.keys import DispatchKey as K
-from dispatchviz.core.library import process
-from dispatchviz.core.pybind import bound
-from dispatchviz.core.python_keys import DispatchKey, DispatchKeySet, python_key
-from dispatchviz.core.tensor import Tensor
-from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
+from dispatchviz.core.keys.keys import DispatchKey as K
+from dispatchviz.core.table import dump
+from dispatchviz.core.table.library import process
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
 from dispatchviz.torch._C.operator_handle import existing_op, find_op
 
 pybind.CONVERTERS["torch.Tensor"] = pybind.instances_of(Tensor)
@@ -58,7 +60,7 @@ def _to_functionality_key(key: K) -> DispatchKey:
 
 @bound("_functionality_to_backend_keys(arg0: c10::DispatchKey) -> list[c10::DispatchKey]")
 def _functionality_to_backend_keys(key: K) -> list[DispatchKey]:
-    members = keyset.members(KEY_BITS[key] | BACKEND_MASK) if key in CUSTOMIZABLE else iter((key,))
+    members = key_set.members(KEY_BITS[key] | BACKEND_MASK) if key in CUSTOMIZABLE else iter((key,))
     return [python_key(member) for member in members]
 
 
@@ -79,22 +81,22 @@ def _dispatch_is_included_in_alias(key: K, alias: K) -> bool:
 
 @bound("_dispatch_has_backend_fallback(arg0: torch._C.DispatchKey) -> bool")
 def _dispatch_has_backend_fallback(key: K) -> bool:
-    cell = 0 if key == K.EndOfFunctionalityKeys else keyset.table_index(KEY_BITS[key])
+    cell = 0 if key == K.EndOfFunctionalityKeys else key_set.table_index(KEY_BITS[key])
     return RUNTIME_KEYS[cell] in process.fallbacks
 
 
 @bound("_dispatch_get_backend_keyset_from_autograd(arg0: torch._C.DispatchKey) -> torch._C.DispatchKeySet")
 def _dispatch_get_backend_keyset_from_autograd(key: K) -> DispatchKeySet:
-    return _set(keyset.BACKENDS_OF_AUTOGRAD.get(key, 0))
+    return _set(key_set.BACKENDS_OF_AUTOGRAD.get(key, 0))
 
 
 # -- sets -------------------------------------------------------------------------------------------------------------
 
-_after_autograd_keyset = _set(keyset.after_autograd_keyset)
-_after_ADInplaceOrView_keyset = _set(keyset.after_ADInplaceOrView_keyset)
-_dispatch_autogradother_backends = _set(keyset.autogradother_backends)
+_after_autograd_keyset = _set(key_set.after_autograd_keyset)
+_after_ADInplaceOrView_keyset = _set(key_set.after_ADInplaceOrView_keyset)
+_dispatch_autogradother_backends = _set(key_set.autogradother_backends)
 _additional_keys_to_prop_for_wrapper_tensors = _set(
-    keyset.raw(
+    key_set.raw(
         *(K[layout + backend] for layout in ("", "Sparse", "SparseCsr") for backend in ("CPU", "CUDA", "XLA")),
         *(K.XPU, K.HPU, K.PrivateUse1, K.Conjugate, K.Negative),
     )
@@ -103,17 +105,17 @@ _additional_keys_to_prop_for_wrapper_tensors = _set(
 
 @bound("_dispatch_keyset_full() -> torch._C.DispatchKeySet")
 def _dispatch_keyset_full() -> DispatchKeySet:
-    return _set(keyset.FULL)
+    return _set(key_set.FULL)
 
 
 @bound("_dispatch_keyset_full_after(arg0: torch._C.DispatchKey) -> torch._C.DispatchKeySet")
 def _dispatch_keyset_full_after(key: K) -> DispatchKeySet:
-    return _set(keyset.full_after(key))
+    return _set(key_set.full_after(key))
 
 
 @bound("_dispatch_keyset_to_string(arg0: torch._C.DispatchKeySet) -> str")
 def _dispatch_keyset_to_string(keys: Any) -> str:
-    return keyset.text(keys.raw_repr())
+    return key_set.text(keys.raw_repr())
 
 
 @bound("_dispatch_keys(arg0: torch.Tensor) -> torch._C.DispatchKeySet")
@@ -123,7 +125,7 @@ def _dispatch_keys(tensor: Tensor) -> DispatchKeySet:
 
 @bound("_dispatch_key_set(arg0: torch.Tensor) -> str")
 def _dispatch_key_set(tensor: Tensor) -> str:
-    return keyset.text(tensor._ks)
+    return key_set.text(tensor._ks)
 
 
 @bound("_dispatch_isTensorSubclassLike(arg0: torch.Tensor) -> bool")

@@ -5,22 +5,22 @@
 
 from __future__ import annotations
 
-from dispatchviz.core import math_bits
-from dispatchviz.core.autograd import autograd_fallback
-from dispatchviz.core.pybind import bound
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.autograd.kernels import autograd_fallback
+from dispatchviz.core.bindings.pybind import bound
+from dispatchviz.core.tensor import conj_neg_bits
+from dispatchviz.core.tensor.tensor import Tensor
 
 
 @bound("_set_conj(arg0: torch.Tensor, arg1: bool) -> None")
 def _set_conj(tensor: Tensor, conj: bool) -> None:
     """Changes the tensor's key set and nothing else."""
-    math_bits.set_conj(tensor, conj)
+    conj_neg_bits.set_conj(tensor, conj)
 
 
 @bound("_set_neg(arg0: torch.Tensor, arg1: bool) -> None")
 def _set_neg(tensor: Tensor, neg: bool) -> None:
     """Changes the tensor's key set and nothing else."""
-    math_bits.set_neg(tensor, neg)
+    conj_neg_bits.set_neg(tensor, neg)
 
 
 @bound("_set_autograd_fallback_mode(arg0: str) -> None")

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core import pybind
-from dispatchviz.core.boxing import boxed_form
-from dispatchviz.core.dispatcher import call_boxed
-from dispatchviz.core.kernel import Kernel
-from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.library import process
-from dispatchviz.core.operator import OperatorEntry
-from dispatchviz.core.operator_arguments import stack_for
-from dispatchviz.core.operator_name import OperatorName
-from dispatchviz.core.pybind import bound
+from dispatchviz.core.bindings import pybind
+from dispatchviz.core.bindings.pybind import bound
+from dispatchviz.core.call.dispatcher import call_boxed
+from dispatchviz.core.kernel.boxing import boxed_form
+from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.python_side.operator_arguments import stack_for
+from dispatchviz.core.schema.operator_name import OperatorName
+from dispatchviz.core.table.library import process
+from dispatchviz.core.table.operator_entry import OperatorEntry
 from dispatchviz.torch.op_overload import results
 from dispatchviz.torch.operator_base import OperatorHandle as _DispatchOperatorHandle
 

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
-from dispatchviz.core.functorch.ad_interpreters import ADInterpreter
-from dispatchviz.core.functorch.dynamic_layer import current_layer, temporarily_popped
-from dispatchviz.core.functorch.interpreter import VmapInterpreter
-from dispatchviz.core.functorch.tensor_wrapper import unwrap_if_dead
-from dispatchviz.core.functorch.tls import are_transforms_active
-from dispatchviz.core.guards import AutoFwGradMode, AutoGradMode
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.layers.functorch.ad_interpreters import ADInterpreter
+from dispatchviz.core.layers.functorch.dynamic_layer import current_layer, temporarily_popped
+from dispatchviz.core.layers.functorch.functorch_tls import are_transforms_active
+from dispatchviz.core.layers.functorch.interpreter import VmapInterpreter
+from dispatchviz.core.layers.functorch.tensor_wrapper import unwrap_if_dead
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.guards import AutoFwGradMode, AutoGradMode
 from dispatchviz.torch._C._functorch import _add_batch_dim, _unwrap_for_grad, _wrap_for_grad
 from dispatchviz.torch._face import torch
 from dispatchviz.torch._functorch.restored_vmap import unwrap_batched, wrap_batched

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from dispatchviz.core.given_back import given_back
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.restoring_state import given_back
 from dispatchviz.torch._C._functorch import (
     _grad_decrement_nesting,
     _grad_increment_nesting,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._C._functorch import _jvp_decrement_nesting, _jvp_increment_nesting
 from dispatchviz.torch._face import torch
 from dispatchviz.torch._functorch.argnums import ArgNums, replace_args, slice_argnums

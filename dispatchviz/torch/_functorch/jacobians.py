@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._face import torch
 from dispatchviz.torch._functorch.apis import vmap
 from dispatchviz.torch._functorch.argnums import ArgNums, slice_argnums

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._C._functorch import _add_batch_dim, _unwrap_batched
 from dispatchviz.torch._functorch.vmap import vmap_increment_nesting
 from dispatchviz.torch.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten

@@ -9,9 +9,9 @@ from itertools import accumulate
 from typing import Any
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.given_back import given_back
-from dispatchviz.core.native.random import default_generators
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.native.random.generator import default_generators
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.restoring_state import given_back
 from dispatchviz.torch._C._functorch import (
     _add_batch_dim,
     _remove_batch_dim,

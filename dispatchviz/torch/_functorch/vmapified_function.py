@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._C._functorch import current_level
 from dispatchviz.torch._face import torch
 from dispatchviz.torch._functorch.restored_vmap import restore_vmap, unwrap_batched

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.autograd.requires_grad_flag import change_requires_grad
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.autograd.variables.requires_grad_flag import change_requires_grad
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._C._functorch import _unwrap_for_grad, _wrap_for_grad
 from dispatchviz.torch.utils._pytree import tree_map
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from types import GenericAlias
 from typing import Any
 
-from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import DType
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.device.device import Device
+from dispatchviz.core.tensor.dtype import DType
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch.types import Number
 
 GroupName = typing.NewType("GroupName", str)

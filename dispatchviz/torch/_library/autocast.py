@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from dispatchviz.core.dtype import float64
-from dispatchviz.core.guards import ExcludeDispatchKeyGuard
-from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.keyset import DispatchKeySet
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.keys.key_set import DispatchKeySet
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.tensor.dtype import float64
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.guards import ExcludeDispatchKeyGuard
 from dispatchviz.torch._C import _dispatch_key_for_device
 from dispatchviz.torch._ops import OpOverload
 

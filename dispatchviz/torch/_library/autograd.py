@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from dispatchviz.core.autograd.variable import requires_grad
-from dispatchviz.core.guards import AutoDispatchBelowAutograd
-from dispatchviz.core.keyset import DispatchKeySet, after_autograd_keyset
-from dispatchviz.core.tensor import Tensor
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.autograd.variables.variable import requires_grad
+from dispatchviz.core.keys.key_set import DispatchKeySet, after_autograd_keyset
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.guards import AutoDispatchBelowAutograd
+from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.torch._library.schema_properties import takes_tensor_lists, with_defaults
 from dispatchviz.torch._library.tensor_lists import Structure, flatten, unflatten
 from dispatchviz.torch._ops import OpOverload

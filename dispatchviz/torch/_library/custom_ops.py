@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from dispatchviz.core.autograd.variable import increment_version
-from dispatchviz.core.device import Device
-from dispatchviz.core.keys import parse_dispatch_key
-from dispatchviz.core.schema import FunctionSchema
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.autograd.variables.variable import increment_version
+from dispatchviz.core.device.device import Device
+from dispatchviz.core.keys.keys import parse_dispatch_key
+from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch import _C
 from dispatchviz.torch._library import qualified_names as names
 from dispatchviz.torch._library import schema_properties as properties

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
-from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.torch._C import _dispatch_has_kernel_for_dispatch_key as has_kernel
 
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 from types import GenericAlias
 from typing import Any, NamedTuple, NoReturn
 
-from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import DType
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.device.device import Device
+from dispatchviz.core.tensor.dtype import DType
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._library.annotations import SUPPORTED_PARAM_TYPES, SUPPORTED_RETURN_TYPES
 from dispatchviz.torch.tags import Tag, Tags, normalized
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from dispatchviz.core.keys import DispatchKey, parse_dispatch_key
+from dispatchviz.core.keys.keys import DispatchKey, parse_dispatch_key
 from dispatchviz.torch import _C, _ops
 from dispatchviz.torch._C.dispatch_module import alive as alive_modules
 from dispatchviz.torch._library.fake_impl import fake_impl_of

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.torch import _C
 from dispatchviz.torch._library import qualified_names as names
 from dispatchviz.torch._library import schema_properties as properties

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from dispatchviz.core.schema import FunctionSchema
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._library.schema_properties import is_view, written
 from dispatchviz.torch.tags import Tag
 

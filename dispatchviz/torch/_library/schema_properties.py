@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dispatchviz.core.ivalue import to_object
-from dispatchviz.core.operator_arguments import default_value
-from dispatchviz.core.schema import Argument, FunctionSchema
+from dispatchviz.core.python_side.ivalue import to_object
+from dispatchviz.core.python_side.operator_arguments import default_value
+from dispatchviz.core.schema.function_schema import Argument, FunctionSchema
 
 _TENSORS = ("Tensor", "Tensor?")
 _TENSOR_LISTS = ("Tensor[]", "Tensor?[]", "Tensor[]?", "Tensor?[]?")

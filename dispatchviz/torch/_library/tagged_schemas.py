@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dispatchviz.core.schema import Argument, FunctionSchema
-from dispatchviz.core.schema_types import schema_type
+from dispatchviz.core.schema.function_schema import Argument, FunctionSchema
+from dispatchviz.core.schema.schema_types import schema_type
 from dispatchviz.torch.tags import Tag
 
 

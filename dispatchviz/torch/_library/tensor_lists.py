@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor.tensor import Tensor
 
 
 class Structure(tuple[int | None, ...]):

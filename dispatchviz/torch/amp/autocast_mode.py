@@ -8,10 +8,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Literal
 
-from dispatchviz.core import autocast as core
-from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import DType, bfloat16, float16
-from dispatchviz.core.given_back import given_back_at_end
+from dispatchviz.core.device.device import Device
+from dispatchviz.core.layers.autocast import autocast_mode as core
+from dispatchviz.core.tensor.dtype import DType, bfloat16, float16
+from dispatchviz.core.thread.restoring_state import given_back_at_end
 
 _SUPPORTED = (bfloat16, float16)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from dispatchviz.core.autograd.interface import backward, grad
+from dispatchviz.core.autograd.engine.backward_grad import backward, grad
 from dispatchviz.torch.autograd import anomaly_mode as anomaly_mode
 from dispatchviz.torch.autograd import forward_ad as forward_ad
 from dispatchviz.torch.autograd import function as function

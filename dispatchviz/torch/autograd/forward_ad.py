@@ -9,7 +9,7 @@ from contextlib import ContextDecorator
 from typing import NamedTuple
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._C.forward_ad import _enter_dual_level, _exit_dual_level, _is_fwd_grad_enabled
 from dispatchviz.torch._C.forward_ad import _set_fwd_grad_enabled as switch
 

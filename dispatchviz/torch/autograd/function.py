@@ -21,16 +21,16 @@ from typing import Any, NoReturn
 
 from typing_extensions import deprecated
 
-from dispatchviz.core.autograd.basic_nodes import DelayedError
-from dispatchviz.core.autograd.hooks import RemovableHandle
-from dispatchviz.core.autograd.python_function import FunctionBase
-from dispatchviz.core.autograd.requires_grad_flag import set_requires_grad
-from dispatchviz.core.autograd.variable import requires_grad
-from dispatchviz.core.functorch.tensor_wrapper import unwrap_if_dead
-from dispatchviz.core.functorch.tls import are_transforms_active
+from dispatchviz.core.autograd.function.python_function import FunctionBase
+from dispatchviz.core.autograd.graph.basic_nodes import DelayedError
+from dispatchviz.core.autograd.hooks.hooks import RemovableHandle
+from dispatchviz.core.autograd.variables.requires_grad_flag import set_requires_grad
+from dispatchviz.core.autograd.variables.variable import requires_grad
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.tensor import Tensor
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.layers.functorch.functorch_tls import are_transforms_active
+from dispatchviz.core.layers.functorch.tensor_wrapper import unwrap_if_dead
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.torch.grad_modes import no_grad
 
 __all__ = [

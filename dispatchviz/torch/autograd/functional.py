@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dispatchviz.core.autograd.variable import requires_grad
+from dispatchviz.core.autograd.variables.variable import requires_grad
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.tensor import Tensor, numel
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.tensor.tensor import Tensor, numel
+from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.torch.autograd.functional_arguments import (
     OUTPUTS,
     Function,

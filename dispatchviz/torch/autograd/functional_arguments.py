@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dispatchviz.core.autograd import interface
-from dispatchviz.core.autograd.requires_grad_flag import make_variable, requires_grad_
-from dispatchviz.core.autograd.variable import requires_grad
+from dispatchviz.core.autograd.engine import backward_grad
+from dispatchviz.core.autograd.variables.requires_grad_flag import make_variable, requires_grad_
+from dispatchviz.core.autograd.variables.variable import requires_grad
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView
-from dispatchviz.core.tensor import Size, Tensor, numel
+from dispatchviz.core.tensor.tensor import Size, Tensor, numel
+from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView
 
 Tensors = tuple[Tensor, ...]
 OptionalTensors = Sequence[Tensor | None]
@@ -134,7 +134,7 @@ def grad(
     if not wanted:
         return (None,) * len(inputs)
     roots, given = zip(*wanted, strict=True)
-    found: tuple[Tensor | None, ...] = interface.grad(roots, inputs, given, allow_unused=True, **how)
+    found: tuple[Tensor | None, ...] = backward_grad.grad(roots, inputs, given, allow_unused=True, **how)
     return found
 
 

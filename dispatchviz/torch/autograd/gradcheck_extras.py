@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.autograd import forward_ad as fwAD
 from dispatchviz.torch.autograd.gradcheck_analytical import GradcheckError, dual_inputs

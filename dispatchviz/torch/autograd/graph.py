@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from dispatchviz.core.autograd import engine_streams
-from dispatchviz.core.autograd.gradient_edge import GradientEdge as GradientEdge
-from dispatchviz.core.autograd.gradient_edge import get_gradient_edge as get_gradient_edge
-from dispatchviz.core.device import Device
-from dispatchviz.core.python_bindings_manual import to_device_and_dtype
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.autograd.engine import engine_streams
+from dispatchviz.core.autograd.graph.gradient_edge import GradientEdge as GradientEdge
+from dispatchviz.core.autograd.graph.gradient_edge import get_gradient_edge as get_gradient_edge
+from dispatchviz.core.bindings.python_bindings_manual import to_device_and_dtype
+from dispatchviz.core.device.device import Device
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._C import _autograd
 from dispatchviz.torch._C._engine import _increment_version
 from dispatchviz.torch.autograd.graph_node import Node as Node

@@ -6,10 +6,10 @@ import abc
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.core.autograd import node as core
-from dispatchviz.core.autograd.hooks import RemovableHandle
-from dispatchviz.core.autograd.python_function import FunctionBase
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.autograd.function.python_function import FunctionBase
+from dispatchviz.core.autograd.graph import node as core
+from dispatchviz.core.autograd.hooks.hooks import RemovableHandle
+from dispatchviz.core.tensor.tensor import Tensor
 
 
 class Node(abc.ABC):

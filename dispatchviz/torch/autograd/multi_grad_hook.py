@@ -8,11 +8,11 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dispatchviz.core.autograd.gradient_edge import grad_fn_or_accumulator
-from dispatchviz.core.autograd.hooks import RemovableHandle
-from dispatchviz.core.autograd.tensor_hooks import register_hook
-from dispatchviz.core.autograd.variable import requires_grad
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.autograd.graph.gradient_edge import grad_fn_or_accumulator
+from dispatchviz.core.autograd.hooks.hooks import RemovableHandle
+from dispatchviz.core.autograd.hooks.tensor_hooks import register_hook
+from dispatchviz.core.autograd.variables.variable import requires_grad
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._C._engine import _current_graph_task_id, _will_engine_execute_node
 
 _MODES = ("all", "any")

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from dispatchviz.core.autograd.variable import current_version
+from dispatchviz.core.autograd.variables.variable import current_version
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch.autograd.saved_tensors_hooks import saved_tensors_hooks
 from dispatchviz.torch.utils._python_dispatch import TorchDispatchMode
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from dispatchviz.core import recorder
+from dispatchviz.core.seam import recorder
 
 if TYPE_CHECKING:
-    from dispatchviz.core.notes import Recorder
+    from dispatchviz.core.record.notes import Recorder
 
 _CALLS = ("call", "callBoxed")
 _NAMED_AGAIN = ("aten::detach", "aten::detach_")
@@ -95,7 +95,7 @@ class Collector:
     def start(self) -> None:
         """Begins."""
         if recorder.active is None:
-            from dispatchviz.core.notes import Recorder  # not loaded before somebody records
+            from dispatchviz.core.record.notes import Recorder  # not loaded before somebody records
 
             self._own = Recorder()
             recorder.start(self._own)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.core.autograd.saved_variable_hooks import pop_default_hooks
-from dispatchviz.core.tensor import Tensor
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.autograd.graph.saved_variable_hooks import pop_default_hooks
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.torch._C import _autograd
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.autograd.requires_grad_flag import set_requires_grad
-from dispatchviz.core.dtype import default_dtype
+from dispatchviz.core.autograd.variables.requires_grad_flag import set_requires_grad
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor.dtype import default_dtype
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._C._engine import ImperativeEngine
 
 __all__ = ["Variable", "VariableMeta"]

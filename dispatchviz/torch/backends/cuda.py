@@ -11,8 +11,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import SimpleNamespace
 
-from dispatchviz.core.context import context
-from dispatchviz.core.native.attention_backends import SDPBackend as SDPBackend
+from dispatchviz.core.native.attention.sdp_backends import SDPBackend as SDPBackend
+from dispatchviz.core.thread.context import context
 
 matmul = SimpleNamespace(
     allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from dispatchviz.core.context import context
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.thread.context import context
 
 benchmark = False
 deterministic = False

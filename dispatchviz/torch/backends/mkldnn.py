@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from dispatchviz.core.context import context
+from dispatchviz.core.thread.context import context
 
 
 def is_available() -> bool:

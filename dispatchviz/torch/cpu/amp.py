@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from dispatchviz.core.dtype import DType, bfloat16
+from dispatchviz.core.tensor.dtype import DType, bfloat16
 from dispatchviz.torch.amp.autocast_mode import autocast as _autocast
 from dispatchviz.torch.amp.grad_scaler import GradScaler as _GradScaler
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dispatchviz.core.backend import array_module, cuda_state
-from dispatchviz.core.native.random import default_generators
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.device.array_library import array_module, cuda_state
+from dispatchviz.core.native.random.generator import default_generators
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch import errors
 from dispatchviz.torch.cuda import amp as amp
 from dispatchviz.torch.cuda import memory as memory

@@ -8,7 +8,7 @@ from typing import Any
 
 from typing_extensions import deprecated
 
-from dispatchviz.core.dtype import DType, float16
+from dispatchviz.core.tensor.dtype import DType, float16
 from dispatchviz.torch.amp import custom_functions
 from dispatchviz.torch.amp.autocast_mode import autocast as _autocast
 from dispatchviz.torch.amp.grad_scaler import GradScaler as _GradScaler

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatchviz.core.device import Device, concrete
+from dispatchviz.core.device.device import Device, concrete
 
 
 def device_count() -> int:

@@ -11,7 +11,7 @@ import warnings
 from collections import OrderedDict
 from typing import Any
 
-from dispatchviz.core.backend import array_module, cuda_state
+from dispatchviz.core.device.array_library import array_module, cuda_state
 from dispatchviz.torch.cuda.current_device import set_device
 
 _said: set[str] = set()

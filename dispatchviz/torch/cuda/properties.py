@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dispatchviz.core.backend import array_module, cuda_state
+from dispatchviz.core.device.array_library import array_module, cuda_state
 from dispatchviz.torch.cuda.current_device import set_device
 from dispatchviz.torch.cuda.memory import mem_get_info
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import ctypes
 from types import TracebackType
 
-from dispatchviz.core import streams as _streams
-from dispatchviz.core.backend import array_module, cuda_state
-from dispatchviz.core.device import Device
+from dispatchviz.core.device import streams as _streams
+from dispatchviz.core.device.array_library import array_module, cuda_state
+from dispatchviz.core.device.device import Device
 from dispatchviz.torch.cuda.current_device import set_device
 
 

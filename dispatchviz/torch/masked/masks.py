@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dispatchviz.core.dtype import DType
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor.dtype import DType
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._face import torch
 
 Dims = int | tuple[int, ...] | None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.dtype import DType
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor.dtype import DType
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.masked.masks import canonical_dim, filled
 from dispatchviz.torch.masked.reductions import norm

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.dtype import DType
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor.dtype import DType
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.masked.masks import Dims, canonical_dim, dtype_of_sum, filled
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.tensor import Tensor
-from dispatchviz.core.tensor_meta import TensorMeta, disabled_torch_function_impl
-from dispatchviz.core.tensor_subclass import make_subclass
+from dispatchviz.core.python_side.tensor_subclass import make_subclass
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.tensor.tensor_meta import TensorMeta, disabled_torch_function_impl
 from dispatchviz.torch._face import torch
 
 

@@ -11,7 +11,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dispatchviz.core.autograd.hooks import RemovableHandle
+from dispatchviz.core.autograd.hooks.hooks import RemovableHandle
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.optim.state import SavedState
 

@@ -8,7 +8,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from dispatchviz.core.autograd.hooks import RemovableHandle
+from dispatchviz.core.autograd.hooks.hooks import RemovableHandle
 from dispatchviz.torch._face import torch
 
 Hook = Callable[..., Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dispatchviz.core.dtype import bfloat16, default_dtype, float32
+from dispatchviz.core.tensor.dtype import bfloat16, default_dtype, float32
 from dispatchviz.torch._face import torch
 
 _FOREACH_DEVICES = ("cuda",)

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from dispatchviz.core.device import CPU
-from dispatchviz.core.dtype import DType
-from dispatchviz.core.math_bits import is_zerotensor, with_bits
-from dispatchviz.core.native.iterator import quiet
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.device.device import CPU
+from dispatchviz.core.native.iterator.tensor_iterator import quiet
+from dispatchviz.core.tensor.conj_neg_bits import is_zerotensor, with_bits
+from dispatchviz.core.tensor.dtype import DType
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch.creation import new_from_data, new_tensor
 from dispatchviz.torch.size import Size
 from dispatchviz.torch.to_numpy import values_on_host

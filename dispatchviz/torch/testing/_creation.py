@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Any
 
-from dispatchviz.core.dtype import DType
+from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.torch._face import torch
 
 _DEFAULT = {"bool": (0, 2), "uint8": (0, 10), "integral": (-9, 10), "floating": (-9, 9)}

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from dispatchviz.core.dispatch_modes import EnteredMode
-from dispatchviz.core.tensor import Tensor
-from dispatchviz.core.thread_state import put_back
+from dispatchviz.core.python_side.dispatch_modes import EnteredMode
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.thread_state import put_back
 from dispatchviz.torch.python_keys import (
     _get_dispatch_stack_at,
     _len_torch_dispatch_stack,

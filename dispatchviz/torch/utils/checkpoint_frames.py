@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from dispatchviz.core.autograd.saved_variable import SavedVariable
+from dispatchviz.core.autograd.graph.saved_variable import SavedVariable
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.autograd.saved_tensors_hooks import saved_tensors_hooks
 from dispatchviz.torch.utils import _pytree

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dispatchviz.core.autograd.hooks import RemovableHandle as RemovableHandle
+from dispatchviz.core.autograd.hooks.hooks import RemovableHandle as RemovableHandle
 from dispatchviz.torch._face import torch
 
 __all__ = ["BackwardHook", "RemovableHandle"]

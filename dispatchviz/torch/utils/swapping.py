@@ -5,8 +5,8 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from dispatchviz.core.autograd.variable import try_get_grad_accumulator
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.autograd.variables.variable import try_get_grad_accumulator
+from dispatchviz.core.tensor.tensor import Tensor
 
 POISONED = (
     "Trying to execute AccumulateGrad node that was poisoned by swap_tensors this can happen when you try to run "

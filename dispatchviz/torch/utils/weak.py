@@ -113,7 +113,7 @@ class TensorWeakRef:
 
     def __init__(self, tensor: Any) -> None:
         """AssertionError for what is no tensor."""
-        from dispatchviz.core.tensor import Tensor
+        from dispatchviz.core.tensor.tensor import Tensor
 
         if not isinstance(tensor, Tensor):
             raise AssertionError(f"expected torch.Tensor, got {type(tensor)}.")

@@ -15,7 +15,7 @@ from torch.testing._internal import common_utils
 from torch.testing._internal.opinfo import core as opinfo
 
 import dispatchviz.torch as face
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor.tensor import Tensor
 from tests.conformance.opinfo.comparison import Outcome, Tolerances, difference, outcome, tolerances
 from tests.conformance.opinfo.functions import NotHere, Pair, function, rebound, variants
 from tests.conformance.opinfo.known import UNINITIALISED, UP_TO_SIGNS

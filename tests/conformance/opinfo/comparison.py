@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from dispatchviz.core.math_bits import is_zerotensor
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor.conj_neg_bits import is_zerotensor
+from dispatchviz.core.tensor.tensor import Tensor
 from tests.conformance.opinfo.values import model_dtype, numbers
 
 

@@ -10,11 +10,11 @@ import numpy
 import torch
 
 import dispatchviz.torch as face
-from dispatchviz.core.device import CPU
-from dispatchviz.core.dtype import DType
-from dispatchviz.core.math_bits import is_zerotensor
-from dispatchviz.core.native.random import Generator
-from dispatchviz.core.tensor import VersionCounter, alias_of, allocated, reinterpreted
+from dispatchviz.core.device.device import CPU
+from dispatchviz.core.native.random.generator import Generator
+from dispatchviz.core.tensor.conj_neg_bits import is_zerotensor
+from dispatchviz.core.tensor.dtype import DType
+from dispatchviz.core.tensor.tensor import VersionCounter, alias_of, allocated, reinterpreted
 
 
 class Untranslatable(Exception):

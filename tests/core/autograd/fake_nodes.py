@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dispatchviz.core.autograd.edge import EMPTY_EDGE, Edge
-from dispatchviz.core.autograd.engine import execute
-from dispatchviz.core.autograd.node import Gradients, Node
+from dispatchviz.core.autograd.engine.engine import execute
+from dispatchviz.core.autograd.graph.edge import EMPTY_EDGE, Edge
+from dispatchviz.core.autograd.graph.node import Gradients, Node
 
 
 class FakeNode(Node):

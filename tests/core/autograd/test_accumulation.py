@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 import dispatchviz.torch as torch
-from dispatchviz.core import events, recorder
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.notes import Recorder
-from dispatchviz.core.warning import nothing_said
+from dispatchviz.core.record import events
+from dispatchviz.core.record.notes import Recorder
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.thread.warning import nothing_said
 
 WATCHED = ("detach", "new_empty_strided", "copy_", "clone", "add_Tensor", "add__Tensor")
 STOLEN, COPIED = ["detach"], ["new_empty_strided", "copy_"]

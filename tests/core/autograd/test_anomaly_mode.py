@@ -15,8 +15,9 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch as model
-from dispatchviz.core import events
-from dispatchviz.core.autograd import anomaly_mode, engine, node
+from dispatchviz.core.autograd.engine import anomaly_mode, engine
+from dispatchviz.core.autograd.graph import node
+from dispatchviz.core.record import events
 from dispatchviz.fresh import machine_as_new
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from dispatchviz import torch
-from dispatchviz.core.autograd.basic_nodes import Identity
-from dispatchviz.core.autograd.captured_backward import capture, execution_order
-from dispatchviz.core.autograd.compiled_autograd import CompiledNodeArgs, SwapSavedVariables
-from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
-from dispatchviz.core.autograd.variable import gradient_edge
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.autograd.engine.captured_backward import capture, execution_order
+from dispatchviz.core.autograd.engine.compiled_autograd import CompiledNodeArgs, SwapSavedVariables
+from dispatchviz.core.autograd.graph.basic_nodes import Identity
+from dispatchviz.core.autograd.graph.node import Gradients, Node, TraceableFunction
+from dispatchviz.core.autograd.variables.variable import gradient_edge
+from dispatchviz.core.tensor.tensor import Tensor
 
 
 class Scale(torch.autograd.Function):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core import events as ev
-from dispatchviz.core.keyset import autograd_dispatch_keyset
+from dispatchviz.core.keys.key_set import autograd_dispatch_keyset
+from dispatchviz.core.record import events as ev
 from dispatchviz.fresh import machine_as_new
 from dispatchviz.trace import Trace
 

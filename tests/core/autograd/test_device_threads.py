@@ -11,9 +11,9 @@ import pytest
 
 import dispatchviz
 import dispatchviz.torch as torch
-from dispatchviz.core import events as ev
-from dispatchviz.core.autograd.thread_pool import MAX_DEPTH, ThreadPool
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.autograd.engine.thread_pool import MAX_DEPTH, ThreadPool
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.fresh import machine_as_new
 
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from dispatchviz.core.autograd.basic_nodes import Error
-from dispatchviz.core.autograd.edge import Edge
-from dispatchviz.core.autograd.engine import execute
-from dispatchviz.core.autograd.graph_task import current_graph_task_id, queue_callback
-from dispatchviz.core.autograd.node import Gradients, Node
-from dispatchviz.core.guards import AutoGradMode, ExcludeDispatchKeyGuard
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.autograd.engine.engine import execute
+from dispatchviz.core.autograd.engine.graph_task import current_graph_task_id, queue_callback
+from dispatchviz.core.autograd.graph.basic_nodes import Error
+from dispatchviz.core.autograd.graph.edge import Edge
+from dispatchviz.core.autograd.graph.node import Gradients, Node
+from dispatchviz.core.thread.guards import AutoGradMode, ExcludeDispatchKeyGuard
+from dispatchviz.core.thread.thread_state import thread
 
 from .fake_nodes import FakeNode, run
 

@@ -11,14 +11,14 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch as model
-from dispatchviz.core import events as ev
-from dispatchviz.core.autograd.not_implemented_fallback import (
+from dispatchviz.core.autograd.kernels.not_implemented_fallback import (
     autograd_not_implemented_fallback,
     autograd_not_implemented_inplace_or_view_fallback,
 )
-from dispatchviz.core.kernel import Kernel
-from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.library import Library
+from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.table.library import Library
 
 K = DispatchKey
 _numbers = itertools.count()

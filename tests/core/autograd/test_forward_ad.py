@@ -14,12 +14,12 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core import events as ev
-from dispatchviz.core.autograd import forward_ad as core_forward_ad
-from dispatchviz.core.autograd.forward_grad import levels
+from dispatchviz.core.autograd.forward_mode import forward_ad as core_forward_ad
+from dispatchviz.core.autograd.forward_mode.forward_grad import levels
 from dispatchviz.core.codegen import autograd, forward_derivatives
 from dispatchviz.core.codegen.model import SpecError, load
-from dispatchviz.explain.sentences import why_here
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.fresh import machine_as_new
 
 fwAD = torch.autograd.forward_ad

@@ -15,14 +15,14 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core import events as ev
-from dispatchviz.core.autograd.node import Node
-from dispatchviz.core.autograd.python_function import FunctionBase
+from dispatchviz.core.autograd.function.python_function import FunctionBase
+from dispatchviz.core.autograd.graph.node import Node
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.shown_file import shown_file
-from dispatchviz.explain.call_stack import call_stack
-from dispatchviz.explain.sentences import why_here
-from dispatchviz.explain.source import source_at
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.file_names import shown_file
+from dispatchviz.explain.calls.call_stack import call_stack
+from dispatchviz.explain.locations.source_lines import source_at
+from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.trace import Trace
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from typing import Any
 
-from dispatchviz.core.autograd.hooks import RemovableHandle
+from dispatchviz.core.autograd.hooks.hooks import RemovableHandle
 
 from .fake_nodes import FakeNode, run
 

@@ -8,11 +8,11 @@ import weakref
 import pytest
 
 import dispatchviz.torch as torch
-from dispatchviz.core.autograd import basic_nodes
-from dispatchviz.core.autograd.basic_nodes import Error, GraphRoot, Identity
-from dispatchviz.core.autograd.edge import EMPTY_EDGE, Edge
-from dispatchviz.core.autograd.node import MAX_SEQUENCE_NR, Node, TraceableFunction
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.autograd.graph import basic_nodes
+from dispatchviz.core.autograd.graph.basic_nodes import Error, GraphRoot, Identity
+from dispatchviz.core.autograd.graph.edge import EMPTY_EDGE, Edge
+from dispatchviz.core.autograd.graph.node import MAX_SEQUENCE_NR, Node, TraceableFunction
+from dispatchviz.core.thread.thread_state import thread
 
 from .fake_nodes import FakeNode, run
 

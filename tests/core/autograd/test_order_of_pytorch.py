@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from dispatchviz.core.autograd.edge import EMPTY_EDGE, Edge
-from dispatchviz.core.autograd.engine import execute
+from dispatchviz.core.autograd.engine.engine import execute
+from dispatchviz.core.autograd.graph.edge import EMPTY_EDGE, Edge
 
 from .fake_nodes import FakeNode
 

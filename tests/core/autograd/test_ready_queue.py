@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from dispatchviz.core.autograd.graph_task import GONE, GraphTask
-from dispatchviz.core.autograd.node import MAX_SEQUENCE_NR
-from dispatchviz.core.autograd.ready_queue import NodeTask, ReadyQueue
+from dispatchviz.core.autograd.engine.graph_task import GONE, GraphTask
+from dispatchviz.core.autograd.engine.ready_queue import NodeTask, ReadyQueue
+from dispatchviz.core.autograd.graph.node import MAX_SEQUENCE_NR
 
 from .fake_nodes import FakeNode, run
 from .heap_sequences import SEQUENCES

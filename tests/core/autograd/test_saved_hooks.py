@@ -15,9 +15,9 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch as model
-from dispatchviz.core import events
-from dispatchviz.core.autograd import saved_variable_hooks
-from dispatchviz.core.autograd.saved_variable import SavedVariable
+from dispatchviz.core.autograd.graph import saved_variable_hooks
+from dispatchviz.core.autograd.graph.saved_variable import SavedVariable
+from dispatchviz.core.record import events
 
 
 def same(value: Any) -> Any:

@@ -14,8 +14,8 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core import events as ev
-from dispatchviz.core import streams
+from dispatchviz.core.device import streams
+from dispatchviz.core.record import events as ev
 from dispatchviz.fresh import machine_as_new
 from dispatchviz.trace import Trace
 

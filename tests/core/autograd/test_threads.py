@@ -12,7 +12,7 @@ import pytest
 
 import dispatchviz
 import dispatchviz.torch as torch
-from dispatchviz.core import events as ev
+from dispatchviz.core.record import events as ev
 from dispatchviz.trace import Trace
 
 SECOND_TIME = "Trying to backward through the graph a second time"

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 import dispatchviz.torch as torch
-from dispatchviz.core import events, recorder
-from dispatchviz.core.notes import Recorder
+from dispatchviz.core.record import events
+from dispatchviz.core.record.notes import Recorder
+from dispatchviz.core.seam import recorder
 
 FORWARD = (
     events.NodeCreated,
@@ -338,7 +339,7 @@ def test_an_error_is_told_where_it_starts_and_closes_what_was_open() -> None:
 
 
 def thread_is_clean() -> bool:
-    from dispatchviz.core.thread_state import thread
+    from dispatchviz.core.thread.thread_state import thread
 
     return thread.state.graph_task is None and torch.is_grad_enabled()
 

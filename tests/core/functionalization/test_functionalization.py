@@ -11,13 +11,13 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core import events as ev
-from dispatchviz.core.functionalization import wrapper
-from dispatchviz.core.functionalization.kernels import kernels
-from dispatchviz.core.functionalization.view_meta import VIEWS, ViewMeta
-from dispatchviz.core.functionalization.wrapper import functional_wrapper
-from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.registry import process
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.layers.functionalization import functional_wrapper as wrapper
+from dispatchviz.core.layers.functionalization.functional_wrapper import functional_wrapper
+from dispatchviz.core.layers.functionalization.functionalize_kernels import kernels
+from dispatchviz.core.layers.functionalization.view_meta import VIEWS, ViewMeta
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.table.registry import process
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ import pytest
 
 from dispatchviz import torch
 from dispatchviz.core.generated.register_schema import SCHEMAS
-from dispatchviz.core.keys import DispatchKey as K
-from dispatchviz.core.library import process
-from dispatchviz.core.operator import OperatorEntry
+from dispatchviz.core.keys.keys import DispatchKey as K
+from dispatchviz.core.table.library import process
+from dispatchviz.core.table.operator_entry import OperatorEntry
 from scripts.close import close
 
 Dims = tuple[int | None, ...]

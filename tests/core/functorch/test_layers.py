@@ -10,16 +10,16 @@ import pytest
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core import events as ev
-from dispatchviz.core.functorch import dynamic_layer
-from dispatchviz.core.functorch.ad_interpreters import GradInterpreter
-from dispatchviz.core.functorch.batched_tensor import make_batched
-from dispatchviz.core.functorch.interpreter import VmapInterpreter
-from dispatchviz.core.functorch.tensor_wrapper import LifeHandle, TensorWrapperImpl, unwrap_if_dead
-from dispatchviz.core.keys import DispatchKey as K
-from dispatchviz.core.keyset import default_excluded_set, default_included_set, raw
-from dispatchviz.core.tensor import Storage, Tensor
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.keys.key_set import default_excluded_set, default_included_set, raw
+from dispatchviz.core.keys.keys import DispatchKey as K
+from dispatchviz.core.layers.functorch import dynamic_layer
+from dispatchviz.core.layers.functorch.ad_interpreters import GradInterpreter
+from dispatchviz.core.layers.functorch.batched_tensor import make_batched
+from dispatchviz.core.layers.functorch.interpreter import VmapInterpreter
+from dispatchviz.core.layers.functorch.tensor_wrapper import LifeHandle, TensorWrapperImpl, unwrap_if_dead
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.tensor.tensor import Storage, Tensor
+from dispatchviz.core.thread.thread_state import thread
 
 OUTSIDE = 0x200000424000000
 """Included while a transform runs, between operators."""

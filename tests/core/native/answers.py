@@ -8,8 +8,8 @@ from typing import Any
 
 import dispatchviz
 from dispatchviz import torch
-from dispatchviz.core.events import Dispatched
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.record.events import Dispatched
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.trace import Trace
 from tests.core.native import questions
 from tests.core.native.questions import Answer

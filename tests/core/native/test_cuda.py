@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dispatchviz import torch
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor.tensor import Tensor
 from tests.core.native import questions
 from tests.core.native.answers import called_text, close, recorded
 from tests.core.native.questions import stored

@@ -6,7 +6,7 @@ import math
 
 import numpy
 
-from dispatchviz.core.native.error_function import error_function
+from dispatchviz.core.native.special.error_function import error_function
 
 
 def test_single_precision_is_the_c_librarys_rounded() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.native.geometry import result_geometry
-from dispatchviz.core.native.shapes import compute_stride, expanded_geometry
+from dispatchviz.core.native.iterator.infer_size import compute_stride, expanded_geometry
+from dispatchviz.core.native.iterator.strides import result_geometry
 from tests.core.native.questions import stored
 
 Pair = list[list[int]]

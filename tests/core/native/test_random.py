@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import pytest
 
 from dispatchviz import torch
-from dispatchviz.core.device import CPU, CUDA
-from dispatchviz.core.native import random
-from dispatchviz.core.native.random import DEFAULT_SEED, Generator, manual_seed
+from dispatchviz.core.device.device import CPU, CUDA
+from dispatchviz.core.native.random import generator as random
+from dispatchviz.core.native.random.generator import DEFAULT_SEED, Generator, manual_seed
 
 
 @pytest.fixture(autouse=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from dispatchviz.core.kernel import Kernel
-from dispatchviz.core.keys import RUNTIME_KEYS, DispatchKey
-from dispatchviz.core.operator import OperatorEntry
-from dispatchviz.core.schema import FunctionSchema
-from dispatchviz.explain.cells.changes import Change
-from dispatchviz.explain.cells.tables import pytorch
-from dispatchviz.explain.cells.why import CellAnswer, cell_answer
+from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.keys.keys import RUNTIME_KEYS, DispatchKey
+from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.table.operator_entry import OperatorEntry
+from dispatchviz.explain.cells.cell_changes import Change
+from dispatchviz.explain.cells.pytorch_tables import pytorch
+from dispatchviz.explain.cells.why_cell import CellAnswer, cell_answer
 
 K = DispatchKey
 REGISTRY = pytorch("cuda")

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from dispatchviz.core.context import context
-from dispatchviz.core.native.attention_backends import SDPBackend as SDPBackend
+from dispatchviz.core.native.attention.sdp_backends import SDPBackend as SDPBackend
+from dispatchviz.core.thread.context import context
 
 SDPBackend.__module__ = "torch.nn.attention"
 

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.core.autograd.hooks import RemovableHandle
+from dispatchviz.core.autograd.hooks.hooks import RemovableHandle
 
 Hook = Callable[..., Any]
 

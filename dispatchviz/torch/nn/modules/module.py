@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.core.autograd.hooks import RemovableHandle  # noqa: F401  (PyTorch's module has it too)
+from dispatchviz.core.autograd.hooks.hooks import RemovableHandle  # noqa: F401  (PyTorch's module has it too)
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.nn.modules.calling import Calls
 from dispatchviz.torch.nn.modules.conversion import Conversions

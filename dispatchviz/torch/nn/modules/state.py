@@ -8,7 +8,7 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dispatchviz.core.autograd.hooks import RemovableHandle
+from dispatchviz.core.autograd.hooks.hooks import RemovableHandle
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.nn.modules.calling import WrappedHook
 from dispatchviz.torch.nn.modules.global_hooks import Hook

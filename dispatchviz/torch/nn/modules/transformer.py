@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.core.warning import warn_python_once
+from dispatchviz.core.thread.warning import warn_python_once
 from dispatchviz.torch._face import torch
 from dispatchviz.torch.nn import functional as F
 from dispatchviz.torch.nn.init import xavier_uniform_

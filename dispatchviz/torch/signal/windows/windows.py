@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from math import sqrt
 from typing import Any, TypedDict, Unpack
 
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._face import torch
 
 

@@ -1,0 +1,128 @@
+"""Anomaly mode: every Node remembers which lines made it, and a Node that fails says so.
+
+Mirrors ``torch/csrc/autograd/anomaly_mode.cpp`` and ``python_anomaly_mode.cpp``. The mode is the process's, not a
+thread's. Who asks for it are ``node.py`` (construction) and ``engine.py`` (errors, nan).
+
+Rule 1: what a Node remembers is in its ``metadata``: ``traceback_``, formatted lines, and ``parent_``, the Node that
+was being evaluated, if one was.
+Rule 2: nothing is asked while the mode is off: those concerned put other functions in place when it changes.
+
+NB: in PyTorch, the lines are all of Python's; frames of PyTorch's own Python files are among them. Here those of this
+package are left out, and whatever runs the user's program.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.thread import warning
+from dispatchviz.core.thread.guards import AutoGradMode
+from dispatchviz.core.thread.thread_state import thread
+
+if TYPE_CHECKING:
+    from dispatchviz.core.autograd.graph.node import Gradients, Node
+    from dispatchviz.core.tensor.tensor import Tensor
+
+enabled = False
+check_nan = True
+"""The gradients that a Node returns are looked through for nan; counts only while the mode is on."""
+
+when_it_changes: list[Callable[[], None]] = []
+"""Called when one of the two has been set."""
+
+_PACKAGE = f"{Path(__file__).parents[2]}{os.sep}"
+_TRACE = "traceback_"
+_PARENT = "parent_"
+_FILE = "torch/csrc/autograd/python_anomaly_mode.cpp"
+
+
+def set_enabled(on: bool, checks_nan: bool = True) -> None:
+    """Switches the mode for all threads."""
+    global enabled, check_nan
+    enabled, check_nan = on, checks_nan
+    for adapt in when_it_changes:
+        adapt()
+
+
+# -- when a Node is made ----------------------------------------------------------------------------------------------
+
+
+def remember(node: Node) -> None:
+    """Notes the program's lines that are running, and the Node that is."""
+    node.metadata[_TRACE] = formatted_stack()
+    parent = thread.state.current_node
+    if parent is not None:
+        node.metadata[_PARENT] = parent
+
+
+def formatted_stack() -> list[str]:
+    """The program's frames as ``traceback.format_list`` writes them, outermost first."""
+    frames = [(frame, frame.f_lineno) for frame in reversed(list(_program_frames()))]
+    return traceback.StackSummary.extract(frames).format()
+
+
+def _program_frames() -> Iterator[FrameType]:
+    """From the innermost frame on; those around the main program are not the program's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(_PACKAGE):
+            yield frame
+        if frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__":
+            return
+        frame = frame.f_back
+
+
+# -- when a Node has run ----------------------------------------------------------------------------------------------
+
+
+def raise_if_nan(node: Node, outputs: Gradients) -> None:
+    """RuntimeError for the first gradient with a nan in it."""
+    for index, output in enumerate(outputs):
+        if output is not None and _has_nan(output):
+            raise RuntimeError(f"Function '{type(node).name(node)}' returned nan values in its {index}th output.")
+
+
+def _has_nan(gradient: Tensor) -> bool:
+    """Asked of the operators, as PyTorch does: the calls are part of the program's dispatch."""
+    with AutoGradMode(False, "looking for nan"):
+        return bool(ops.item.call(ops._is_any_true.call(ops.isnan.call(gradient))))
+
+
+def print_stack(node: Node) -> None:
+    """Warns with the lines that made a Node in which an error came up, then with those of the Nodes it came from."""
+    with warning.as_python():
+        lines = _warn(node, _FIRST, 122)
+        if recorder.active is not None:
+            recorder.active.anomaly_found(node, lines)
+        parent = node.metadata.get(_PARENT)
+        while parent is not None:
+            _warn(parent, _INDUCED, 129)
+            parent = parent.metadata.get(_PARENT)
+
+
+_FIRST = "Error detected in {}. Traceback of forward call that caused the error:\n{}"
+_INDUCED = (
+    "\n\nPrevious calculation was induced by {}. Traceback of forward call that induced the previous calculation:\n{}"
+)
+_UNKNOWN = (
+    "Error detected in {}. No forward pass information available. Enable detect anomaly during forward pass for more "
+    "information."
+)
+
+
+def _warn(node: Node, text: str, place: int) -> str:
+    stack = node.metadata.get(_TRACE)
+    if stack is None:
+        warning.warn(_UNKNOWN.format(type(node).name(node)), f"{_FILE}:100")
+        return ""
+    lines = "".join(stack)
+    warning.warn(text.format(type(node).name(node), lines), f"{_FILE}:{place}")
+    return lines

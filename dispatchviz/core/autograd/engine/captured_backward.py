@@ -1,0 +1,124 @@
+"""A backward that was captured and can be run again with other saved tensors: what compiled autograd does.
+
+Mirrors ``torch/csrc/dynamo/python_compiled_autograd.cpp``, without a compiler: what PyTorch traces into a graph of
+calls, and compiles, is here the list of Nodes in the order in which the engine runs them.
+
+Rule 1: capturing runs nothing and changes nothing but that the Nodes are known to have a parent.
+Rule 2: a replay asks every Node's ``apply_with_saved``; hooks run, gradients are summed, checked and accumulated as in
+a backward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from dispatchviz.core.autograd.engine import input_buffer
+from dispatchviz.core.autograd.engine.compiled_autograd import CompiledNodeArgs, SwapSavedVariables
+from dispatchviz.core.autograd.engine.graph_task import Buffer, GraphTask
+from dispatchviz.core.autograd.engine.ready_queue import NodeTask, ReadyQueue
+from dispatchviz.core.autograd.engine.validate_outputs import validate_outputs
+from dispatchviz.core.autograd.graph.basic_nodes import GraphRoot
+from dispatchviz.core.autograd.graph.edge import Edge
+from dispatchviz.core.autograd.graph.node import Gradients, Node
+from dispatchviz.core.autograd.hooks.hooks import run_post_hooks, run_pre_hooks, run_tensor_pre_hooks
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.guards import AutoGradMode
+from dispatchviz.core.thread.thread_state import thread
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A Node, and which of the tensors are its own."""
+
+    node: Node
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class CapturedBackward:
+    """A backward from ``roots``."""
+
+    roots: tuple[Edge, ...]
+    steps: tuple[_Step, ...]
+    tensors: tuple[Tensor | None, ...]
+    """What the Nodes kept when it was captured."""
+    key: tuple[Hashable, ...]
+    """Equal for backwards that differ in their tensors only: one can then be replayed with those of the other."""
+
+    def replay(self, gradients: Gradients, tensors: Sequence[Tensor | None]) -> None:
+        """Runs it, with one gradient per root and one tensor per tensor that was captured.
+
+        ValueError for another number of tensors; RuntimeError for gradients that do not fit, or what a Node raises.
+        """
+        if len(tensors) != len(self.tensors):
+            raise ValueError("a replayed backward needs as many saved tensors as were captured")
+        given = list(gradients)
+        validate_outputs(self.roots, given, None)
+        buffers: dict[Node, Buffer] = {}
+        outer = thread.state.current_node
+        try:
+            with AutoGradMode(False, "a replayed backward"):
+                _deliver(buffers, self.roots, given)
+                for step in self.steps:
+                    thread.state.current_node = step.node
+                    saved = SwapSavedVariables(tensors[step.start : step.stop])
+                    _deliver(buffers, step.node.next_edges, _run(step.node, buffers.pop(step.node), saved))
+        finally:
+            thread.state.current_node = outer
+
+
+def capture(roots: Sequence[Edge]) -> CapturedBackward:
+    """Captures the backward from ``roots``.
+
+    RuntimeError if something in it was released; NotImplementedError for a Node that cannot be captured.
+    """
+    args, steps = CompiledNodeArgs(), []
+    order = execution_order(roots)
+    numbers = {node: number for number, node in enumerate(order)}
+    for node in order:
+        start = len(args.tensors)
+        node.compiled_args(args)
+        args.key.append(
+            tuple([(None if e.function is None else numbers[e.function], e.input_nr) for e in node.next_edges])
+        )
+        steps.append(_Step(node, start, len(args.tensors)))
+    return CapturedBackward(tuple(roots), tuple(steps), tuple(args.tensors), tuple(args.key))
+
+
+def execution_order(roots: Sequence[Edge]) -> list[Node]:
+    """The Nodes below ``roots`` in the order in which the engine would run them; a GraphRoot is left out."""
+    first = roots[0].function
+    assert first is not None, "a root leads to a Node"
+    root = first if len(roots) == 1 else GraphRoot(list(roots), [None] * len(roots))
+    task, queue = GraphTask(True, False, 0), ReadyQueue()
+    task.compute_dependencies(root, 0)
+    queue.push(NodeTask(task, root, []))
+    order = []
+    while len(queue):
+        node = queue.pop().node
+        order.append(node)
+        for edge in node.next_edges:
+            if edge.function is not None:
+                task.dependencies[edge.function] -= 1
+                if not task.dependencies[edge.function]:
+                    queue.push(NodeTask(task, edge.function, []))
+    return order if len(roots) == 1 else order[1:]
+
+
+def _run(node: Node, inputs: Buffer, saved: SwapSavedVariables) -> Gradients:
+    run_tensor_pre_hooks(node, inputs)
+    run_pre_hooks(node, inputs)
+    outputs = node.apply_with_saved(inputs.copy(), saved)
+    validate_outputs(node.next_edges, outputs, node)
+    if node.hooks is not None and node.hooks.post is not None:
+        run_post_hooks(node, node.hooks.post, outputs, inputs)
+    return outputs
+
+
+def _deliver(buffers: dict[Node, Buffer], edges: Sequence[Edge], gradients: Gradients) -> None:
+    for edge, gradient in zip(edges, gradients, strict=True):
+        if edge.function is not None:
+            buffer = buffers.setdefault(edge.function, [None] * len(edge.function.input_metadata))
+            input_buffer.add(buffer, edge.input_nr, gradient, edge.function)

@@ -1,0 +1,143 @@
+"""Streams in a backward: who waits for whom (``engine.cpp``, ``input_buffer.cpp``, "Streaming backwards").
+
+A Node runs on the stream on which its forward operator ran, and its gradients are ready there. A gradient that goes to
+a Node of another stream is followed by an event, for which the other stream waits: before a sum if there is one,
+otherwise before the Node. At the end the streams of the leaves are joined with the one that the caller is on.
+
+Nothing of this is asked before a program has a second stream. NB: there is one device here, so the stream of a sum is
+always the receiving Node's; in PyTorch it may also be the producer's or that of a third device.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dispatchviz.core.autograd.engine import input_buffer
+from dispatchviz.core.device import streams
+from dispatchviz.core.device.streams import Event, Stream, StreamGuard
+from dispatchviz.core.thread import warning
+
+if TYPE_CHECKING:
+    from dispatchviz.core.autograd.engine.graph_task import Buffer, GraphTask
+    from dispatchviz.core.autograd.graph.node import Node
+    from dispatchviz.core.tensor.tensor import Tensor
+
+warn_on_accumulate_grad_stream_mismatch = True
+"""``Context::warnOnAccumulateGradStreamMismatch``"""
+
+_MISMATCH = (
+    "The AccumulateGrad node's stream does not match the stream of the node that produced the incoming gradient. This "
+    "may incur unnecessary synchronization and break CUDA graph capture if the AccumulateGrad node's stream is the "
+    "default stream. This mismatch is caused by an AccumulateGrad node created prior to the current iteration being "
+    "kept alive. This can happen if the autograd graph is still being kept alive by tensors such as the loss, or if "
+    "you are using DDP, which will stash a reference to the node. To resolve the mismatch, delete all references to "
+    "the autograd graph or ensure that DDP initialization is performed under the same stream as subsequent forwards. "
+    "If the mismatch is intentional, you can use "
+    "torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False) to suppress this warning."
+)
+
+
+class Ready:
+    """When the gradient in one place of a buffer is ready."""
+
+    __slots__ = ("event", "stream")
+
+    def __init__(self, stream: Stream, event: Event | None) -> None:
+        self.stream = stream
+        self.event = event
+
+
+class Tracking:
+    """What a graph task knows of streams."""
+
+    __slots__ = ("caller", "leaves", "ready")
+
+    def __init__(self) -> None:
+        self.caller = streams.current()
+        self.leaves: list[Stream] = []
+        self.ready: dict[tuple[Node, int], Ready] = {}
+
+
+def of(task: GraphTask) -> Tracking:
+    """The task's; a task that began before there was a second stream gets it now."""
+    if task.streams is None:
+        task.streams = Tracking()
+    return task.streams
+
+
+def add(task: GraphTask, buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> None:
+    """``InputBuffer::add`` for a gradient that is ready on the current stream, on its way to ``node``."""
+    if gradient is None or gradient._device.type != "cuda":
+        input_buffer.add(buffer, position, gradient, node)
+        return
+    producer, consumer = streams.current(), node.stream() or streams.current()
+    if producer is not consumer:
+        _warn(node)
+    ready = of(task).ready
+    known = ready.get((node, position))
+    if known is None:
+        ready[node, position] = _first(gradient, producer, consumer)
+        input_buffer.add(buffer, position, gradient, node)
+    else:
+        _before_sum(known, buffer, position, gradient, producer, consumer)
+        with StreamGuard(consumer, f"the sum for {node.name()}"):
+            input_buffer.add(buffer, position, gradient, node)
+        known.stream = consumer
+
+
+def _first(gradient: Tensor, producer: Stream, consumer: Stream) -> Ready:
+    if producer is consumer:
+        return Ready(producer, None)
+    streams.record_stream(gradient, consumer, "the Node that receives it runs there")
+    event = Event()
+    event.record(producer, "the gradient is ready")
+    return Ready(producer, event)
+
+
+def _before_sum(
+    known: Ready, buffer: Buffer, position: int, gradient: Tensor, producer: Stream, consumer: Stream
+) -> None:
+    """Both summands have to be ready on the stream of the sum."""
+    if producer is not consumer:
+        event = Event()
+        event.record(producer, "the gradient is ready")
+        consumer.wait(event, "the sum needs the new gradient")
+        streams.record_stream(gradient, consumer, "the sum runs there")
+    if known.stream is not consumer:
+        assert known.event is not None
+        consumer.wait(known.event, "the sum needs the gradient that was there")
+        streams.record_stream(buffer[position], consumer, "the sum runs there")
+
+
+def _warn(node: Node) -> None:
+    from dispatchviz.core.autograd.graph.accumulate_grad import AccumulateGrad
+
+    if isinstance(node, AccumulateGrad) and warn_on_accumulate_grad_stream_mismatch and warning.first_time("stream"):
+        with warning.as_python():
+            warning.warn(_MISMATCH, "torch/csrc/autograd/input_buffer.cpp:240")
+
+
+def wait_for_inputs(task: GraphTask, node: Node, buffer: Buffer) -> None:
+    """Before the Node runs: its stream, the current one, waits for gradients that another one makes ready."""
+    for position in range(len(buffer)):
+        ready = of(task).ready.pop((node, position), None)
+        if ready is not None and ready.stream is not streams.current():
+            assert ready.event is not None
+            streams.current().wait(ready.event, f"{node.name()} needs the gradient")
+
+
+def leaf_done(task: GraphTask, stream: Stream | None) -> None:
+    """A Node that hands on nothing, or a captured gradient, leaves its result on ``stream``."""
+    leaves = of(task).leaves
+    if stream is not None and stream not in leaves:
+        leaves.append(stream)
+
+
+def join_leaves(task: GraphTask) -> None:
+    """The caller's stream waits for all streams on which results were left."""
+    tracking = of(task)
+    for leaf in tracking.leaves:
+        if leaf is not tracking.caller:
+            event = Event()
+            event.record(leaf, "the gradients of its leaves are ready")
+            tracking.caller.wait(event, "whoever called backward may use the gradients")

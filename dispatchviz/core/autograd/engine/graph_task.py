@@ -1,0 +1,271 @@
+"""One execution of the engine: what it still waits for, what it must run, what it must capture.
+
+Mirrors ``torch/csrc/autograd/graph_task.h`` and the discovery functions of ``engine.cpp``. The loop that uses it is in
+``engine.py``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.thread.thread_state import thread
+
+if TYPE_CHECKING:
+    from dispatchviz.core.autograd.engine.engine_streams import Tracking
+    from dispatchviz.core.autograd.graph.edge import Edge
+    from dispatchviz.core.autograd.graph.node import Node
+    from dispatchviz.core.tensor.tensor import Tensor
+
+GONE = sys.maxsize
+"""Depth of a task whose graph task is gone: such leftovers of a failed backward are popped first, and skipped."""
+
+Buffer = list["Tensor | None"]
+"""``InputBuffer``: one place per input of a Node."""
+
+
+class ExecInfo:
+    """What happens at one Node when only some gradients were asked for."""
+
+    __slots__ = ("captures", "needed")
+
+    needed: bool
+    """The Node runs."""
+    captures: list[tuple[int, int]]
+    """(input of the Node, position in the result) of each gradient that ``grad`` takes from its buffer."""
+
+    def __init__(self) -> None:
+        self.needed = False
+        self.captures = []
+
+    @property
+    def should_execute(self) -> bool:
+        """The engine must reach the Node."""
+        return self.needed or bool(self.captures)
+
+
+class GraphTask:
+    """The state of one ``backward`` or ``grad``."""
+
+    __slots__ = (
+        "captured",
+        "dependencies",
+        "excluded",
+        "exec_info",
+        "final_callbacks",
+        "grad_mode",
+        "id",
+        "included",
+        "inference_mode",
+        "keep_graph",
+        "min_topological_nr",
+        "nodes",
+        "not_ready",
+        "outstanding",
+        "reentrant_depth",
+        "root",
+        "streams",
+        "warnings",
+    )
+
+    grad_mode: bool
+    """``create_graph``: formulas, hooks and accumulation run in this mode."""
+    outstanding: int
+    """Tasks queued and not finished."""
+    dependencies: dict[Node, int]
+    """Edges that have not delivered yet, per Node."""
+    not_ready: dict[Node, Buffer]
+    """Buffers of Nodes that wait for more."""
+    exec_info: dict[Node, ExecInfo]
+    """Empty: everything runs."""
+    nodes: set[Node] | None
+    """``nodes_in_graph``, once somebody has asked for them."""
+    captured: list[Tensor | None]
+    final_callbacks: list[Callable[[], object]]
+    included: int
+    """The caller's key sets, in force again at every Node."""
+    excluded: int
+    streams: Tracking | None
+    """Who waits for whom; None before a program has a second stream."""
+
+    warnings: list[str]
+    """Given when the task is over."""
+
+    def __init__(self, keep_graph: bool, grad_mode: bool, reentrant_depth: int) -> None:
+        self.id = next(_ids)
+        self.keep_graph = keep_graph
+        self.grad_mode = grad_mode
+        self.reentrant_depth = reentrant_depth
+        self.outstanding = 0
+        self.dependencies = {}
+        self.not_ready = {}
+        self.exec_info = {}
+        self.nodes = None
+        self.captured = []
+        self.final_callbacks = []
+        self.included = thread.state.included
+        self.excluded = thread.state.excluded
+        self.inference_mode = thread.state.inference_mode
+        self.streams = None
+        self.warnings = []
+
+    @property
+    def is_gone(self) -> bool:
+        """It has ended; what it left in a queue is void."""
+        return self.reentrant_depth == GONE
+
+    def compute_dependencies(self, root: Node, min_topological_nr: int) -> None:
+        """Counts the edges that lead to each Node below ``root``; the root itself has no entry."""
+        self.root, self.min_topological_nr = root, min_topological_nr
+        counts = self.dependencies
+        root.topological_nr()  # from now on nobody may give it edges; the others have a parent already
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            if node._topological_nr < min_topological_nr:
+                continue  # it cannot lead to anything that was asked for
+            for edge in node.next_edges:
+                target = edge.function
+                if target is None:
+                    continue
+                if target in counts:
+                    counts[target] += 1
+                else:
+                    counts[target] = 1
+                    stack.append(target)
+        if recorder.active is not None:
+            recorder.active.dependencies_counted(counts, min_topological_nr)
+
+    def will_execute(self, node: Node) -> bool:
+        """``torch._C._will_engine_execute_node``. RuntimeError for a leaf's Node if ``grad`` captures its gradient."""
+        if self.nodes is None:
+            self.nodes = self._nodes_in_graph()
+        if node not in self.nodes or not self.exec_info:
+            return node in self.nodes
+        info = self.exec_info.get(node)
+        if info is None or not info.should_execute:
+            return False
+        if node.topological_nr() == 0 and info.captures:
+            raise RuntimeError(
+                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). "
+                "This is currently not supported."
+            )
+        return True
+
+    def _nodes_in_graph(self) -> set[Node]:
+        """The targets of all edges that were counted."""
+        found: set[Node] = set()
+        stack = [self.root]
+        while stack:
+            node = stack.pop()
+            if node.topological_nr() >= self.min_topological_nr:
+                new = [target for target in _targets(node) if target not in found]
+                found.update(new)
+                stack += new
+        return found
+
+    def init_to_execute(self, root: Node, outputs: Sequence[Edge], accumulate: bool, min_topological_nr: int) -> None:
+        """Fills ``exec_info``: only Nodes on a path from ``root`` to one of ``outputs`` run."""
+        for position, edge in enumerate(outputs):
+            assert edge.function is not None
+            info = self.exec_info.setdefault(edge.function, ExecInfo())
+            if accumulate:
+                info.needed = True
+            else:
+                info.captures.append((edge.input_nr, position))
+                self.captured.append(None)
+        self._mark_paths(root, min_topological_nr)
+        if recorder.active is not None:
+            recorder.active.exec_info_populated(self)
+
+    def should_execute(self, node: Node) -> bool:
+        """Whether the engine must reach a Node; of no meaning while ``exec_info`` is empty."""
+        info = self.exec_info.get(node)
+        return info is not None and info.should_execute
+
+    def wants(self, node: Node) -> bool:
+        """Whether a gradient that goes to a Node is of use."""
+        return not self.exec_info or self.should_execute(node)
+
+    def _mark_paths(self, root: Node, min_topological_nr: int) -> None:
+        """Depth first: a Node is needed if one of its targets should execute."""
+        self.exec_info.setdefault(root, ExecInfo())
+        seen: set[Node] = set()
+        path = [(root, _targets(root))]
+        while path:
+            node, targets = path[-1]
+            child = None
+            for target in targets:
+                if target not in seen:
+                    seen.add(target)
+                    child = target
+                    break
+                self._inherit(node, target)
+            if child is None:
+                path.pop()
+                if path:
+                    self._inherit(path[-1][0], node)
+            elif child.topological_nr() >= min_topological_nr:
+                path.append((child, _targets(child)))
+
+    def _inherit(self, node: Node, target: Node) -> None:
+        if self.should_execute(target):
+            self.exec_info.setdefault(node, ExecInfo()).needed = True
+
+    def run_final_callbacks(self) -> None:
+        """In order of installation; a callback may install more.
+
+        RuntimeError if a buffer was never completed.
+        """
+        if self.not_ready:
+            raise RuntimeError("could not compute gradients for some functions")
+        callbacks = iter(self.final_callbacks)  # a list iterator meets what is appended on the way
+        for callback in callbacks:
+            callback()
+
+
+_ids = itertools.count()
+
+
+def _targets(node: Node) -> Iterator[Node]:
+    return iter([edge.function for edge in node.next_edges if edge.function is not None])
+
+
+def minimum_topological_nr(outputs: Sequence[Edge]) -> int:
+    """The smallest number among the requested Nodes: a Node below it leads to none of them. 0 if none is requested."""
+    return min((edge.function.topological_nr() for edge in outputs if edge.function is not None), default=0)
+
+
+class _Running:
+    """What the thread that asks works on."""
+
+    __slots__ = ()
+
+    @property
+    def task(self) -> GraphTask | None:
+        """The graph task."""
+        return thread.state.graph_task
+
+    @task.setter
+    def task(self, task: GraphTask | None) -> None:
+        thread.state.graph_task = task
+
+
+running = _Running()
+
+
+def current_graph_task_id() -> int:
+    """``torch._C._current_graph_task_id()``: -1 outside a backward."""
+    task = thread.state.graph_task
+    return -1 if task is None else task.id
+
+
+def queue_callback(callback: Callable[[], object]) -> None:
+    """Runs ``callback`` at the end of the running backward. RuntimeError outside of one."""
+    task = thread.state.graph_task
+    if task is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    task.final_callbacks.append(callback)

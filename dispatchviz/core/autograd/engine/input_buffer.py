@@ -1,0 +1,62 @@
+"""Input buffers: the sum that is implied when several edges lead to one input (``input_buffer.cpp``).
+
+A buffer is a list with a place per input of the Node. An undefined gradient is ignored, the first defined one is
+stored, later ones are added to it.
+
+Rule 1: nobody else's gradient changes: memory is only reused if the buffer is its one holder and no graph is recorded.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from dispatchviz.core.autograd.engine.gradient_ownership import holds_only_reference_to_memory
+from dispatchviz.core.autograd.engine.graph_task import Buffer
+from dispatchviz.core.autograd.graph.node import Node
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.tensor.conj_neg_bits import ZERO
+from dispatchviz.core.tensor.tensor import CONTIGUOUS_STRIDES, Tensor, is_non_overlapping_and_dense
+from dispatchviz.core.tensor.tensor_subclass_like import TENSOR_SUBCLASS_LIKE
+from dispatchviz.core.thread.thread_state import thread
+
+
+def add(buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> None:
+    """Puts a gradient on its way to ``node`` into the node's buffer. The caller gives its own reference away before."""
+    if gradient is None:
+        return
+    if buffer[position] is None:
+        buffer[position] = gradient
+        how, why = "stored", "it is the first gradient for this input"
+    else:
+        how, why = _accumulate(cast("list[Tensor]", buffer), position, gradient)
+    if recorder.active is not None:
+        recorder.active.gradient_buffered(node, position, gradient, how, why)
+
+
+def _accumulate(buffer: list[Tensor], position: int, gradient: Tensor) -> tuple[str, str]:
+    """Adds; says how and why so."""
+    obstacle = _obstacle(buffer, position, gradient)
+    if obstacle:
+        buffer[position] = ops.add_Tensor.call(buffer[position], gradient, 1)
+        return "added out of place", obstacle
+    ops.add__Tensor.call(buffer[position], gradient, 1)
+    return "added in place", "grad mode is off and nobody else holds the gradient that was there"
+
+
+def _obstacle(buffer: list[Tensor], position: int, gradient: Tensor) -> str:
+    """Why the memory of what is stored cannot take the sum; empty if it can."""
+    state = thread.state
+    if state.grad_mode:
+        return "grad mode is on: the sum may need a history"
+    keys = buffer[position]._ks
+    if state.modes or (keys | gradient._ks) & TENSOR_SUBCLASS_LIKE:  # is_tensor_subclass_like, without a call
+        return "a dispatch mode or a subclass of Tensor may want to see a sum that writes to nothing"
+    if keys & ZERO:
+        return "the gradient that was there is a zero tensor, which has no memory"
+    if not holds_only_reference_to_memory(buffer, position):
+        return "somebody else holds the gradient that was there"
+    size, stride = buffer[position]._size, buffer[position]._stride
+    if stride != CONTIGUOUS_STRIDES[size] and not is_non_overlapping_and_dense(size, stride):
+        return "elements of the gradient that was there share memory"
+    return ""

@@ -1,0 +1,53 @@
+"""The logger ``torch.autograd.graph``: at DEBUG it says which Nodes run, and with what.
+
+Mirrors ``_register_logging_hooks_on_whole_graph`` of ``torch/autograd/graph.py``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+
+from dispatchviz.core.autograd.graph.gradient_edge import GradientEdge, grad_fn_or_accumulator
+from dispatchviz.core.autograd.graph.node import Node
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.thread_state import thread
+
+log = logging.getLogger("torch.autograd.graph")
+
+_LETTERS = {"bfloat": "bf", "float": "f", "complex": "c", "uint": "u", "int": "i", "bool": "b8"}
+
+
+def hooks_on_whole_graph(roots: Sequence[Tensor | GradientEdge]) -> Callable[[], None]:
+    """Every Node below the roots will be logged when it runs, until the function that comes back is called."""
+    handles = [node.register_prehook(_log) for node in _below([grad_fn_or_accumulator(root) for root in roots])]
+
+    def unregister() -> None:
+        for handle in handles:
+            handle.remove()
+
+    return unregister
+
+
+def _below(roots: Sequence[Node]) -> Iterator[Node]:
+    """Breadth first."""
+    seen = dict.fromkeys(roots)
+    waiting = list(roots)
+    for node in waiting:
+        yield node
+        new = dict.fromkeys([edge.function for edge in node.next_edges if edge.function is not None])
+        waiting += [target for target in new if target not in seen]
+        seen.update(new)
+
+
+def _log(gradients: Sequence[Tensor | None]) -> None:
+    shown = ",".join(map(_described, gradients))
+    log.debug(f"Executing: {thread.state.current_node} with grad_outputs: [{shown}]")
+
+
+def _described(tensor: Tensor | None) -> str:
+    if tensor is None:
+        return "None"
+    name = tensor._dtype.name
+    word = name.rstrip("0123456789")
+    return f"{_LETTERS[word]}{name.removeprefix(word)}[{', '.join(map(str, tensor._size))}]"

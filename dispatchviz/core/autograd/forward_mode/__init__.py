@@ -1,0 +1,1 @@
+"""Forward mode: dual levels and tangents."""

@@ -1,0 +1,292 @@
+"""FunctionBase: a Node whose backward is a Python function, and that is the ``ctx`` of one call of a Function.
+
+Mirrors ``torch/csrc/autograd/python_function.cpp`` (``THPFunction`` and ``PyNode``, which are one object here; Python
+knows it as ``torch._C._FunctionBase``). How a call is made is in ``custom_function.py``, the classes that users see in
+``torch/autograd/function.py``.
+
+Rule 1: ``ctx.x = ...`` is the user's: what the machine keeps is in slots, and in no ``__dict__``.
+Rule 2: what a forward says to ``ctx`` (``save_for_backward``, ``mark_dirty``...) is only put down; it is read, checked
+and forgotten when the forward has returned.
+Rule 3: undefined gradients reach the backward as zeros unless ``set_materialize_grads(False)``.
+
+NB: in PyTorch, the Node and its Python object are two, so that any attribute name is free on a ctx; here ``hooks``,
+``input_metadata`` and the other slots of ``Node`` are taken, and so are its methods, ``name`` and ``device`` excepted.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar, NoReturn
+
+from dispatchviz.core.autograd.graph.input_metadata import InputMetadata
+from dispatchviz.core.autograd.graph.node import Gradients, Node
+from dispatchviz.core.autograd.graph.saved_variable import ERR_BACKWARD_TWICE, SavedVariable
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.thread_state import thread
+
+_ACCESSED_ONCE = (
+    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the autograd.Function. "
+    "Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
+)
+
+
+def _put_down(slot: str) -> property:
+    """An attribute that a forward sets; None until then, and again when it was read."""
+
+    def read(node: FunctionBase) -> Any:
+        return getattr(node, slot)
+
+    def write(node: FunctionBase, value: Any) -> None:
+        setattr(node, slot, value)
+
+    return property(read, write)
+
+
+def _flag(slot: str, name: str, function: str, readable: bool = False) -> property:
+    """A bool that a forward sets; TypeError for anything else."""
+
+    def read(node: FunctionBase) -> Any:
+        if not readable:
+            raise AttributeError(f"attribute '{name}' of 'torch._C._FunctionBase' objects is not readable")
+        return getattr(node, slot)
+
+    def write(node: FunctionBase, value: object) -> None:
+        if not isinstance(value, bool):  # PyTorch counts no arguments in this text
+            raise TypeError(f"{function} received an invalid combination of arguments - got (), but expected (bool)")
+        setattr(node, slot, value)
+
+    return property(read, write)
+
+
+class FunctionBase(Node):
+    """Base of the classes of Nodes that Functions make; subclasses have ``apply(*gradients)`` and ``apply_boxed``."""
+
+    __slots__ = (
+        "_accessed_and_cleared",
+        "_backward_state",
+        "_boxed",
+        "_clear_on_access",
+        "_dirty",
+        "_freed",
+        "_input_info",
+        "_is_variable_input",
+        "_marked_non_differentiable",
+        "_materialize",
+        "_materialize_non_diff",
+        "_needs",
+        "_output_info",
+        "_pure_view",
+        "_put_for_backward",
+        "_put_for_forward",
+        "_saved",
+    )
+
+    _backward_cls: ClassVar[type[FunctionBase]]
+    """Of a Function: the class of its Nodes."""
+    _forward_cls: ClassVar[type[FunctionBase]]
+    """Of a class of Nodes: their Function."""
+
+    forward: ClassVar[Callable[..., Any]]
+    setup_context: ClassVar[Callable[..., Any]]
+    _compiled_autograd_key: ClassVar[Callable[..., Any]]
+
+    _put_for_backward: Any
+    _put_for_forward: Any
+    _marked_non_differentiable: Any
+    _dirty: Any
+    _needs: tuple[Any, ...] | None
+    """``needs_input_grad``: per argument of the forward."""
+    _materialize: bool
+    _materialize_non_diff: bool
+    _pure_view: bool
+    """Views that come out may be written to."""
+    _clear_on_access: bool
+    _accessed_and_cleared: bool
+    _boxed: bool
+    """The backward gets its gradients in one list."""
+    _backward_state: Any
+    _saved: list[SavedVariable]
+    _freed: bool
+    """The variables were released, if there were any."""
+    _is_variable_input: tuple[bool, ...]
+    """Per argument of the forward: it is a tensor."""
+    _input_info: list[InputMetadata]
+    """Of the tensors among the arguments."""
+    _output_info: list[InputMetadata]
+    """Of everything the forward returned: what zeros are made like."""
+
+    to_save = _put_down("_put_for_backward")
+    saved_for_forward = _put_down("_put_for_forward")
+    non_differentiable = _put_down("_marked_non_differentiable")
+    dirty_tensors = _put_down("_dirty")
+    needs_input_grad = _put_down("_needs")
+    materialize_grads = _flag("_materialize", "materialize_grads", "set_materialize_grads")
+    _is_pure_view = _flag("_pure_view", "_is_pure_view", "set_pure_view")
+    _materialize_non_diff_grads = _flag(
+        "_materialize_non_diff", "_materialize_non_diff_grads", "set_materialize_non_diff_grads", readable=True
+    )
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Takes a sequence number, whatever becomes of it."""
+        self = super().__new__(cls)
+        Node.__init__(self)
+        self._put_for_backward = self._put_for_forward = self._marked_non_differentiable = self._dirty = None
+        self._needs = None
+        self._materialize, self._materialize_non_diff, self._pure_view = True, True, False
+        self._clear_on_access = self._accessed_and_cleared = self._boxed = self._freed = False
+        self._saved, self._input_info, self._output_info, self._is_variable_input = [], [], [], ()
+        self._backward_state = None
+        return self
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """``__new__`` has done everything: users' classes need not call this."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__module__}.{type(self).__qualname__} object at {id(self):#x}>"
+
+    def _register_hook_dict(self, tensor: Any) -> None:
+        """As of any Node; RuntimeError for anything but a tensor."""
+        if not isinstance(tensor, Tensor):
+            raise RuntimeError("_register_hook_dict expected a Tensor")
+        self._add_hooks_of(tensor)
+
+    def __call__(self, *grads: Any, **keywords: Any) -> NoReturn:
+        """TypeError: unlike other Nodes it cannot be called."""
+        raise TypeError(f"'{type(self).__name__}' object is not callable")
+
+    def forward_op_name(self) -> str:
+        """As messages call it: the Function's own name."""
+        return Node.name(self).removesuffix("Backward")
+
+    # -- what was saved -----------------------------------------------------------------------------------------------
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What the forward saved. RuntimeError if it was released, or changed since."""
+        if self._accessed_and_cleared:
+            raise RuntimeError(_ACCESSED_ONCE)
+        if self._put_for_forward is not None:
+            return self._put_for_forward  # type: ignore[no-any-return]  # as users gave them
+        return self._unpacked()
+
+    def _unpacked(self) -> tuple[Tensor | None, ...]:
+        if self._freed:
+            raise RuntimeError(ERR_BACKWARD_TWICE)
+        tensors = tuple([saved.unpack(self) for saved in self._saved])
+        if self._clear_on_access:
+            self._saved, self._accessed_and_cleared = [], True
+        return tensors
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[SavedVariable, ...]:
+        if self._freed:
+            raise RuntimeError(ERR_BACKWARD_TWICE)
+        return tuple(self._saved)
+
+    def release_variables(self) -> None:
+        for saved in self._saved:
+            saved.reset_data()
+        self._saved, self._freed = [], True
+
+    def maybe_clear_saved_tensors(self) -> None:
+        """For a backward that is done with them, and does not want to wait until it has returned."""
+        task = thread.state.graph_task
+        if task is None or not task.keep_graph:
+            self.release_variables()
+
+    # -- running ------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def formula(cls) -> Callable[..., Any]:
+        """The user's backward."""
+        return cls._forward_cls._user_backward()
+
+    @classmethod
+    def _user_backward(cls) -> Callable[..., Any]:
+        return cls.backward  # type: ignore[attr-defined,no-any-return]  # of every Function
+
+    def evaluate(self, grads: Gradients) -> Gradients:
+        """``PyNode::apply``: one gradient per tensor among the inputs.
+
+        RuntimeError if the backward returns something else. ``grads`` is empty afterwards.
+        """
+        given = self._materialized(grads)
+        grads.clear()
+        apply: Callable[..., Any] = self.apply_boxed if self._boxed else self.apply  # type: ignore[attr-defined]
+        result = apply(given) if self._boxed else apply(*given)
+        del given
+        return self._gradients(result if isinstance(result, tuple) else (result,))
+
+    def apply_alone(self, grads: Gradients) -> Gradients:
+        """As without other threads: a Function's Node has no lock, PyTorch's interpreter has one."""
+        return self.evaluate(grads)
+
+    def release_alone(self) -> None:
+        """The same of its variables."""
+        self.release_variables()
+
+    def _materialized(self, grads: Gradients) -> Gradients:
+        """The gradients with zeros in the place of undefined ones, where there shall be."""
+        if not self._materialize:
+            return list(grads)
+        expected = zip(grads, self.input_metadata, self._output_info, strict=True)
+        return [
+            grad if grad is not None or (entry.is_undefined and not self._materialize_non_diff) else _zeros(info)
+            for grad, entry, info in expected
+        ]
+
+    def _gradients(self, values: tuple[Any, ...]) -> Gradients:
+        tensors = self._is_variable_input
+        count = len(tensors)
+        if len(values) > count and all(value is None for value in values[count:]):
+            values = values[:count]
+        if len(values) != count:
+            raise RuntimeError(
+                f"function {Node.name(self)} returned an incorrect number of gradients (expected {count}, got "
+                f"{len(values)})"
+            )
+        checked = [self._checked(*numbered) for numbered in enumerate(values)]
+        return [value for value, is_tensor in zip(checked, tensors, strict=True) if is_tensor]
+
+    def _checked(self, index: int, value: Any) -> Tensor | None:
+        if value is None:
+            return None
+        if not self._is_variable_input[index]:
+            raise RuntimeError(
+                f"function {Node.name(self)} returned a gradient different than None at position {index + 1}, but the "
+                "corresponding forward input was not a Variable"
+            )
+        if not isinstance(value, Tensor):
+            raise RuntimeError(f"expected Variable or None (got {type(value).__name__})")
+        return value
+
+    # -- the class side -----------------------------------------------------------------------------------------------
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:  # of Nodes it is what the engine calls
+        """Calls a Function; see ``custom_function.apply``."""
+        from dispatchviz.core.autograd.function import custom_function  # which needs this class
+
+        return custom_function.apply(cls, *args, **kwargs)
+
+    def _get_compiled_autograd_symints(self) -> tuple[int, ...]:
+        return ()
+
+
+def _zeros(info: InputMetadata) -> Tensor | None:
+    """Of an output that was no tensor there are none."""
+    return None if info.is_undefined else info.zeros_like()
+
+
+def _saved_variables(node: FunctionBase) -> tuple[Tensor | None, ...]:
+    warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+    if node._accessed_and_cleared:
+        raise RuntimeError(_ACCESSED_ONCE)
+    return node._unpacked()
+
+
+FunctionBase.__name__ = FunctionBase.__qualname__ = "_FunctionBase"
+FunctionBase.__module__ = "torch._C"
+FunctionBase.saved_variables = property(_saved_variables)  # type: ignore[assignment]
+"""PyTorch's old name of ``saved_tensors``, where other Nodes list the names of what they save."""

@@ -1,0 +1,1 @@
+"""Nodes, edges, saved variables: what a forward pass leaves behind."""

@@ -1,0 +1,137 @@
+"""AccumulateGrad: the end of every path, which writes ``.grad`` of a leaf.
+
+Mirrors ``torch/csrc/autograd/functions/accumulate_grad.h`` and ``utils/grad_layout_contract.h``. The numbers of the
+cases are PyTorch's; those of sparse, nested and mkldnn tensors (1.2, 1.3, 1.4, 2.1, 3.1) and of vmap (2.2) do not
+exist here.
+
+Rule 1: nobody else's gradient becomes ``.grad``: it is taken over only if the engine is its one holder.
+Rule 2: once there is a ``.grad``, it stays the same object, unless the sum needs a history.
+Rule 3: ``.grad`` has the strides of the leaf if that is dense, else it is contiguous.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import cast
+
+from dispatchviz.core.autograd.engine.gradient_ownership import holders
+from dispatchviz.core.autograd.graph.node import MAX_SEQUENCE_NR, Gradients, Node
+from dispatchviz.core.autograd.hooks.hooks import TensorPreHook, run_post_accumulate_hooks
+from dispatchviz.core.autograd.variables import variable as autograd
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.tensor.tensor import Tensor, is_non_overlapping_and_dense
+from dispatchviz.core.thread.thread_state import thread
+
+
+class AccumulateGrad(Node):
+    """One input, no outputs. Has the largest sequence number, so that it runs as soon as its gradient is complete."""
+
+    __slots__ = ("_accumulating", "variable")
+    cpp_name = "torch::autograd::AccumulateGrad"
+    tensor_keeps_hooks = True
+
+    variable: Tensor | None
+    """None once a Function wrote to the tensor (``mark_dirty``): it is no leaf any more."""
+
+    def __init__(self, variable: Tensor) -> None:
+        super().__init__(MAX_SEQUENCE_NR)
+        self.variable = variable
+        self._accumulating = threading.RLock()  # held while hooks run, and a hook may start another backward
+        self.add_input_metadata(variable)
+
+    def tensor_pre_hooks(self) -> Sequence[TensorPreHook]:
+        """The leaf keeps its hooks itself: it outlives this Node."""
+        hooks = None if self.variable is None else self.variable._hooks
+        return () if hooks is None or hooks.backward is None else (TensorPreHook(hooks.backward, 0),)
+
+    def apply(self, grads: Gradients) -> Gradients:
+        """Adds the gradient to ``.grad``. RuntimeError if the leaf has got a history meanwhile.
+
+        The leaf's hooks run also where there is nothing to add.
+        """
+        leaf = self.variable
+        if grads[0] is None:
+            if leaf is not None:
+                run_post_accumulate_hooks(self, leaf)
+            return []
+        if leaf is None:  # NB: in PyTorch, this ends the process
+            raise RuntimeError("cannot call get_autograd_meta() on undefined tensor")
+        if autograd.grad_fn(leaf) is not None:
+            raise RuntimeError("leaf variable has been moved into the graph interior")
+        if not autograd.requires_grad(leaf):
+            run_post_accumulate_hooks(self, leaf)
+            return []
+        # With post hooks the engine keeps a second list of the inputs, which is no reason not to take one over.
+        expected = 1 if self.hooks is None or self.hooks.post is None else 2
+        with self._accumulating:
+            _accumulate(leaf, cast("list[Tensor]", grads), expected)
+            run_post_accumulate_hooks(self, leaf)
+        return []
+
+
+_STEALABLE = "grad mode is off, nobody else holds the gradient, and its strides obey the layout contract"
+
+
+def _accumulate(leaf: Tensor, grads: list[Tensor], expected: int) -> None:
+    """Updates ``leaf.grad`` with ``grads[0]``."""
+    if leaf._grad is not None:
+        how, why = _add(leaf, leaf._grad, grads)
+    else:
+        obstacle = _obstacle(leaf, grads, expected)
+        if obstacle:
+            leaf._grad = _clone_obey_contract(leaf, grads)
+            how, why = "copied", obstacle
+        else:
+            leaf._grad = ops.detach.call(grads[0])
+            how, why = "stolen", _STEALABLE
+    if recorder.active is not None:
+        recorder.active.gradient_accumulated(leaf, grads[0], leaf._grad, how, why)
+
+
+def _add(leaf: Tensor, present: Tensor, grads: list[Tensor]) -> tuple[str, str]:
+    """Cases 2.3 and 3.2."""
+    if thread.state.grad_mode:
+        leaf._grad = ops.add_Tensor.call(present, grads[0], 1)
+        return "added out of place", ".grad exists and grad mode is on: the sum may need a history"
+    ops.add__Tensor.call(present, grads[0], 1)
+    return "added in place", ".grad exists and grad mode is off: it stays the same tensor"
+
+
+def _obstacle(leaf: Tensor, grads: list[Tensor], expected: int) -> str:
+    """Why the gradient cannot become ``.grad`` as it is (case 1.5); empty if it can (case 1.1)."""
+    if thread.state.grad_mode:
+        return "grad mode is on: a gradient is only taken over while it is off"
+    if holders(grads, 0) > expected:
+        return "somebody else holds the gradient too"
+    if not _obeys_layout_contract(leaf, grads):
+        return _breach(leaf, grads)
+    return ""
+
+
+def _breach(leaf: Tensor, grads: list[Tensor]) -> str:
+    strides = list(grads[0]._stride)
+    if is_non_overlapping_and_dense(leaf._size, leaf._stride):
+        return f"by the layout contract .grad has the leaf's strides, {list(leaf._stride)}, the gradient has {strides}"
+    return f"by the layout contract .grad is contiguous here, the gradient has the strides {strides}"
+
+
+def _obeys_layout_contract(leaf: Tensor, grads: list[Tensor]) -> bool:
+    """Dimension by dimension of the gradient; a leaf that was reshaped in place may have more by now, or fewer."""
+    grad = grads[0]
+    if not is_non_overlapping_and_dense(leaf._size, leaf._stride):
+        return grad._is_contiguous
+    return all(
+        step != 0 if length == 1 else step == wanted
+        for length, step, wanted in zip(grad._size, grad._stride, leaf._stride, strict=False)
+    )
+
+
+def _clone_obey_contract(leaf: Tensor, grads: list[Tensor]) -> Tensor:
+    """A copy with the strides that ``.grad`` shall have; it keeps its history if grad mode is on."""
+    grad = grads[0]
+    if not is_non_overlapping_and_dense(leaf._size, leaf._stride):
+        return ops.clone.call(grad, "contiguous_format")
+    fresh = ops.new_empty_strided.call(grad, leaf._size, leaf._stride, grad._dtype, "strided", leaf._device, None)
+    return ops.copy_.call(fresh, grad, False)

@@ -1,0 +1,23 @@
+"""Edge: where a gradient goes (``torch/csrc/autograd/edge.h``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from dispatchviz.core.autograd.graph.node import Node
+
+
+class Edge(Struct, frozen=True):
+    """Input ``input_nr`` of ``function``. An empty edge keeps its place in a list: positions are argument positions.
+
+    A Struct, since several are made on every operation.
+    """
+
+    function: Node | None
+    input_nr: int
+
+
+EMPTY_EDGE = Edge(None, 0)

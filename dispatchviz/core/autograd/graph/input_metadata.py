@@ -1,0 +1,67 @@
+"""What a Node expects of one incoming gradient (``torch/csrc/autograd/input_metadata.h``).
+
+NB: in PyTorch, the entry also holds a ``grad_dtype`` that users may change on a leaf; here the expected
+dtype is always the dtype of the forward output.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from msgspec import Struct
+
+from dispatchviz.core.device import streams
+from dispatchviz.core.device.device import CPU, Device
+from dispatchviz.core.device.streams import Stream
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.tensor.dtype import DType, float32
+from dispatchviz.core.tensor.tensor import Size, Tensor
+
+
+class InputMetadata(Struct, eq=False, gc=False):
+    """Shape, dtype and device of the forward output behind a Node's input."""
+
+    size: Size
+    dtype: DType
+    device: Device
+    is_undefined: bool = False
+    """The forward output was undefined: nothing is expected."""
+    stream: Stream = streams.DEFAULT
+    """Current when the entry was made: the forward operator ran on it."""
+
+    @property
+    def shape(self) -> list[int]:
+        """As Python sees it."""
+        return list(self.size)
+
+    @property
+    def is_nested_tensor(self) -> bool:
+        """There are no nested tensors here."""
+        return False
+
+    @property
+    def is_cpp_nested_tensor(self) -> bool:
+        """There are no nested tensors here."""
+        return False
+
+    def zeros_like(self) -> Tensor:
+        """A zero gradient that fits."""
+        return ops.zeros.call(self.size, self.dtype, "strided", self.device, None)
+
+
+UNDEFINED = (InputMetadata((), float32, CPU, is_undefined=True),)
+"""Of a Node whose one forward output was undefined."""
+
+
+@lru_cache(maxsize=4096)
+def metadata_of(size: Size, dtype: DType, device: Device) -> tuple[InputMetadata]:
+    """Of a Node with one forward output; Nodes share it."""
+    return (InputMetadata(size, dtype, device),)
+
+
+def device_of(inputs: tuple[InputMetadata, ...]) -> Device:
+    """Of the first input that is not on the CPU: decides which queue a Node waits in."""
+    for entry in inputs:
+        if entry.device.type != "cpu":
+            return entry.device
+    return CPU

@@ -1,0 +1,452 @@
+"""Node: the backward of one operation (``torch/csrc/autograd/node.h``, ``function.cpp``).
+
+A Node's inputs are the gradients of the forward outputs, its outputs the gradients of the forward inputs. Generated
+Nodes are in ``generated/nodes.py``, handwritten ones in ``basic_nodes.py``, ``accumulate_grad.py``,
+``copy_nodes.py``; who runs them is in ``engine.py``.
+
+Rule 1: a Node takes its sequence number when it is constructed, from the counter of its thread; MAX_SEQUENCE_NR is
+for those that do not take one.
+Rule 2: reading ``topological_nr()`` marks the Node as having a parent; from then on its number must not change.
+Rule 3: nothing here recurses along edges. Freeing a long chain needs no code of ours: CPython's deallocator puts what
+dies in a row on a list of its own (its "trashcan"), which is the loop that PyTorch had to write.
+
+Rule 4: while a Node that saved tensors is applied, no other thread applies it or releases what it saved. The mutex is
+made when a second thread has used the machine; AccumulateGrad and CopySlices, which write, have one always.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from msgspec import structs
+
+from dispatchviz.core.autograd.engine import anomaly_mode
+from dispatchviz.core.autograd.graph.edge import Edge
+from dispatchviz.core.autograd.graph.input_metadata import UNDEFINED, InputMetadata, device_of, metadata_of
+from dispatchviz.core.autograd.graph.saved_attributes import install_properties
+from dispatchviz.core.autograd.hooks.hooks import NodeHooks, RemovableHandle, TensorPreHook
+from dispatchviz.core.device import streams
+from dispatchviz.core.device.device import Device
+from dispatchviz.core.device.streams import Stream
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.thread_state import thread
+
+if TYPE_CHECKING:
+    from dispatchviz.core.autograd.engine.compiled_autograd import CompiledNodeArgs, SwapSavedVariables
+
+MAX_SEQUENCE_NR = 2**64 - 1
+
+_making_mutexes = threading.Lock()
+
+_NO_EDGES: list[Edge] = []
+"""Nobody appends to it: a Node gets another list."""
+
+Gradients = list[Tensor | None]
+"""One place per input or output of a Node; None is an undefined gradient."""
+
+
+class Node:
+    """Base of all Nodes. Subclasses implement ``apply``; the engine calls it, and so may users (``node(grad)``)."""
+
+    __slots__ = (
+        "__weakref__",
+        "_has_parent",
+        "_metadata",
+        "_mutex",
+        "_number",
+        "_topological_nr",
+        "hooks",
+        "input_metadata",
+        "next_edges",
+        "sequence_nr",
+        "thread_id",
+    )
+
+    cpp_name: ClassVar[str] = ""
+    """The name, where it is not that of the class."""
+    edge_names: ClassVar[tuple[str, ...]] = ()
+    """The forward argument behind each edge; the name of a tensor list stands for all its edges."""
+    saved_variables: ClassVar[tuple[str, ...]] = ()
+    """Names of saved tensors; ``self`` is in the slot ``self_``."""
+    saved_attributes: ClassVar[tuple[str, ...]] = ()
+    """Names of the plain values that users see."""
+    saved_integers: ClassVar[tuple[str, ...]] = ()
+    """Those of them that are integers in C++."""
+
+    tensor_keeps_hooks: ClassVar[bool] = False
+    """Hooks may be there although ``hooks`` is None: the tensor keeps them itself."""
+
+    sequence_nr: int
+    """The engine's priority: of all ready Nodes the largest number runs first."""
+    thread_id: int
+    """The thread that constructed the Node; the first thread is 1."""
+    next_edges: list[Edge]
+    input_metadata: tuple[InputMetadata, ...]
+    hooks: NodeHooks | None
+
+    def __init__(self, sequence_nr: int | None = None) -> None:
+        state = thread.state
+        if sequence_nr is None:
+            sequence_nr = state.sequence_nr
+            state.sequence_nr = sequence_nr + 1
+        self.sequence_nr = sequence_nr
+        self.thread_id = state.thread_id
+        self.next_edges = _NO_EDGES
+        self.input_metadata = ()
+        self.hooks = None
+        self._topological_nr = 0
+        self._has_parent = False
+        self._metadata: dict[str, Any] | None = None
+        self._number = -1
+        self._mutex: threading.RLock | None = None
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.__module__ == "dispatchviz.core.generated.nodes":
+            cls.__module__ = "builtins"  # as it prints: <class 'AddBackward0'>
+        install_properties(cls, vars(cls))
+        if "will_release_variables" in vars(cls):
+            cls.apply = _forewarned(cls.apply)  # type: ignore[method-assign,assignment]  # who wants to be told pays for it
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+    # -- inputs and outputs -------------------------------------------------------------------------------------------
+
+    def add_input_metadata(self, tensor: Tensor | None) -> int:
+        """Appends the entry of one forward output and returns its index."""
+        before = self.input_metadata
+        entry = UNDEFINED if tensor is None else metadata_of(tensor._size, tensor._dtype, tensor._device)
+        self.input_metadata = before + entry if before else entry
+        return len(before)
+
+    def _add_input_metadata_with_stream(self, tensor: Tensor | None) -> int:
+        """What ``add_input_metadata`` is from a program's second stream on."""
+        index = _add_input_metadata(self, tensor)
+        *before, entry = self.input_metadata
+        self.input_metadata = (*before, structs.replace(entry, stream=streams.current()))
+        return index
+
+    def set_next_edges(self, edges: list[Edge], arguments: Sequence[Tensor | None] = ()) -> None:
+        """Replaces the edges; ``arguments`` are the forward arguments behind them, where there are such.
+
+        RuntimeError if the Node already is somebody's next edge.
+        """
+        self.next_edges = edges
+        self._update_topological_nr(edges)
+
+    def set_next_edge(self, index: int, edge: Edge) -> None:
+        """Replaces one edge."""
+        self._update_topological_nr((edge,))
+        self.next_edges[index] = edge
+
+    def add_next_edge(self, edge: Edge) -> None:
+        """Appends an edge."""
+        self._update_topological_nr((edge,))
+        self.next_edges = [*self.next_edges, edge]
+
+    def _update_topological_nr(self, edges: Sequence[Edge]) -> None:
+        if self._has_parent:
+            raise RuntimeError(
+                "Cannot update a node's topological_nr after it already has a parent. If we allow this, we can no "
+                "longer guarantee that a parent's topo_nr is always greater than those of all its children"
+            )
+        number = self._topological_nr
+        for edge in edges:
+            target = edge.function
+            if target is not None:
+                target._has_parent = True
+                if number <= target._topological_nr:
+                    number = target._topological_nr + 1
+        self._topological_nr = number
+
+    def topological_nr(self) -> int:
+        """Longest path to a Node without edges. A path from X to Y means that X has the larger number."""
+        self._has_parent = True
+        return self._topological_nr
+
+    def device(self) -> Device:
+        """Of the first input that is not on the CPU: decides which queue the Node waits in."""
+        return device_of(self.input_metadata)
+
+    def should_compute_output(self, index: int) -> bool:
+        """While the graph is built: the edge leads somewhere. RuntimeError if there is no such edge."""
+        try:
+            return self.next_edges[index].function is not None
+        except IndexError:
+            raise RuntimeError("Index out of range") from None
+
+    def should_compute_output_any(self, *ranges: range) -> bool:
+        """The same of any edge in ranges."""
+        return any(self.should_compute_output(index) for indices in ranges for index in indices)
+
+    def task_should_compute_output(self, index: int) -> bool:
+        """While the engine runs: the edge leads somewhere, and the running graph task wants that gradient."""
+        target = self.next_edges[index].function
+        if target is None:
+            return False
+        task = thread.state.graph_task
+        if task is None or not task.exec_info or task.should_execute(target):
+            return True
+        if recorder.active is not None:
+            recorder.active.formula_skipped(self, index)
+        return False
+
+    def task_should_compute_output_any(self, *indices: int) -> bool:
+        """The same of any of several edges. Of a pruned one is told only if none is wanted: else the formula asks."""
+        task = thread.state.graph_task
+        targets = [self.next_edges[index].function for index in indices]
+        wanted = any(target is not None and (task is None or task.wants(target)) for target in targets)
+        if not wanted and recorder.active is not None:
+            for index in indices:
+                self.task_should_compute_output(index)
+        return wanted
+
+    # -- running ------------------------------------------------------------------------------------------------------
+
+    def apply(self, grads: Gradients) -> Gradients:
+        """The operation: one gradient per edge for one gradient per input. May keep or change the list ``grads``."""
+        raise NotImplementedError
+
+    @classmethod
+    def formula(cls) -> Callable[..., Any]:
+        """The Python function that has the formula."""
+        return cls.apply
+
+    def apply_alone(self, grads: Gradients) -> Gradients:
+        """``apply``, while no other thread does the same or releases the variables."""
+        if not self.saved_variables:
+            return self.apply(grads)
+        with self._lock():
+            return self.apply(grads)
+
+    def release_alone(self) -> None:
+        """``release_variables``, while no other thread applies the Node."""
+        if self.saved_variables:
+            with self._lock():
+                self.release_variables()
+        else:
+            self.release_variables()
+
+    def _lock(self) -> threading.RLock:
+        """``mutex_``; reentrant, where PyTorch would wait for itself."""
+        if self._mutex is None:
+            with _making_mutexes:
+                if self._mutex is None:
+                    self._mutex = threading.RLock()
+        return self._mutex
+
+    def release_variables(self) -> None:
+        """Drops saved variables; called when the graph is not kept. Plain values stay."""
+
+    def will_release_variables(self) -> None:
+        """Called just before ``apply`` when ``release_variables`` will follow: a chance to free pieces meanwhile."""
+
+    def is_traceable(self) -> bool:
+        """Its ``apply`` consists of recorded operations."""
+        return False
+
+    def passes_state_transparently(self) -> bool:
+        """Its state is only saved variables and plain values, and it is traceable."""
+        return False
+
+    def stream(self) -> Stream | None:
+        """Of the first input on an accelerator: the Node runs on it."""
+        return next((entry.stream for entry in self.input_metadata if entry.device.type == "cuda"), None)
+
+    def compiled_args(self, args: CompiledNodeArgs) -> None:
+        """Collects all the Node keeps. NotImplementedError for a class that does not say what that is."""
+        from dispatchviz.core.autograd.engine.compiled_autograd import compiled_args
+
+        compiled_args(self, args)
+
+    def apply_with_saved(self, inputs: Gradients, saved: SwapSavedVariables) -> Gradients:
+        """``apply`` with other tensors than the Node keeps. NotImplementedError as above."""
+        from dispatchviz.core.autograd.engine.compiled_autograd import apply_with_saved
+
+        return apply_with_saved(self, inputs, saved)
+
+    def tensor_pre_hooks(self) -> Sequence[TensorPreHook]:
+        """Hooks of the tensors that this Node produced."""
+        return () if self.hooks is None else self.hooks.tensor_pre
+
+    def __call__(self, *grads: Tensor | None, **keywords: Any) -> Any:
+        """Runs the formula outside of the engine: no hooks, no reduction, no release.
+
+        TypeError for a wrong number of gradients, something that is no tensor, or keywords.
+        """
+        if keywords:
+            raise TypeError("keyword arguments are not supported")
+        expected = len(self.input_metadata)
+        if len(grads) != expected:
+            raise TypeError(f"expected {expected} arguments, got {len(grads)} instead")
+        for index, grad in enumerate(grads):
+            if grad is not None and not isinstance(grad, Tensor):
+                raise TypeError(f"argument {index} is not a Variable")
+        outputs = self.apply_alone(list(grads))
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    # -- names and what Python sees -----------------------------------------------------------------------------------
+
+    def name(self) -> str:
+        """``MulBackward0``; handwritten Nodes say their C++ name in full."""
+        return self.cpp_name or type(self).__name__
+
+    def forward_op_name(self) -> str:
+        """As messages call the operation: ``Add`` of ``AddBackward0``, ``Add1`` of ``AddBackward1``."""
+        match = re.fullmatch(r"(.+)Backward(\d+)", self.name())
+        if match is None:
+            return self.name()
+        return match[1] if match[2] == "0" else match[1] + match[2]
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The edges, as Python sees them."""
+        return tuple([(edge.function, edge.input_nr) for edge in self.next_edges])
+
+    @property
+    def _input_metadata(self) -> tuple[InputMetadata, ...]:
+        return self.input_metadata
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """A dict for anomaly mode and users, made when first read."""
+        if self._metadata is None:
+            self._metadata = {}
+        return self._metadata
+
+    @property
+    def requires_grad(self) -> bool:
+        """Always."""
+        return True
+
+    def _sequence_nr(self) -> int:
+        return self.sequence_nr
+
+    def _set_sequence_nr(self, number: int) -> None:
+        """Changes the priority; the thread's counter stays. OverflowError outside of 64 unsigned bits."""
+        self.sequence_nr = _as_uint64(number)
+
+    def register_hook(self, hook: Any) -> RemovableHandle:
+        """``hook(grad_inputs, grad_outputs)`` runs after the Node and may return other grad_inputs."""
+        return self.own_hooks().add_post(hook)
+
+    def register_prehook(self, hook: Any) -> RemovableHandle:
+        """``hook(grad_outputs)`` runs before the Node and may return other grad_outputs."""
+        return self.own_hooks().add_pre(hook)
+
+    def _register_hook_dict(self, tensor: Any) -> None:
+        """The hooks of ``tensor``, an output of this Node, run before it. TypeError for anything but a tensor."""
+        if not isinstance(tensor, Tensor):
+            raise TypeError("_register_hook_dict expected a variable")
+        self._add_hooks_of(tensor)
+
+    def _add_hooks_of(self, tensor: Tensor) -> None:
+        if tensor._hooks is not None and tensor._hooks.backward is not None:
+            self.own_hooks().tensor_pre.append(TensorPreHook(tensor._hooks.backward, tensor._output_nr))
+
+    def own_hooks(self) -> NodeHooks:
+        """The Node's hooks, made when first asked for."""
+        if self.hooks is None:
+            self.hooks = NodeHooks()
+        return self.hooks
+
+
+def _forewarned(apply: Callable[[Any, Gradients], Gradients]) -> Callable[[Any, Gradients], Gradients]:
+    """Tells the Node before it runs that its variables will go, if they will."""
+
+    def told(self: Node, grads: Gradients) -> Gradients:
+        task = thread.state.graph_task
+        if task is not None and not task.keep_graph:
+            self.will_release_variables()
+        return apply(self, grads)
+
+    return told
+
+
+_init = Node.__init__
+
+
+def _told_init(self: Node, sequence_nr: int | None = None) -> None:
+    _init(self, sequence_nr)
+    rec = recorder.active
+    if rec is not None:
+        number = self._number = next(rec.node_numbers)
+        rec.note(("node_created", number, self.__class__, self.sequence_nr, 0, self.thread_id))
+
+
+def _told_edges(self: Node, edges: list[Edge], arguments: Sequence[Tensor | None] = ()) -> None:
+    self.next_edges = edges
+    self._update_topological_nr(edges)
+    rec = recorder.active
+    if rec is None:
+        return
+    if len(arguments) == 2 and len(edges) == 2:  # most Nodes, in half the time
+        (a, b), (left, right) = arguments, edges
+        to, other = left.function, right.function
+        if a is not None and b is not None and to is not None and other is not None:
+            first, second, nr, other_nr = to._number, other._number, left.input_nr, right.input_nr
+            if first >= rec.first_node and second >= rec.first_node:
+                number, topo = self._number, self._topological_nr
+                rec.note(("two_edges", number, topo, first, nr, second, other_nr, a._number, b._number))
+                return
+    rec.edges_collected(self, edges, arguments)
+
+
+recorder.while_listening(Node, __init__=_told_init, set_next_edges=_told_edges)
+
+
+def _remembering(init: Callable[..., None]) -> Callable[..., None]:
+    """In anomaly mode."""
+
+    def constructor(self: Node, sequence_nr: int | None = None) -> None:
+        init(self, sequence_nr)
+        anomaly_mode.remember(self)
+
+    return constructor
+
+
+def _choose_constructor() -> None:
+    init = _init if recorder.active is None else _told_init
+    Node.__init__ = _remembering(init) if anomaly_mode.enabled else init  # type: ignore[method-assign]
+
+
+recorder.when_listening_changes.append(_choose_constructor)
+anomaly_mode.when_it_changes.append(_choose_constructor)
+
+
+class TraceableFunction(Node):
+    """Base of the generated Nodes, those of view functions excepted."""
+
+    __slots__ = ()
+
+    def is_traceable(self) -> bool:
+        return True
+
+
+def _as_uint64(number: object) -> int:
+    try:
+        value = operator.index(number)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError("an integer is required") from None
+    if value < 0:
+        raise OverflowError("can't convert negative int to unsigned")
+    if value > MAX_SEQUENCE_NR:
+        raise OverflowError("int too big to convert")
+    return value
+
+
+_add_input_metadata = Node.add_input_metadata
+
+
+def _use_streams(in_use: bool) -> None:
+    chosen = Node._add_input_metadata_with_stream if in_use else _add_input_metadata
+    Node.add_input_metadata = chosen  # type: ignore[method-assign]
+
+
+streams.when_use_changes.append(_use_streams)

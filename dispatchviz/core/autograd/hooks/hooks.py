@@ -1,0 +1,235 @@
+"""Hooks: user functions that see and may replace gradients; the handles that remove them.
+
+Mirrors ``torch/csrc/autograd/python_hook.cpp`` and ``torch/utils/hooks.py``. For one Node the order is: tensor pre
+hooks (grouped per tensor, in the order in which the tensors got their first), retains-grad hooks, pre hooks, the Node,
+post hooks. Who may register what on a tensor is in ``tensor_hooks.py``.
+
+Rule 1: a list of hooks is copied before it is run; adding and removing acts at the next backward.
+Rule 2: gradients are replaced in the list that the engine holds, and nothing here keeps a reference to one: whether
+AccumulateGrad may take a gradient over depends on who else holds it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dispatchviz.core.autograd.variables.legacy_type import legacy_type
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from dispatchviz.core.autograd.graph.node import Node
+
+Hook = Callable[..., Any]
+
+
+HookDict = OrderedDict[int, Hook]
+"""Hooks by handle id, in order of registration."""
+
+
+class RemovableHandle:
+    """Removes its hook: once, by ``remove()``, or at the end of a ``with`` block."""
+
+    next_id: ClassVar[int] = 0
+
+    def __init__(self, hooks_dict: Any, hook: Hook | None = None, *, extra_dict: Any = None) -> None:
+        """For ``hook``, or for what the caller puts into ``hooks_dict`` under ``id``; ``extra_dict``, one or several,
+        loses what it has under the same id."""
+        self.hooks_dict_ref = weakref.ref(hooks_dict)
+        self.id = RemovableHandle.next_id
+        RemovableHandle.next_id += 1
+        extra = [extra_dict] if isinstance(extra_dict, dict) else extra_dict or ()
+        self.extra_dict_ref = tuple([weakref.ref(one) for one in extra])
+        if hook is not None:
+            hooks_dict[self.id] = hook
+
+    def remove(self) -> None:
+        """Takes the hook away; harmless if it is gone."""
+        for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
+            hooks = reference()
+            if hooks is not None:
+                hooks.pop(self.id, None)
+
+    def __getstate__(self) -> tuple[Any, int, tuple[Any, ...]]:
+        return self.hooks_dict_ref(), self.id, tuple([reference() for reference in self.extra_dict_ref])
+
+    def __setstate__(self, state: tuple[Any, int] | tuple[Any, int, tuple[Any, ...]]) -> None:
+        """What is gone is empty from now on; ids go on after this one."""
+        hooks, self.id, *rest = state
+        self.hooks_dict_ref = weakref.ref(OrderedDict() if hooks is None else hooks)
+        extra = rest[0] if rest else ()
+        self.extra_dict_ref = tuple([weakref.ref(OrderedDict() if one is None else one) for one in extra])
+        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+class TensorPreHook:
+    """The hooks of one tensor, kept by the Node that produced it: it is that Node's output ``output_nr``."""
+
+    __slots__ = ("hooks", "output_nr")
+
+    def __init__(self, hooks: HookDict, output_nr: int) -> None:
+        self.hooks = hooks
+        self.output_nr = output_nr
+
+
+class TensorHooks:
+    """What a tensor keeps: the hooks users registered on it."""
+
+    __slots__ = ("backward", "post_accumulate")
+
+    def __init__(self) -> None:
+        self.backward: HookDict | None = None
+        self.post_accumulate: HookDict | None = None
+
+
+class NodeHooks:
+    """What a Node keeps. ``retains_grad`` has at most one hook per output."""
+
+    __slots__ = ("post", "pre", "retains_grad", "tensor_pre")
+
+    def __init__(self) -> None:
+        self.pre: HookDict | None = None
+        self.tensor_pre: list[TensorPreHook] = []
+        self.retains_grad: dict[int, Callable[[Tensor], bool]] = {}
+        self.post: HookDict | None = None
+
+    def add_pre(self, hook: Hook) -> RemovableHandle:
+        """Runs before the Node."""
+        if self.pre is None:
+            self.pre = HookDict()
+        return RemovableHandle(self.pre, hook)
+
+    def add_post(self, hook: Hook) -> RemovableHandle:
+        """Runs after the Node."""
+        if self.post is None:
+            self.post = HookDict()
+        return RemovableHandle(self.post, hook)
+
+
+def run_tensor_pre_hooks(node: Node, values: list[Tensor | None]) -> None:
+    """Tensor hooks, then retains-grad hooks, on the gradients in ``values``."""
+    for tensor_hook in node.tensor_pre_hooks():
+        for hook in list(tensor_hook.hooks.values()):
+            _run_single(node, hook, values, tensor_hook.output_nr)
+    if node.hooks is not None:
+        for output_nr, retain in node.hooks.retains_grad.items():
+            gradient = values[output_nr]
+            kept = gradient is not None and retain(gradient)
+            _told("retains-grad hook", node, "retain_grad", replaced=False, kept=kept)
+
+
+def _run_single(node: Node, hook: Hook, values: list[Tensor | None], index: int) -> None:
+    result = hook(values[index])
+    replaced = result is not None and result is not values[index]
+    if replaced:
+        _check_single(values[index], result, hook)
+        values[index] = result
+    _told("tensor pre hook", node, name_of(hook), replaced)
+
+
+def run_pre_hooks(node: Node, values: list[Tensor | None]) -> None:
+    """Pre hooks of the Node, on the gradients in ``values``."""
+    if node.hooks is None or node.hooks.pre is None:
+        return
+    for hook in list(node.hooks.pre.values()):
+        before = tuple(values)
+        replaced = _replaces(before, hook(before), hook, values)
+        _told("pre hook", node, name_of(hook), replaced)
+
+
+def run_post_hooks(
+    node: Node, hooks: HookDict, outputs: list[Tensor | None], inputs: list[Tensor | None]
+) -> list[Tensor | None]:
+    """Post hooks: they get what the Node returned and what it was given. Returns the outputs to go on with."""
+    for hook in list(hooks.values()):
+        before = tuple(outputs)
+        replaced = _replaces(before, hook(before, tuple(inputs)), hook, outputs)
+        _told("post hook", node, name_of(hook), replaced)
+    return outputs
+
+
+def run_post_accumulate_hooks(node: Node, leaf: Tensor) -> None:
+    """The leaf's hooks, after its ``.grad`` was updated. RuntimeError if one returns something else than its argument.
+
+    As in PyTorch, a replacement is checked like a gradient and handed to the next hook before it is refused.
+    """
+    if leaf._hooks is None or leaf._hooks.post_accumulate is None:
+        return
+    value = leaf
+    for hook in list(leaf._hooks.post_accumulate.values()):
+        result = hook(value)
+        if result is not None and result is not value:
+            _check_single(value, result, hook)
+            value = result
+        _told("post-accumulate hook", node, name_of(hook), replaced=False)
+    if value is not leaf:
+        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+
+
+def _told(kind: str, node: Node, function: str, replaced: bool, kept: bool = False) -> None:
+    if recorder.active is not None:
+        recorder.active.hook_ran(kind, node, function, replaced, kept)
+
+
+def _replaces(before: Sequence[Tensor | None], result: Any, hook: Hook, values: list[Tensor | None]) -> bool:
+    """Checks what a node hook returned and writes it into ``values``."""
+    if result is None or result is before:
+        return False
+    if not isinstance(result, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
+    if len(result) != len(before):
+        raise RuntimeError(
+            f"hook '{name_of(hook)}' has returned an incorrect number of values "
+            f"(got {len(result)}, but expected {len(before)})"
+        )
+    for old, new in zip(before, result, strict=True):
+        _check_single(old, new, hook)
+    values[:] = result
+    return True
+
+
+def _check_single(old: Tensor | None, new: Any, hook: Hook) -> None:
+    """A replacement must be a tensor of the same type and size."""
+    if new is None:
+        return
+    if old is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    if not isinstance(new, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
+    if legacy_type(new) != legacy_type(old):
+        raise RuntimeError(
+            f"hook '{name_of(hook)}' has changed the type of value (was {legacy_type(old)} got {legacy_type(new)})"
+        )
+    if new._size != old._size:
+        raise RuntimeError(f"hook '{name_of(hook)}' has changed the size of value")
+
+
+def name_of(hook: Hook) -> str:
+    """As messages call a hook."""
+    return str(getattr(hook, "__name__", "<unknown>"))
+
+
+def move_hooks_to_new_grad_fn(tensor: Tensor, old: Node | None, new: Node) -> None:
+    """The tensor got another history: hooks stay with the old Node, a retains-grad hook goes along to the new one.
+
+    ``update_tensor_hooks_on_new_gradfn`` of ``torch/csrc/autograd/variable.cpp``.
+    """
+    if tensor._hooks is not None:
+        tensor._hooks.backward = None
+    if tensor._retains_grad and old is not None and old.hooks is not None:
+        retain = old.hooks.retains_grad.pop(tensor._output_nr, None)
+        if retain is None:  # a Function returned it twice after writing to it
+            raise RuntimeError(
+                'out != nullptr INTERNAL ASSERT FAILED at "torch/csrc/autograd/variable.cpp":207, please report a bug '
+                "to PyTorch. "
+            )
+        new.own_hooks().retains_grad[tensor._output_nr] = retain

@@ -1,0 +1,81 @@
+"""Registering hooks on tensors (``Tensor.register_hook`` and its like), and keeping gradients of non-leaves.
+
+Mirrors ``torch/_tensor.py`` and ``VariableHooks::retain_grad`` in ``torch/csrc/autograd/variable.cpp``.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+
+from dispatchviz.core.autograd.hooks.hooks import Hook, HookDict, RemovableHandle, TensorHooks, TensorPreHook
+from dispatchviz.core.autograd.variables.variable import grad_fn, is_leaf, requires_grad
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.layers.functorch.functorch_tls import check_supports_retain_grad
+from dispatchviz.core.tensor.tensor import Tensor
+
+_NO_GRADIENT = "cannot register a hook on a tensor that doesn't require gradient"
+
+
+def register_hook(tensor: Tensor, hook: Hook) -> RemovableHandle:
+    """``hook(grad)`` runs when the gradient of ``tensor`` is complete and may return another.
+
+    RuntimeError if the tensor does not require grad.
+    """
+    if not requires_grad(tensor):
+        raise RuntimeError(_NO_GRADIENT)
+    node = grad_fn(tensor)  # of a stale view made anew, which takes its hooks away
+    hooks = _hooks_of(tensor)
+    if hooks.backward is None:
+        hooks.backward = HookDict()
+        if node is not None:
+            node.own_hooks().tensor_pre.append(TensorPreHook(hooks.backward, tensor._output_nr))
+    return RemovableHandle(hooks.backward, hook)
+
+
+def register_post_accumulate_grad_hook(tensor: Tensor, hook: Hook) -> RemovableHandle:
+    """``hook(leaf)`` runs after ``leaf.grad`` was updated. RuntimeError for anything but a leaf that requires grad."""
+    if not requires_grad(tensor):
+        raise RuntimeError(_NO_GRADIENT)
+    if not is_leaf(tensor):
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    hooks = _hooks_of(tensor)
+    if hooks.post_accumulate is None:
+        hooks.post_accumulate = HookDict()
+    return RemovableHandle(hooks.post_accumulate, hook)
+
+
+def retain_grad(tensor: Tensor) -> None:
+    """The tensor's ``.grad`` will be set although it is no leaf; nothing happens for a leaf.
+
+    RuntimeError if it does not require grad.
+    """
+    if not requires_grad(tensor):
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    check_supports_retain_grad()
+    if tensor._retains_grad or (node := grad_fn(tensor)) is None:
+        return  # a tensor that retains already is not asked for its Node: that of a stale view might be refused
+    node.own_hooks().retains_grad[tensor._output_nr] = _retaining(weakref.ref(tensor))
+    tensor._retains_grad = True
+
+
+def _retaining(reference: weakref.ref[Tensor]) -> Callable[[Tensor], bool]:
+    """Puts a gradient into ``.grad``, unless the tensor is gone; says whether it did."""
+
+    def retain(gradient: Tensor) -> bool:
+        tensor = reference()
+        if tensor is None:
+            return False
+        if tensor._grad is None:
+            tensor._grad = ops.clone.call(gradient, "contiguous_format")
+        else:
+            tensor._grad = ops.add_Tensor.call(tensor._grad, gradient, 1)
+        return True
+
+    return retain
+
+
+def _hooks_of(tensor: Tensor) -> TensorHooks:
+    if tensor._hooks is None:
+        tensor._hooks = TensorHooks()
+    return tensor._hooks

@@ -1,0 +1,1 @@
+"""Autograd's side of a tensor: its metadata, views and versions, what in-place operations check."""

@@ -1,0 +1,83 @@
+"""Switching the requires_grad flag, and forgetting history in place.
+
+Mirrors ``torch/csrc/autograd/python_variable.cpp`` (the attribute), ``python_variable_methods.cpp`` (the method) and
+``VariableTypeManual.cpp`` (``detach_``). None of it is dispatched, except ``detach_``, and no key changes.
+"""
+
+from __future__ import annotations
+
+from dispatchviz.core.autograd.variables.variable import is_inference, is_leaf
+from dispatchviz.core.layers.functorch.functorch_tls import check_supports_inplace_requires_grad
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.thread_state import thread
+
+_NOT_A_LEAF = "you can only change requires_grad flags of leaf variables."
+_USE_DETACH = (
+    " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+    "var_no_grad = var.detach()."
+)
+_VIEW = (
+    "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
+    "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
+    "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+    "torch/optim/optimizer.py as the solution."
+)
+
+
+def requires_grad_(tensor: Tensor, flag: bool = True) -> Tensor:
+    """``Tensor.requires_grad_``. RuntimeError for False on a computed tensor, or True on a dtype without gradients."""
+    check_supports_inplace_requires_grad()
+    return change_requires_grad(tensor, flag)
+
+
+def change_requires_grad(tensor: Tensor, flag: bool = True) -> Tensor:
+    """The same, inside of transforms too, for the transforms themselves."""
+    if not flag and not is_leaf(tensor):
+        raise RuntimeError(_NOT_A_LEAF + _USE_DETACH)
+    if flag and not tensor._dtype.can_require_grad:
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+    return _set_flag(tensor, flag)
+
+
+def make_variable(tensor: Tensor, flag: bool) -> Tensor:
+    """What a factory does with its ``requires_grad``. RuntimeError for a dtype without gradients."""
+    if not flag:
+        return tensor
+    if not tensor._dtype.can_require_grad:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return _set_flag(tensor, True)
+
+
+def set_requires_grad(tensor: Tensor, flag: object) -> None:
+    """``Tensor.requires_grad = flag``. RuntimeError for what ``requires_grad_`` refuses, and any computed tensor."""
+    if not isinstance(flag, bool):
+        raise RuntimeError("requires_grad must be a bool")
+    if not is_leaf(tensor):
+        raise RuntimeError(_NOT_A_LEAF + ("" if flag else _USE_DETACH))
+    if flag and not tensor._dtype.can_require_grad:
+        raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+    _set_flag(tensor, flag)
+
+
+def _set_flag(tensor: Tensor, flag: bool) -> Tensor:
+    if flag and is_inference(tensor) and not thread.state.inference_mode:
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+    tensor._requires_grad = flag
+    if recorder.active is not None:
+        recorder.active.requires_grad_set(tensor)
+    return tensor
+
+
+def detach_(tensor: Tensor) -> Tensor:
+    """Forgets history and flag; the Node that made the tensor keeps its hooks. RuntimeError for a view."""
+    if tensor._view is not None:
+        raise RuntimeError(_VIEW)
+    changes = tensor._requires_grad or tensor._grad_fn is not None
+    tensor._requires_grad = False
+    tensor._grad_fn = None
+    tensor._output_nr = 0
+    tensor._fw_grad = None
+    if changes and recorder.active is not None:
+        recorder.active.requires_grad_set(tensor, detached=True)
+    return tensor

@@ -1,0 +1,70 @@
+"""What autograd kernels refuse, and when they record nothing (``torch/csrc/autograd/VariableTypeUtils.h``)."""
+
+from __future__ import annotations
+
+from dispatchviz.core.autograd.variables import creation_meta
+from dispatchviz.core.autograd.variables.variable import is_leaf, requires_grad
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.thread_state import thread
+
+
+def check_inplace(tensor: Tensor, op_requires_grad: bool) -> None:
+    """Refuses to write into a tensor whose history would become wrong.
+
+    ``op_requires_grad``: any input of the operation requires grad. RuntimeError with PyTorch's text.
+    """
+    if not op_requires_grad or not thread.state.grad_mode:
+        return
+    objection = _objection(tensor)
+    if objection is not None:
+        raise objection
+
+
+def can_mutate_inplace(tensor: Tensor, op_requires_grad: bool) -> bool:
+    """Whether ``check_inplace`` lets it pass."""
+    return not op_requires_grad or not thread.state.grad_mode or _objection(tensor) is None
+
+
+def _objection(tensor: Tensor) -> RuntimeError | None:
+    view = tensor._view
+    if view is not None and view.creation_meta != creation_meta.DEFAULT:
+        node = tensor._grad_fn
+        name = None if node is None else node.forward_op_name()
+        return creation_meta.modified_view_error(view.creation_meta, tensor._output_nr, name, indirect=False)
+    if not requires_grad(tensor):
+        return None
+    if view is not None and is_leaf(view.base):
+        return RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    if tensor._grad_fn is None:  # as it was last set: a stale view is not asked to build its history anew
+        return RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    return None
+
+
+def check_out_variant(name: str, *tensors: Tensor | None) -> None:
+    """out= operations are not differentiable. RuntimeError if grad mode is on and an argument requires grad."""
+    if thread.state.grad_mode and any(tensor is not None and requires_grad(tensor) for tensor in tensors):
+        raise out_requires_grad_error(name)
+
+
+def out_requires_grad_error(name: str) -> RuntimeError:
+    """PyTorch's words for an out= operation whose arguments require grad."""
+    return RuntimeError(
+        f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+        "requires grad."
+    )
+
+
+def check_no_requires_grad(tensor: Tensor | None, name: str, function: str) -> None:
+    """An argument without a formula must not require grad. RuntimeError if it does."""
+    if tensor is not None and thread.state.grad_mode and requires_grad(tensor):
+        raise RuntimeError(
+            f"The function '{function}' is not differentiable with respect to argument '{name}'. "
+            "This input cannot have requires_grad True."
+        )
+
+
+def never_differentiable() -> None:
+    """Tells that the kernel of an operator without derivative records nothing."""
+    if recorder.active is not None:
+        recorder.active.no_node_made("never differentiable")

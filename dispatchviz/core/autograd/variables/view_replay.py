@@ -1,0 +1,117 @@
+"""Views that are no ``as_strided`` of their base: the view operators are called again, on another base.
+
+For plain tensors a stale view's history is an ``as_strided`` of the base. A tensor with the Python key has no memory
+that autograd knows of, and ``_conj``, ``_neg_view``, ``view_as_real`` and ``view_as_complex`` read memory in another
+way; so PyTorch keeps functions (``ViewFunc`` of ``torch/csrc/autograd/variable.h``) that make the view anew. The Python
+fallback says here which operator made a view, for the four it can be seen; ``as_view`` takes it from here.
+
+NB: in PyTorch, wrappers of functorch and functionalization have such functions too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dispatchviz.core.call.aten import find
+from dispatchviz.core.call.dispatcher import boxed_keys, call
+from dispatchviz.core.keys.keys import KEY_BITS, DispatchKey
+from dispatchviz.core.tensor.conj_neg_bits import CONJUGATE, NEGATIVE
+from dispatchviz.core.tensor.tensor import Tensor, ViewMeta
+
+if TYPE_CHECKING:
+    from dispatchviz.core.table.operator_entry import OperatorEntry
+
+_PYTHON = KEY_BITS[DispatchKey.Python]
+_BITS = CONJUGATE | NEGATIVE
+_NOTE = "_view_func"
+"""Attribute of a tensor between its making and ``as_view``."""
+
+
+class ViewFunc(NamedTuple):
+    """One view operator, with its arguments after the base."""
+
+    op: OperatorEntry
+    args: tuple[Any, ...]
+    position: int | None
+    """Which of several results; None if there is one."""
+
+    def __call__(self, base: Tensor) -> Tensor:
+        """The same view of another base, through the dispatcher."""
+        function, ks = call(self.op, boxed_keys(self.op, (base, *self.args)))
+        result: Any = function(ks, base, *self.args)
+        view: Tensor = result if self.position is None else result[self.position]
+        return view
+
+
+class ReplayedViewMeta(ViewMeta):
+    """That of a view which is made anew by calling the operators that made it, from the root base on."""
+
+    __slots__ = ("view_funcs",)
+
+    view_funcs: tuple[ViewFunc, ...]
+
+
+def note(op: OperatorEntry, arguments: Sequence[Any], results: Sequence[Any]) -> None:
+    """A handler has run ``op``: if that makes views of a Python-keyed tensor, the results remember the call."""
+    first = op.schema.arguments[0] if op.schema.arguments else None
+    if first is None or first.alias is None or first.is_write or not arguments[0]._ks & _PYTHON:
+        return
+    args = tuple(arguments[1:])
+    for result in results:
+        if isinstance(result, Tensor):
+            setattr(result, _NOTE, ViewFunc(op, args, None))
+        elif isinstance(result, (list, tuple)):
+            for index, part in enumerate(result):
+                setattr(part, _NOTE, ViewFunc(op, args, index))
+
+
+def replayed(tensor: Tensor, base: Tensor) -> tuple[ViewFunc, ...]:
+    """The operators from the root base to ``tensor``, a new view of ``base``; empty if they are not known."""
+    last = tensor.__dict__.pop(_NOTE, None)
+    view = base._view
+    if last is None or (view is not None and not isinstance(view, ReplayedViewMeta)):
+        return ()
+    return (*(view.view_funcs if isinstance(view, ReplayedViewMeta) else ()), last)
+
+
+def chained(tensor: Tensor, base: Tensor) -> tuple[ViewFunc, ...]:
+    """``ViewInfo::chain`` for plain tensors: the operators from the root base to ``tensor``, a new view of ``base``.
+
+    Empty where ``as_strided`` tells all. What comes before and after one of the four operators is an ``as_strided``.
+    """
+    view = base._view
+    before = view.view_funcs if isinstance(view, ReplayedViewMeta) else ()
+    changing = _changing(tensor, base)
+    if changing is None:
+        return (*before, _as_strided(tensor)) if before else ()
+    if not before and view is not None:
+        before = (_as_strided(base),)
+    return (*before, changing)
+
+
+def reads_memory_differently(tensor: Tensor, base: Tensor) -> bool:
+    """Whether one of the four operators made the view."""
+    return tensor._dtype is not base._dtype or bool((tensor._ks ^ base._ks) & _BITS)
+
+
+def _changing(tensor: Tensor, base: Tensor) -> ViewFunc | None:
+    bits = (tensor._ks ^ base._ks) & _BITS
+    if tensor._dtype is base._dtype and not bits:
+        return None
+    if tensor._dtype is not base._dtype:
+        name = "view_as_real" if base._dtype.is_complex else "view_as_complex"
+    else:
+        name = "_conj" if bits & CONJUGATE else "_neg_view"
+    return ViewFunc(find(f"aten::{name}"), (), None)
+
+
+def _as_strided(tensor: Tensor) -> ViewFunc:
+    return ViewFunc(find("aten::as_strided"), (tensor._size, tensor._stride, tensor._offset), None)
+
+
+def replay(view_funcs: Sequence[ViewFunc], base: Tensor) -> Tensor:
+    """The view of another base."""
+    for view_func in view_funcs:
+        base = view_func(base)
+    return base

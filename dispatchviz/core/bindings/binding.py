@@ -1,0 +1,301 @@
+"""A Python binding: parse the arguments, then call the C++ side (``torch/csrc/autograd/generated/python_*.cpp``).
+
+An exception that leaves a binding, Ctrl+C at any moment included, leaves the thread as the binding found it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from types import MethodType
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from dispatchviz.core.bindings import torch_function
+from dispatchviz.core.bindings.parameter_values import number_as_tensor
+from dispatchviz.core.bindings.python_arg_parser import PythonArgParser
+from dispatchviz.core.bindings.torch_function import (
+    flattened,
+    handled,
+    mode_enabled,
+    multiple_dispatch_failed,
+    overloaded_args,
+    overrides,
+)
+from dispatchviz.core.keys.key_set import default_included_set
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.recorder import LEAVE, LEAVE_UNLESS_OVER
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.thread_state import keep_state, put_back, thread
+
+if TYPE_CHECKING:
+    from dispatchviz.core.device.device import Device
+    from dispatchviz.core.record.notes import Recorder
+    from dispatchviz.core.tensor.dtype import DType
+
+Overload = tuple[Any, ...]
+"""Signature, what runs when it matches, the operator that it calls; where out= is its last parameter, what may run
+without it."""
+
+
+class Plan(Struct, frozen=True, gc=False):
+    """What to do for argument types met before, without asking the parser."""
+
+    run: Callable[..., Any]
+    defaults: tuple[Any, ...]
+    """Of the parameters that are not given; empty where they are those of ``run`` itself."""
+    numbers: tuple[int, ...]
+    """Positions of Python numbers to wrap."""
+    ints: tuple[int, ...]
+    """Positions of Python ints, which may be too large."""
+    signature: int
+    """Which one it is that fits."""
+    tensors: tuple[bool, ...]
+    """Of each argument, whether it is a tensor."""
+    default_words: tuple[str, ...]
+    """The defaults as traces show them."""
+    is_call: bool
+    """``run`` is an operator's ``call`` and nothing else: the binding is over when that is."""
+    takes_two: bool
+    """``run`` gets the two arguments just as they are given."""
+
+
+def _wrapped(args: tuple[Any, ...], numbers: tuple[int, ...]) -> list[Any]:
+    """The arguments with Python numbers as 0-dim tensors."""
+    return [number_as_tensor(value) if i in numbers else value for i, value in enumerate(args)]
+
+
+def _has_too_large(args: tuple[Any, ...], ints: tuple[int, ...]) -> bool:
+    """Whether an int has more than 64 bits, with which the parser deals."""
+    return not all(_SMALLEST <= args[i] <= _LARGEST for i in ints)
+
+
+_SMALLEST, _LARGEST = -(1 << 63), (1 << 63) - 1
+
+
+def _is_call(function: Callable[..., Any]) -> bool:
+    """Whether it is the ``call`` of a generated operator."""
+    return function.__module__.endswith(".generated.operators") and function.__name__ == "call"
+
+
+def _own_defaults(function: Callable[..., Any], count: int) -> tuple[Any, ...]:
+    """A function's defaults of its last parameters."""
+    own: tuple[Any, ...] = getattr(function, "__defaults__", None) or ()
+    return own[len(own) - count :] if count <= len(own) else ()
+
+
+def words_of(value: Any) -> str:
+    """A plain value or a list of such as traces show it."""
+    if isinstance(value, (list, tuple)) and type(value).__repr__ in (list.__repr__, tuple.__repr__):
+        return "[" + ", ".join(map(words_of, value)) + "]"
+    return repr(value) if isinstance(value, str) else str(value)
+
+
+def not_modelled(*args: Any) -> Any:
+    """What runs for a signature of PyTorch's that the model does not have."""
+    raise NotImplementedError("dispatchviz's model does not have the overload that these arguments ask for")
+
+
+def check_out_type_matches(out: Tensor, dtype: DType | None, device: Device | None) -> None:
+    """What is said of a result beside ``out`` must hold for it: RuntimeError if its dtype or kind of device differs."""
+    if dtype is not None and dtype is not out._dtype:
+        raise RuntimeError(f"dtype {dtype.legacy} does not match dtype of out parameter ({out._dtype.legacy})")
+    if device is not None and device.type != out._device.type:
+        found = out._device.type
+        raise RuntimeError(f"device type {device.type} does not match device type of out parameter ({found})")
+
+
+class Binding:
+    """A function or method of the torch-shaped face, with one implementation per signature."""
+
+    def __init__(self, name: str, overloads: tuple[Overload, ...]) -> None:
+        self.__name__ = name.rpartition(".")[2]
+        self.__qualname__ = name
+        self._function = self.__name__
+        self._original: Binding = self
+        """What modes and subclasses are told is called."""
+        self.overloads = overloads
+        self.is_method = name.startswith("Tensor.")
+        self._parser = PythonArgParser([text for text, *_ in overloads])
+        self.__doc__ = "\n".join(signature.text for signature in self._parser.signatures)
+        self._takes_nothing = self.is_method and [s.parameters for s in self._parser.signatures] == [()]
+        self._plans: dict[tuple[type, ...], Plan] = {}
+        """By the arguments' types."""
+        self._run: list[Callable[..., Any]] = [row[1] for row in overloads]
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"'builtin_function_or_method' object has no attribute '{name}'")
+
+    def __repr__(self) -> str:
+        return f"<built-in {'method' if self.is_method else 'function'} {self.__name__}>"
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None or not self.is_method else MethodType(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the first overload whose signature fits. TypeError if none does."""
+        state = thread.state
+        included, excluded, grad_mode = state.included, state.excluded, state.grad_mode
+        kept = None if included == default_included_set else keep_state()  # with modes and transforms there is more
+        try:
+            if not kwargs:
+                types = (type(args[0]), type(args[1])) if len(args) == 2 else tuple(map(type, args))
+                plan = self._plans.get(types)
+                if plan is not None and not (plan.ints and _has_too_large(args, plan.ints)):
+                    rec = recorder.active
+                    if rec is None:
+                        if plan.takes_two:
+                            return plan.run(args[0], args[1])
+                        given = _wrapped(args, plan.numbers) if plan.numbers else args
+                        return plan.run(*given, *plan.defaults) if plan.defaults else plan.run(*given)
+                    if not plan.numbers:
+                        rec.binding_called(self, plan, args)
+                        try:
+                            result = plan.run(*args, *plan.defaults) if plan.defaults else plan.run(*args)
+                        except BaseException as error:
+                            rec.error_raised(error)
+                            rec.note(LEAVE_UNLESS_OVER if plan.is_call else LEAVE)
+                            raise
+                        if not plan.is_call:
+                            rec.note(LEAVE)
+                        return result
+            return self._parsed(args, kwargs)
+        except BaseException:
+            state.included, state.excluded, state.grad_mode = included, excluded, grad_mode
+            if kept is not None:
+                put_back(kept)
+            raise
+
+    def _parsed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        if self.is_method:
+            self._check_self(args)
+            if self._takes_nothing and (len(args) > 1 or kwargs):
+                raise TypeError(f"TensorBase.{self.__name__}() takes no arguments ({len(args) - 1} given)")
+            index, values = self._parser.parse(args[1:], kwargs)
+            values.insert(0, args[0])
+        else:
+            index, values = self._parser.parse(args, kwargs)
+        plain = all(type(value) in _PLAIN for value in args)
+        if kwargs or not plain:
+            seers = overloaded_args(flattened(args, kwargs))
+            if seers:
+                return self.overridden(seers, args, kwargs)
+        if not kwargs and (plain or not any(overrides(type(value)) for value in flattened(args, {}))):
+            self._remember(index, args, values)
+        if recorder.active is None:
+            return self._run[index](*values)
+        return self._parsed_and_told(recorder.active, index, values)
+
+    def _check_self(self, args: tuple[Any, ...]) -> None:
+        """TypeError, Python's own, for a method called by its class without a tensor."""
+        if not args:
+            raise TypeError(f"unbound method TensorBase.{self.__name__}() needs an argument")
+        if not isinstance(args[0], Tensor):
+            found = type(args[0]).__name__
+            raise TypeError(
+                f"descriptor '{self.__name__}' for 'torch._C.TensorBase' objects doesn't apply to a '{found}' object"
+            )
+
+    def overridden(self, seers: list[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """What a mode or the arguments' classes make of the call (``handle_torch_function``). TypeError if nothing."""
+        result = handled(self._original, seers, args, kwargs)
+        if result is NotImplemented:
+            name = f"torch.Tensor.{self._function}" if self.is_method else self.__qualname__
+            raise multiple_dispatch_failed(name, seers)
+        return result
+
+    def _call_under_modes(self, *args: Any, **kwargs: Any) -> Any:
+        """Takes the place of ``__call__`` while a mode is open in some thread."""
+        if not mode_enabled():
+            return _call_without_modes(self, *args, **kwargs)
+        kept = keep_state()
+        try:
+            self._parser.parse(args[self.is_method :], kwargs)
+            return self.overridden(overloaded_args(flattened(args, kwargs)), args, kwargs)
+        except BaseException:
+            put_back(kept)
+            raise
+
+    def _remember(self, index: int, args: tuple[Any, ...], values: list[Any]) -> None:
+        skip = int(self.is_method)
+        numbers = self._parser.numbers_to_wrap(index, args[skip:], values[skip:])
+        if numbers is None:
+            return
+        run, defaults = self._run[index], tuple(values[len(args) :])
+        words = tuple([words_of(value) for value in defaults])
+        if defaults and len(self.overloads[index]) > 3:  # out is among the defaults: it is not given
+            run, defaults = self.overloads[index][3], defaults[:-1]
+        if defaults == _own_defaults(run, len(defaults)):
+            defaults = ()
+        types = tuple(map(type, args))
+        tensors = tuple([issubclass(kind, Tensor) for kind in types])
+        wrapped = tuple([i + skip for i in numbers])
+        ints = tuple([i for i, kind in enumerate(types) if kind is int])
+        straight = len(args) == 2 and not wrapped and not defaults
+        self._plans[types] = Plan(run, defaults, wrapped, ints, index, tensors, words, _is_call(run), straight)
+
+    # -- told ---------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def told(self) -> tuple[str, str, list[tuple[str, tuple[str, ...], str]]]:
+        """What traces say of it: name, PyTorch's function, and of each signature text, parameters, operator."""
+        first = ("self",) if self.is_method else ()
+        signatures = [
+            (signature.text, first + tuple(p.name for p in signature.parameters), row[2])
+            for signature, row in zip(self._parser.signatures, self.overloads, strict=True)
+        ]
+        return self.__qualname__, f"THPVariable_{self._function}", signatures
+
+    def _parsed_and_told(self, rec: Recorder, index: int, values: list[Any]) -> Any:
+        rec.binding_entered(self, index, values)
+        try:
+            return self._run[index](*values)
+        except BaseException as error:
+            rec.error_raised(error)
+            raise
+        finally:
+            rec.leave()
+
+
+_PLAIN = frozenset((Tensor, int, float, complex, bool, type(None)))
+"""Types of arguments that do not see calls; nor do others, but that has to be looked at."""
+
+
+_call_without_modes = Binding.__call__
+
+
+def _when_modes(are_open: bool) -> None:
+    Binding.__call__ = Binding._call_under_modes if are_open else _call_without_modes  # type: ignore[method-assign]
+
+
+torch_function.when_modes = _when_modes
+
+
+class Operator(Binding):
+    """One of Python's operators, ``Tensor.__and__``: answers NotImplemented where a function would raise a TypeError
+    (``TypeError_to_NotImplemented_``)."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """As the binding."""
+        try:
+            return super().__call__(*args, **kwargs)
+        except TypeError:
+            self._check_self(args)
+            return NotImplemented
+
+
+class Alias(Operator):
+    """The same binding under an operator's name (``Tensor.__add__`` is ``Tensor.add``)."""
+
+    def __init__(self, name: str, binding: Binding) -> None:
+        super().__init__(name, binding.overloads)
+        self._function = binding.__name__
+        self._original = binding
+
+
+def bind(space: Mapping[str, Any], target: type) -> None:
+    """Makes the bindings of a module methods of a class."""
+    for value in space.values():
+        if isinstance(value, Binding) and value.is_method:
+            setattr(target, value.__name__, value)

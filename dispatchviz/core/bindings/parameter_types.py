@@ -1,0 +1,139 @@
+"""Which Python objects a parameter takes (``FunctionParameter::check`` of ``torch/csrc/utils/python_arg_parser.cpp``).
+
+Rule 1: an int is no bool, but a NumPy integer, or a tensor without dimensions that holds a whole number.
+Rule 2: a size (``SymInt``) takes more: a tensor with one whole number or bool, whatever has an ``__index__``.
+Rule 3: of a list only the first element is looked at here; a tuple of known size takes a single int instead.
+Rule 4: numbers of any kind take a tensor without dimensions that does not require grad.
+
+Not here: what becomes of the value (``parameter_values.py``).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy
+
+from dispatchviz.core.bindings.torch_function import overrides
+from dispatchviz.core.device.device import Device
+from dispatchviz.core.tensor.dtype import DType, bool_, complex128, float64, int64
+from dispatchviz.core.tensor.tensor import Tensor, numel
+
+NUMBERS = (int, float, complex, numpy.number, numpy.bool_)
+"""Python's, and NumPy's single ones (``THPUtils_checkScalar``)."""
+
+LISTS_OF_INTS = ("tuple of ints", "tuple of SymInts")
+
+LISTS_OF_NUMBERS = (*LISTS_OF_INTS, "tuple of floats")
+"""Whose first element an error names."""
+
+LOOKED_INTO = frozenset(("int", "SymInt", "Number", "float", *LISTS_OF_INTS))
+"""Types that take some tensors and not others."""
+
+DTYPES_OF_TYPES: dict[Any, DType] = {float: float64, int: int64, bool: bool_, complex: complex128}
+"""Python's types may stand for dtypes."""
+
+
+class Parameter(NamedTuple):
+    """One parameter of a signature."""
+
+    name: str
+    type: str
+    """``Tensor``, ``Number``, ``tuple of ints``, ``tuple of SymInts``, ``torch.dtype``, ``int``, ``SymInt``, ..."""
+    default: Any
+    required: bool
+    keyword_only: bool
+    broadcast: int
+    """The size of a tuple of ints of known size, where one int will do for all; else 0."""
+    optional: bool
+    """None may be given although there is no default (``int[1]? dim``)."""
+
+    @property
+    def shown_type(self) -> str:
+        """As error messages name it: nobody is told of sizes that could be symbolic."""
+        return self.type.replace("SymInt", "int")
+
+
+def accepts(parameter: Parameter, value: Any) -> bool:
+    """Whether the parameter takes a value that is not None."""
+    if _CHECKS[parameter.type](value):
+        return True
+    return bool(parameter.broadcast) and is_index(value)
+
+
+def is_int(value: Any) -> bool:
+    """``THPUtils_checkLong``"""
+    return (isinstance(value, int) and not isinstance(value, bool)) or isinstance(value, numpy.integer)
+
+
+def is_index(value: Any) -> bool:
+    """``is_int_or_symint``: a tensor with one whole number, or what has an index; a bool is none."""
+    if isinstance(value, Tensor):
+        return numel(value._size) == 1 and not value._dtype.can_require_grad
+    return is_int(value) or (not isinstance(value, bool) and _has_index(value))
+
+
+def is_double(value: Any) -> bool:
+    """``THPUtils_checkDouble``"""
+    return isinstance(value, (int, float, numpy.number, numpy.bool_))
+
+
+def _has_index(value: Any) -> bool:
+    try:
+        operator.index(value)
+    except Exception:
+        return False
+    return True
+
+
+def _is_int_parameter(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        whole = not value._dtype.can_require_grad and value._dtype is not bool_
+        return whole and not value._size
+    return is_int(value)
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and (not value or is_index(value[0]))
+
+
+def _is_floats(value: Any) -> bool:
+    first = value[0] if isinstance(value, (list, tuple)) and value else 0.0
+    return isinstance(value, (list, tuple)) and (is_double(first) or isinstance(first, complex))
+
+
+def _is_number_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor) and not value._size and not value._requires_grad and value._grad_fn is None
+
+
+def _is_device(value: Any) -> bool:
+    return isinstance(value, (Device, str, bytes)) or is_int(value)
+
+
+def _is_dtype(value: Any) -> bool:
+    return isinstance(value, DType) or (isinstance(value, type) and value in DTYPES_OF_TYPES)
+
+
+_CHECKS: dict[str, Callable[[Any], bool]] = {
+    "Tensor": lambda value: isinstance(value, Tensor) or overrides(type(value)),
+    "Number": lambda value: isinstance(value, NUMBERS) or _is_number_tensor(value),
+    "tuple of ints": _is_size,
+    "tuple of SymInts": _is_size,
+    "tuple of floats": _is_floats,
+    "tuple of Tensors": lambda value: isinstance(value, (list, tuple)),
+    "tuple of Scalars": lambda value: isinstance(value, (list, tuple)) and all(isinstance(v, NUMBERS) for v in value),
+    "int": _is_int_parameter,
+    "SymInt": is_index,
+    "float": lambda value: is_double(value) or _is_number_tensor(value),
+    "bool": lambda value: isinstance(value, bool),
+    "str": lambda value: isinstance(value, (str, bytes)),
+    "torch.dtype": _is_dtype,
+    "torch.device": _is_device,
+    "torch.layout": lambda value: type(value).__name__ == "layout",
+    "torch.memory_format": lambda value: type(value).__name__ == "memory_format",
+    "Stream": lambda value: True,  # the binding itself says what it expected
+    "torch.Storage": lambda value: type(value).__name__ in ("UntypedStorage", "TypedStorage"),
+    "torch.Generator": lambda value: type(value).__name__ == "Generator",
+}

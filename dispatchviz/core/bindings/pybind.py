@@ -1,0 +1,175 @@
+"""Functions as pybind11 binds them: which arguments fit, and the TypeError for those that do not.
+
+A function of ``torch._C`` is written with the signature that its docstring in PyTorch has; arguments are converted by
+the types that are named there. Arguments called ``arg0``, ``arg1`` have no name in PyTorch and are positional only.
+
+Not here: the functions themselves (``dispatchviz.torch._C``), Python bindings of operators (``python_arg_parser.py``).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+from dispatchviz.core.schema.schema_lexer import SchemaError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class NoFit(Exception):
+    """A value is not of the type that an argument has; functions that are bound may raise it too."""
+
+
+def text(value: Any) -> str:
+    """``str``"""
+    if not isinstance(value, str):
+        raise NoFit
+    return value
+
+
+def truth(value: Any) -> bool:
+    """``bool``: whatever has ``__bool__``, and None."""
+    if value is not None and not hasattr(type(value), "__bool__"):
+        raise NoFit
+    return bool(value)
+
+
+def integer(value: Any) -> int:
+    """``typing.SupportsInt | typing.SupportsIndex``: not a float."""
+    if isinstance(value, float) or not (hasattr(value, "__index__") or hasattr(value, "__int__")):
+        raise NoFit
+    return int(value)
+
+
+def anything(value: Any) -> Any:
+    """``object``"""
+    return value
+
+
+Converter = Callable[[Any], Any]
+
+CONVERTERS: dict[str, Converter] = {
+    "str": text,
+    "bool": truth,
+    "object": anything,
+    "typing.SupportsInt | typing.SupportsIndex": integer,
+}
+"""By the name of the type in signatures; modules that bind classes add theirs."""
+
+
+def instances_of(*classes: type) -> Converter:
+    """For arguments that are objects of a bound class."""
+
+    def instance(value: Any) -> Any:
+        if not isinstance(value, classes):
+            raise NoFit
+        return value
+
+    return instance
+
+
+class Parameter(NamedTuple):
+    """One argument of a signature."""
+
+    name: str
+    type: str
+    default: str | None
+
+    @property
+    def unnamed(self) -> bool:
+        """Positional only."""
+        return re.fullmatch(r"arg\d+|self", self.name) is not None
+
+
+@dataclass(frozen=True)
+class Signature:
+    """``name(arg0: str, arg1: bool) -> None``"""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    takes_more: bool
+    """It ends with ``*args, **kwargs``."""
+    shown: str
+    """As errors show it."""
+
+    @staticmethod
+    def parse(text: str) -> Signature:
+        """Reads a signature."""
+        found = re.fullmatch(r"(\w+)(\((.*)\) -> .*)", text)
+        assert found is not None, text
+        written = re.split(r", (?=\w+:|\*)", found[3].removesuffix(", /")) if found[3] else []
+        parameters = tuple(_parameter(word) for word in written if not word.startswith("*"))
+        return Signature(found[1], parameters, len(parameters) < len(written), found[2])
+
+    def arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+        """Converted values in order, defaults where nothing is given. NoFit if they do not fit."""
+        if len(args) > len(self.parameters) and not self.takes_more:
+            raise NoFit
+        rest = dict(kwargs)
+        values = [_value(p, args[i : i + 1], rest) for i, p in enumerate(self.parameters)]
+        if rest and not self.takes_more:
+            raise NoFit
+        return values
+
+    def complaint(self, args: Sequence[Any], kwargs: Mapping[str, Any], class_name: str = "") -> TypeError:
+        """What pybind11 raises."""
+        given = ", ".join(map(repr, args[bool(class_name) :]))
+        named = ", ".join(f"{name}={value!r}" for name, value in kwargs.items())
+        what, shown = ("function", self.shown)
+        if class_name:
+            what, shown = "constructor", class_name + re.sub(r"self: [^,)]*(, )?|( -> None$)", "", self.shown)
+        return TypeError(
+            f"{self.name}(): incompatible {what} arguments. The following argument types are supported:\n"
+            f"    1. {shown}\n\nInvoked with: {given}{'; ' * bool(given and named)}{'kwargs: ' * bool(named)}{named}"
+        )
+
+
+def _parameter(text: str) -> Parameter:
+    name, _, rest = text.partition(": ")
+    type_, _, default = rest.partition(" = ")
+    return Parameter(name, type_, default or None)
+
+
+_DEFAULTS = {"''": "", "True": True, "False": False, "0": 0, "[]": ()}
+
+
+def _value(parameter: Parameter, positional: Sequence[Any], named: dict[str, Any]) -> Any:
+    """Takes the argument out of what is given by name if it is there."""
+    if positional and parameter.name == "self":
+        return positional[0]
+    if positional:
+        return CONVERTERS.get(parameter.type, anything)(positional[0])
+    if not parameter.unnamed and parameter.name in named:
+        return CONVERTERS.get(parameter.type, anything)(named.pop(parameter.name))
+    if parameter.default is None:
+        raise NoFit
+    return _DEFAULTS.get(parameter.default, parameter.default.strip("'"))
+
+
+def bound(signature: str, class_name: str = "") -> Callable[[F], F]:
+    """Decorator: the function is called with converted arguments, and its docstring is pybind11's.
+
+    ``class_name`` is given for constructors. What comes after the signature's own arguments is passed on as it is.
+    """
+    parsed = Signature.parse(signature)
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                values = parsed.arguments(args, kwargs)
+                rest = args[len(parsed.parameters) :]
+                return function(*values, *rest, **(kwargs if parsed.takes_more else {}))
+            except NoFit:
+                raise parsed.complaint(args, kwargs, class_name) from None
+            except SchemaError as error:
+                raise RuntimeError(str(error)) from None  # C++ has one kind of error
+
+        call.__doc__ = f"{signature}\n"
+        del call.__wrapped__  # pybind11 has no Python function below
+        return call  # type: ignore[return-value]
+
+    return decorate

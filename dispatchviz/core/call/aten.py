@@ -1,0 +1,77 @@
+"""The process's operators: all that PyTorch has, found here by name; what their kernels have in common.
+
+Importing this module makes them known; their kernels come from ``native_library`` when somebody looks at an operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from dispatchviz.core.device.device import CPU, Device
+from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.keys.key_set import compute_dispatch_key, full_after, raw
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.table.operator_entry import OperatorEntry
+from dispatchviz.core.table.pytorch_registrations import PyTorch
+from dispatchviz.core.table.registry import process
+from dispatchviz.core.tensor.dtype import DType
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.thread_state import thread
+
+
+class Implemented(PyTorch):
+    """PyTorch's operators, with our functions behind the kernels that we have."""
+
+    def registrations(self, name: str) -> dict[DispatchKey, list[Kernel]]:
+        """Kernels per key or alias, newest first."""
+        from dispatchviz.core.wiring.native_library import with_functions  # our functions call the operators found here
+
+        return with_functions(name, super().registrations(name))
+
+
+process.adopt(Implemented())
+
+
+def find(name: str) -> OperatorEntry:
+    """The operator of a full name (``aten::add.Tensor``). KeyError if there is none."""
+    return process.operators[name]
+
+
+_BELOW_BACKEND_SELECT = full_after(DispatchKey.BackendSelect)
+
+
+class UndefinedTensors(list["Tensor | None"]):
+    """A list of optional tensors whose Nones are undefined tensors: there, but without a type."""
+
+
+_UNDEFINED = raw(DispatchKey.AutogradOther)
+"""The key set of the undefined tensor."""
+
+
+def keys_of(tensors: Sequence[Tensor | None]) -> int:
+    """The OR of the key sets of a list of tensors."""
+    keys = _UNDEFINED if type(tensors) is UndefinedTensors and None in tensors else 0
+    for tensor in tensors:
+        if tensor is not None:
+            keys |= tensor._ks
+    return keys
+
+
+@cache
+def _device_keys(device_type: str) -> int:
+    return raw(compute_dispatch_key(device_type))
+
+
+def backend_select_keys(dtype: DType | None, layout: object, device: Device | None, *tensors: Tensor) -> int:
+    """The set with which a BackendSelect kernel redispatches (``RegisterBackendSelect.cpp``).
+
+    Without tensor arguments it is just the key of the device; with some it is their keys too, joined with the thread's
+    sets and cut to what lies below BackendSelect.
+    """
+    keys = _device_keys((device or CPU).type)
+    if not tensors:
+        return keys
+    for tensor in tensors:
+        keys |= tensor._ks
+    return (keys | thread.state.included) & (0xFFFF | ~thread.state.excluded) & _BELOW_BACKEND_SELECT

@@ -1,0 +1,99 @@
+"""Calling operators: how a call finds its cell (``aten/src/ATen/core/dispatch/Dispatcher.h``).
+
+A call joins the arguments' keys with the thread's included set, takes away the excluded set, applies the operator's
+mask and runs the kernel of the cell that the highest key names. A redispatch takes the set as it is given: no
+arguments, no thread state, no mask.
+
+Rule 1: the cell and the effective set of a call are a function of (operator, set before the mask), of a redispatch of
+(operator, set); ``OperatorEntry`` keeps both as derived tables.
+Rule 2: with no recorder, all that recording costs here is one check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
+from dispatchviz.core.thread.thread_state import keep_state, put_back, thread
+
+_BACKENDS = 0xFFFF
+
+
+Function = Callable[..., Any]
+"""A kernel: called with the key set and all arguments."""
+
+
+def call(op: OperatorEntry, argument_keys: int) -> tuple[Function, int]:
+    """``Dispatcher::call``: the kernel to run and its set; ``argument_keys`` is the OR of the tensors' sets."""
+    state = thread.state
+    base = (argument_keys | state.included) & (_BACKENDS | ~state.excluded)
+    return op.kernels[base]
+
+
+def redispatch(op: OperatorEntry, ks: int) -> Function:
+    """``Dispatcher::redispatch``: the kernel for a set that is used unchanged."""
+    return op.redispatch_kernels[ks]
+
+
+def call_boxed(op: OperatorEntry, stack: list[Any]) -> None:
+    """``Dispatcher::callBoxed``: pops the arguments from the stack and pushes the returns.
+
+    Only tensor arguments count for the key set (``DispatchKeyExtractor.h``, boxed form).
+    """
+    state = thread.state
+    kept = keep_state()
+    try:
+        cell, ks = op.lookup[(boxed_keys(op, stack) | state.included) & (_BACKENDS | ~state.excluded)]
+        _run_boxed("callBoxed", op, cell, ks, stack)
+    except BaseException:  # it may be what ``torch.ops`` calls
+        put_back(kept)
+        raise
+
+
+def redispatch_boxed(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
+    """``Dispatcher::redispatchBoxed``."""
+    _run_boxed("redispatchBoxed", op, op.redispatch_lookup[ks], ks, stack)
+
+
+def boxed_keys(op: OperatorEntry, args: Sequence[Any]) -> int:
+    """OR of the key sets of the tensors among the arguments, found by the schema's positions."""
+    keys = 0
+    for _, tensor in tensor_arguments(op, args):
+        keys |= tensor._ks
+    return keys
+
+
+def tensor_arguments(op: OperatorEntry, args: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """Name and value of each defined tensor among the arguments; the members of a list are ``tensors[0]``, ..."""
+    for name, position in op.tensor_parameters:
+        value = args[position]
+        if isinstance(value, (list, tuple)):
+            yield from ((f"{name}[{i}]", member) for i, member in enumerate(value) if member is not None)
+        elif value is not None:
+            yield name, value
+
+
+def generator_keys(op: OperatorEntry, args: Sequence[Any]) -> int:
+    """What a random generator among the arguments adds to the key set; 0 without one."""
+    generator = None if op.generator_position is None else args[op.generator_position]
+    return 0 if generator is None else int(generator.key_set)
+
+
+def _run_boxed(how: str, op: OperatorEntry, cell: Cell, ks: int, stack: list[Any]) -> None:
+    rec = recorder.active
+    if rec is None:
+        cell.boxed(ks, stack)
+        return
+    below = len(stack) - len(op.schema.arguments)
+    if how == "callBoxed":
+        rec.called(how, cell, ks, stack[below:])
+    else:
+        rec.redispatched(how, cell, ks)
+    try:
+        cell.boxed(ks, stack)
+    except BaseException as error:
+        rec.call_failed(error)
+        raise
+    rec.returned(tuple(stack[below:]))

@@ -1,0 +1,354 @@
+"""Structured kernels: one meta function, one impl function, three ways to provide the output.
+
+Mirrors ``at::impl::MetaBase`` and the classes that torchgen writes around it. A meta function checks its arguments and
+calls ``set_output_*``; only then does the output exist. The variants differ in where it comes from:
+
+    Functional   a new tensor (``create_out``); DefaultBackend: the same through the dispatcher
+    InPlace      self, which must already have the right shape (``check_inplace``)
+    Out          the caller's tensor, resized if its shape differs (``resize_out``)
+
+A kernel that cannot do with the strides that an output has asks for its own (``set_output_strided``). The last two then
+put a proxy in the output's place: the impl writes that, and afterwards it is copied into the output.
+
+Not here: which meta and impl belong together (``generated/register_*``), what they compute (``native``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from msgspec import Struct, field
+
+from dispatchviz.core.device.device import Device
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.tensor.dtype import DType, type_meta_name
+from dispatchviz.core.tensor.tensor import (
+    Size,
+    Tensor,
+    allocated,
+    cannot_allocate,
+    contiguous_strides,
+    empty_strided,
+    numel,
+    strided,
+)
+from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
+from dispatchviz.core.thread.warning import warn_python
+
+RAW_STRIDED, STRIDED, CONTIGUOUS = "set_output_raw_strided", "set_output_strided", "set_output_contiguous"
+"""How a meta function asks for its output: any strides, these strides, strides in order."""
+
+
+IMPROVABLE = "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
+"""What ``TORCH_CHECK`` adds to a condition that nobody described."""
+
+
+class Structured(Struct, eq=False, gc=False):
+    """A structured kernel while it runs."""
+
+    family: str
+    """PyTorch's name of it (``add_Tensor``)."""
+    output: Tensor = field(default=None)  # type: ignore[assignment]  # set_output provides it
+    target: Tensor = field(default=None)  # type: ignore[assignment]
+    """What the impl writes: the output, or a proxy where a kernel needs strides that the output does not have, or the
+    temporary of an iterator."""
+    operands: tuple[tuple[object, Tensor], ...] = ()
+    """What an iterator reads in place of arguments: those that it had to cast, numbers that it wrapped."""
+    temporary: Tensor | None = None
+    """An iterator's output of the common dtype, where the output given has another one."""
+
+    variant: ClassVar[str] = ""
+    told_as: ClassVar[str] = ""
+    """What events call the variant, where that is more than ``variant``."""
+
+    def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
+        """Any strides will do: ``stride`` counts only for an output that is created or resized here."""
+        self._provide(size, stride, dtype, device, RAW_STRIDED)
+
+    def set_output_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
+        """The kernel needs exactly these strides."""
+        self._provide(size, stride, dtype, device, STRIDED)
+
+    def set_output_contiguous(self, size: Size, dtype: DType, device: Device) -> None:
+        """The kernel needs an output whose elements lie in order."""
+        self._provide(size, contiguous_strides(size), dtype, device, CONTIGUOUS)
+
+    def _provide(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> None:
+        resized = self._take_output(size, stride, dtype, device, method)
+        output = self.target = self.output
+        if method != RAW_STRIDED and output._stride != stride:
+            self.target = empty_strided(size, stride, dtype, device)
+        if recorder.active is not None:
+            proxy = None if self.target is output else self.target
+            told_as = self.told_as or self.variant
+            recorder.active.output_allocated(told_as, output, resized, size, dtype, method, proxy)
+
+    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> bool:
+        """Sets ``output``; says whether it was resized."""
+        raise NotImplementedError
+
+    def use_temporary(self, size: Size, stride: Size) -> None:
+        """The impl writes the iterator's temporary, which has been made when the size was not known yet."""
+        temporary = self.target = self.temporary  # type: ignore[assignment]
+        if temporary is not None and temporary._size != size:
+            resize_output(temporary, size, stride)
+            if temporary._stride != stride:
+                ops.as_strided_.call(temporary, size, stride, None)
+
+    def read(self, *arguments: Any) -> list[Any]:
+        """The arguments, with an iterator's operands in the place of those that it does not read itself."""
+        operands = {id(argument): operand for argument, operand in self.operands}
+        return [operands.get(id(argument), argument) for argument in arguments]
+
+    def enter_meta(self) -> None:
+        """The meta function begins; for recorders."""
+        if recorder.active is not None:
+            recorder.active.note(("meta_entered", self.family))
+
+    def enter_impl(self, kernel: str, impl: Callable[..., None], *others: Structured) -> None:
+        """The impl function begins; for recorders. ``kernel`` is PyTorch's name (``ufunc_add_CUDA``), ``others`` are
+        the further outputs."""
+        rec = recorder.active
+        if rec is not None:
+            written = tuple([rec.serial(op.target) for op in (self, *others)])
+            rec.note(("impl_entered", kernel, impl, written))
+
+    def leave_meta(self) -> None:
+        """The meta function is over and no impl follows; for recorders."""
+        if recorder.active is not None:
+            recorder.active.note(recorder.LEAVE)
+
+    def finish(self) -> Tensor:
+        """After the impl has written, or meta where there is none: the output."""
+        if self.target is self.temporary:
+            self._cast_output()
+        if recorder.active is not None:
+            recorder.active.note(recorder.LEAVE)
+        return self.bring_back()
+
+    def _cast_output(self) -> None:
+        """``TensorIteratorBase::cast_outputs``, the last thing that the impl does."""
+        ops.copy_.call(self.output, self.target, False)
+        self.target = self.output
+
+    def bring_back(self) -> Tensor:
+        """The output, with what was written to a proxy."""
+        if self.target is not self.output:
+            if recorder.active is not None:
+                recorder.active.proxy_copied(self.target, self.output)
+            ops.copy_.call(self.output, self.target, False)
+        return self.output
+
+
+class Functional(Structured, gc=False):
+    """Creates its output, without dispatching."""
+
+    variant = "functional"
+
+    def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
+        """A new tensor with just these strides."""
+        self.output = self.target = allocated(size, stride, dtype, device)
+
+    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> bool:
+        self.output = empty_strided(size, stride, dtype, device)
+        return False
+
+
+def _told_output(self: Functional, size: Size, stride: Size, dtype: DType, device: Device) -> None:
+    rec = recorder.active
+    if rec is None:
+        self.output = self.target = allocated(size, stride, dtype, device)
+        return
+    number, storage = next(rec.tensor_numbers), -1 if device.type == "meta" else next(rec.storage_numbers)
+    output = self.output = self.target = allocated(size, stride, dtype, device, number, storage)
+    rec.note(("output_created", number, size, stride, dtype, device, output._ks, storage))
+
+
+recorder.while_listening(Functional, set_output_raw_strided=_told_output)
+
+
+class DefaultBackend(Functional):
+    """Creates its output for a backend that it does not know, so by a call through the dispatcher.
+
+    It is what CompositeExplicitAutogradNonFunctional runs: meta, then the out operator, which the backend has.
+    """
+
+    told_as = "default backend"
+
+    def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
+        """As the other variants have it: nothing is quicker here."""
+        self._provide(size, stride, dtype, device, RAW_STRIDED)
+
+    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> bool:
+        images = stride == _channels_last(size)
+        if images or stride == contiguous_strides(size):
+            memory_format = "channels_last" if images else None
+            self.output = ops.empty_memory_format.call(size, dtype, "strided", device, False, memory_format)
+        else:
+            self.output = ops.empty_strided.call(size, stride, dtype, "strided", device, False)
+        return False
+
+
+class InPlace(Structured, gc=False):
+    """Writes to self."""
+
+    variant = "in-place"
+
+    def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
+        """Nearly always self is just what is needed."""
+        output = self.output
+        if output._size == size and output._dtype is dtype and output._device is device and 0 not in output._stride:
+            self.target = output
+        else:
+            self._provide(size, stride, dtype, device, RAW_STRIDED)
+
+    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> bool:
+        output = self.output
+        if output._dtype is not dtype:
+            raise _bad_in_place("dtype", type_meta_name(output._dtype), type_meta_name(dtype))
+        _check_written(output, device)
+        if output._size != size:
+            raise _bad_in_place("size", list(output._size), list(size))
+        return False
+
+
+def _told_in_place(self: InPlace, size: Size, stride: Size, dtype: DType, device: Device) -> None:
+    output, rec = self.output, recorder.active
+    if (
+        rec is not None
+        and output._size == size
+        and output._dtype is dtype
+        and output._device is device
+        and 0 not in output._stride
+    ):
+        self.target = output
+        rec.note(("output_given", rec.serial(output), size, dtype, self.variant))
+    else:
+        self._provide(size, stride, dtype, device, RAW_STRIDED)
+
+
+recorder.while_listening(InPlace, set_output_raw_strided=_told_in_place)
+
+
+class Out(InPlace):
+    """Writes to the caller's tensor."""
+
+    variant = "out"
+
+    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> bool:
+        if self.output._dtype is not dtype:
+            expected, found = type_meta_name(dtype), type_meta_name(self.output._dtype)
+            raise RuntimeError(f"Expected out tensor to have dtype {expected}, but got {found} instead")
+        _check_written(self.output, device)
+        if self.output._size == size:
+            return False
+        resize_output(self.output, size, stride)
+        if stride and (method != RAW_STRIDED or self.output._stride != stride):
+            ops.as_strided_.call(self.output, size, stride, None)
+        return True
+
+
+def _bad_in_place(what: str, given: object, made: object) -> RuntimeError:
+    return RuntimeError(f"Bad in-place call: input tensor {what} {given} and output tensor {what} {made} should match")
+
+
+def _check_written(output: Tensor, device: Device) -> None:
+    if output._device != device:
+        raise RuntimeError(
+            "Expected all tensors to be on the same device, but found at least two devices, "
+            f"{output._device} and {device}!"
+        )
+    check_no_internal_overlap(output)
+
+
+def check_no_internal_overlap(tensor: Tensor) -> None:
+    """RuntimeError if two elements of a tensor that is to be written share memory (expanded dimensions)."""
+    if (
+        0 in tensor._stride
+        and 0 not in tensor._size
+        and any(step == 0 and length > 1 for step, length in zip(tensor._stride, tensor._size, strict=True))
+    ):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+
+
+def warn_of_resizing(output: Tensor, size: Size) -> None:
+    """``resize_output_check`` of another size."""
+    if numel(output._size):
+        warn_python(
+            f"An output with one or more elements was resized since it had shape {list(output._size)}, which does not "
+            f"match the required output shape {list(size)}. This behavior is deprecated, and in a future PyTorch "
+            "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
+            "tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+            "aten/src/ATen/native/Resize.cpp:30",
+        )
+
+
+def resize_output(output: Tensor, size: Size, stride: Size) -> None:
+    """``resize_output``: gives the caller's tensor a size, with PyTorch's warning if there are elements already.
+
+    PyTorch calls the CPU function directly, others through the dispatcher, and makes the elements lie in order, or as a
+    memory format has them; whoever wants other strides sets these afterwards.
+    """
+    warn_of_resizing(output, size)
+    in_order = contiguous_strides(size)
+    if output._device.type == "cpu" and not is_tensor_subclass_like(output):
+        resize(output, size, in_order)
+    else:
+        ops.resize_.call(output, size, None)
+    if stride == _channels_last(size):
+        resize(output, size, stride)
+
+
+def resize_in_order(out: Tensor, size: Size) -> None:
+    """The same to the strides of a contiguous tensor, unless the size is that already."""
+    if out._size != size:
+        resize_output(out, size, contiguous_strides(size))
+
+
+def _channels_last(size: Size) -> Size | None:
+    """Strides of images whose channels lie side by side: a memory format, not strides, to PyTorch."""
+    if len(size) != 4:
+        return None
+    return size[1] * size[2] * size[3], 1, size[1] * size[3], size[1]
+
+
+def resize(tensor: Tensor, size: Size, stride: Size) -> None:
+    """Gives a tensor another geometry, with more memory if its storage is too small."""
+    buffer = tensor._storage.buffer
+    if buffer is not None and buffer.size < tensor._offset + numel(size):
+        try:
+            fresh = type(buffer)(tensor._offset + numel(size), buffer.dtype)
+        except (ValueError, MemoryError):
+            raise cannot_allocate(size, tensor._dtype) from None
+        fresh[: buffer.size] = buffer.reshape(-1)
+        tensor._storage.buffer = buffer = fresh
+    before = tensor._size, tensor._stride
+    tensor._size, tensor._stride = size, stride
+    if buffer is not None:
+        tensor._array = strided(buffer, size, stride, tensor._offset)
+    if recorder.active is not None and before != (size, stride):
+        recorder.active.geometry_changed(tensor)
+
+
+@lru_cache(maxsize=4096)
+def broadcast_sizes(a: Size, b: Size) -> Size:
+    """The common shape of two operands. RuntimeError if there is none."""
+    if a == b:
+        return a
+    width = max(len(a), len(b))
+    result = []
+    for i in range(-1, -width - 1, -1):
+        left, right = (a[i] if -i <= len(a) else 1), (b[i] if -i <= len(b) else 1)
+        if left != right and left != 1 and right != 1:
+            raise RuntimeError(
+                f"The size of tensor a ({left}) must match the size of tensor b ({right}) at non-singleton dimension "
+                f"{width + i}"
+            )
+        result.append(right if left == 1 else left)
+    return tuple(reversed(result))

@@ -1,0 +1,1 @@
+"""Devices, the array library behind each, and the streams of the CUDA device."""

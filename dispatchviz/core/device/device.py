@@ -1,0 +1,119 @@
+"""Devices by name, as ``c10::Device``: a type and an index.
+
+NB: in PyTorch tensors live on some twenty device types; here kernels are for cpu, cuda and meta, and only tensors
+without memory (wrapper subclasses) are on the others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from dispatchviz.core.device.declared_in_c import DeclaredInC
+
+NAMES = (
+    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
+    "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone",
+)  # fmt: skip
+"""Device types that PyTorch knows by name, in the order of its error message."""
+
+
+class Device(metaclass=DeclaredInC, name="torch.device"):
+    """A device; ``index`` is None for "the current one". Built from ``"cuda:0"`` or ``("cuda", 0)``.
+
+    There is one object of each, so equal ones are the same one.
+    """
+
+    __slots__ = ("index", "type")
+
+    type: str
+    index: int | None
+
+    def __new__(cls, type: str | int | Device | None = None, index: int | None = None) -> Device:
+        """RuntimeError for a type that does not exist, TypeError without any."""
+        if isinstance(type, Device):
+            return type
+        if isinstance(type, int):
+            return cls._the("cuda", type)
+        if not isinstance(type, str):
+            raise TypeError(
+                f"device() received an invalid combination of arguments - got ({'' if type is None else _name(type)}), "
+                "but expected one of:\n * (torch.device device)\n * (str type, int index = -1)\n"
+            )
+        if index is not None and index < 0:
+            raise RuntimeError("Device index must not be negative")
+        name, parsed = _parse(type)
+        return cls._the(name, parsed if index is None else index)
+
+    @classmethod
+    def _the(cls, type: str, index: int | None) -> Device:
+        known = _devices.get((type, index))
+        if known is None:
+            known = object.__new__(cls)
+            object.__setattr__(known, "type", type)
+            object.__setattr__(known, "index", index)
+            known = _devices.setdefault((type, index), known)
+        return known
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """AttributeError: a device does not change."""
+        if name in Device.__slots__:
+            raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
+        raise AttributeError(f"'torch.device' object has no attribute '{name}'")
+
+    def __enter__(self) -> Device:
+        """``with torch.device(...)``: new tensors are there."""
+        from dispatchviz.core.bindings import default_device
+
+        default_device.enter(self)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        from dispatchviz.core.bindings import default_device
+
+        default_device.leave()
+
+    def __reduce__(self) -> tuple[Callable[..., Device], tuple[str, int | None]]:
+        return Device, (self.type, self.index)
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        return (
+            f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        )
+
+
+_devices: dict[tuple[str, int | None], Device] = {}
+
+
+def _name(value: object) -> str:
+    return value.__class__.__name__
+
+
+def _parse(text: str) -> tuple[str, int | None]:
+    """``cpu``, ``cuda``, ``cuda:0``, ``meta``."""
+    if not text:
+        raise RuntimeError("Device string must not be empty")
+    match = re.fullmatch(r"([a-zA-Z_]+)(?::(\d+))?", text)
+    if match is None:
+        raise RuntimeError(f"Invalid device string: '{text}'")
+    if match[1] not in NAMES:
+        raise RuntimeError(f"Expected one of {', '.join(NAMES)} device type at start of device string: {match[1]}")
+    return match[1], None if match[2] is None else int(match[2])
+
+
+CPU = Device("cpu", None)
+META = Device("meta", None)
+CUDA = Device("cuda", 0)
+"""NB: in PyTorch a process may have several CUDA devices; here there is one, cuda:0."""
+
+
+def concrete(device: Device) -> Device:
+    """With the index that a tensor on it has: ``cuda`` means ``cuda:0``, ``cpu`` stays."""
+    if device.type == "cuda":
+        if device.index not in (None, 0):
+            raise RuntimeError(f"CUDA error: invalid device ordinal (asked for {device}, there is one device, cuda:0)")
+        return CUDA
+    return {"cpu": CPU, "meta": META}.get(device.type, device)

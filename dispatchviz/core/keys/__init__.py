@@ -1,0 +1,1 @@
+"""Dispatch keys and sets of them (``c10/core/DispatchKey.h``, ``DispatchKeySet.h``)."""

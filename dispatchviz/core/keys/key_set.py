@@ -1,0 +1,365 @@
+"""Sets of dispatch keys: one 64-bit number, its algebra, the sets that PyTorch has names for, the sets of tensors.
+
+Mirrors ``c10/core/DispatchKeySet.h`` and ``c10/core/TensorOptions.h``. The machine works on raw integers with the
+functions here; ``DispatchKeySet`` is the value that the edges hand out.
+
+Rule 1: bits 0 to 15 are backends, bits 16 to 61 functionalities; a per-backend functionality counts for every backend
+of the set, so {AutogradCPU, CUDA} and {AutogradCUDA, CPU} are one number.
+Rule 2: taking keys away never clears a backend bit.
+
+Not here: the keys themselves and what aliases stand for (``keys.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from dispatchviz.core.keys.keys import (
+    ALIASES,
+    BACKEND_MASK,
+    CUSTOMIZABLE,
+    FUNCTIONALITIES,
+    KEY_BITS,
+    MASKS,
+    NUM_BACKENDS,
+    OFFSETS,
+    BackendComponent,
+    DispatchKey,
+    runtime_key,
+)
+
+K = DispatchKey
+
+FULL = (1 << NUM_BACKENDS + len(FUNCTIONALITIES)) - 1
+"""Every backend and every functionality."""
+
+
+# -- functions on raw sets --------------------------------------------------------------------------------------------
+
+
+def raw(*keys: DispatchKey) -> int:
+    """The set of the keys; Undefined and aliases add nothing."""
+    joined = 0
+    for key in keys:
+        joined |= KEY_BITS[key]
+    return joined
+
+
+def highest(ks: int) -> DispatchKey:
+    """``highestPriorityTypeId``: the key that picks the kernel.
+
+    A per-backend functionality without any backend bit gives the placeholder that PyTorch prints as ``Undefined`` or
+    ``AutogradUndefined``, although ``table_index`` gives the CPU cell then.
+    """
+    return _HIGHEST[(ks >> NUM_BACKENDS).bit_length()][(ks & BACKEND_MASK).bit_length()]
+
+
+def highest_functionality(ks: int) -> DispatchKey:
+    """``highestFunctionalityKey``; Undefined if no functionality bit is set."""
+    return DispatchKey((ks >> NUM_BACKENDS).bit_length())
+
+
+def highest_backend(ks: int) -> BackendComponent:
+    """``highestBackendKey``; InvalidBit if no backend bit is set."""
+    return BackendComponent((ks & BACKEND_MASK).bit_length())
+
+
+def highest_backend_key(ks: int) -> DispatchKey:
+    """``highestPriorityBackendTypeId``: the highest key that is a backend in some layout."""
+    return highest(ks & backend_functionality_keys)
+
+
+def table_index(ks: int) -> int:
+    """``getDispatchTableIndexForDispatchKeySet``: the cell that the set picks.
+
+    IndexError for bits 62 and 63, which PyTorch only checks in debug builds.
+    """
+    functionality = (ks >> NUM_BACKENDS).bit_length()
+    return OFFSETS[functionality] + ((ks & MASKS[functionality]) >> 1).bit_length()
+
+
+def members(ks: int) -> Iterator[DispatchKey]:
+    """The runtime keys, low to high; a per-backend functionality counts once for each backend bit of the set.
+
+    RuntimeError for bit 63, as in PyTorch; bit 62 is ignored.
+    """
+    if ks >> 63:
+        raise RuntimeError("next_functionality_ <= iterator::end_iter_mask_val INTERNAL ASSERT FAILED: bit 63 is set")
+    backends = [backend for backend in BackendComponent if backend and ks >> backend - 1 & 1]
+    for functionality in FUNCTIONALITIES:
+        if ks & KEY_BITS[functionality]:
+            if functionality in CUSTOMIZABLE:
+                yield from (runtime_key(functionality, backend) for backend in backends)
+            else:
+                yield functionality
+
+
+def full_after(key: DispatchKey) -> int:
+    """``DispatchKeySet(FULL_AFTER, key)``: every bit strictly below the key's, and always PythonDispatcher.
+
+    Undefined and aliases give 15 backend bits, an accident that is kept.
+    """
+    below = (1 << NUM_BACKENDS - 1 + key.functionality) - 1
+    return below | KEY_BITS[K.PythonDispatcher]
+
+
+def subtract(ks: int, other: int) -> int:
+    """``ks - other``: functionalities of ``other`` go, for every backend; backend bits stay."""
+    return ks & (BACKEND_MASK | ~other)
+
+
+def remove(ks: int, key: DispatchKey) -> int:
+    """``remove``: clears the functionality bit alone."""
+    return ks & ~(KEY_BITS[key] & ~BACKEND_MASK)
+
+
+def text(ks: int) -> str:
+    """``DispatchKeySet(CPU, AutogradCPU)``: what iteration yields, which may be nothing for a set that is not empty."""
+    return f"DispatchKeySet({', '.join(map(str, members(ks)))})"
+
+
+_NO_KEY = (K.StartOfDenseBackends,) * (NUM_BACKENDS + 1)
+
+_HIGHEST: tuple[tuple[DispatchKey, ...], ...] = (
+    *(tuple(runtime_key(K(f), backend) for backend in BackendComponent) for f in range(K.EndOfFunctionalityKeys + 1)),
+    _NO_KEY,  # bit 63: PyTorch reads on past the functionalities
+)
+"""By significant bits of the functionality part and of the backend part."""
+
+
+# -- sets that have a name --------------------------------------------------------------------------------------------
+
+_AUTOCAST = tuple(key for key in FUNCTIONALITIES if key.name.startswith("Autocast"))
+
+autograd_dispatch_keyset = raw(K.AutogradFunctionality, K.AutogradOther, K.AutogradNestedTensor)
+"""No backend bits: it excludes autograd for all of them."""
+autograd_dispatch_keyset_with_ADInplaceOrView = autograd_dispatch_keyset | raw(K.ADInplaceOrView)
+autocast_dispatch_keyset = raw(*_AUTOCAST)
+default_included_set = raw(K.BackendSelect, K.ADInplaceOrView)
+"""What a thread joins to every call unless told otherwise."""
+default_excluded_set = autocast_dispatch_keyset
+"""What a thread keeps out of every call unless told otherwise."""
+inplace_or_view_ks = raw(K.ADInplaceOrView)
+after_autograd_keyset = full_after(K.AutogradOther)
+"""AutogradOther is the lowest of the autograd keys, so this leaves none of them."""
+after_ADInplaceOrView_keyset = full_after(K.ADInplaceOrView)
+after_func_keyset = remove(full_after(K.Functionalize), K.ADInplaceOrView)
+from_Python_up_keyset = FULL & ((1 << NUM_BACKENDS) - 1 | ~full_after(K.Python))
+"""Python and all that comes before it (``FULL - DispatchKeySet(FULL_AFTER, Python)``)."""
+after_Python_keyset = FULL ^ (full_after(K.Python) | raw(K.Python))
+"""``PythonFallbackKernel.cpp``: despite its name, everything above Python except PythonDispatcher."""
+python_ks = raw(K.Python, K.PythonTLSSnapshot)
+sparse_ks = raw(K.Sparse)
+sparse_csr_ks = raw(K.SparseCsr)
+mkldnn_ks = raw(K.MkldnnCPU)
+functorch_transforms_ks = raw(K.FuncTorchBatched, K.FuncTorchVmapMode, K.Batched, K.VmapMode, K.FuncTorchGradWrapper)
+functorch_batched_ks = raw(K.FuncTorchBatched)
+backend_functionality_keys = raw(K.Dense, K.Quantized, K.Sparse, K.SparseCsr) | BACKEND_MASK
+backend_dispatch_keyset = ALIASES[K.CompositeExplicitAutograd]
+non_functional_backend_dispatch_keyset = ALIASES[K.CompositeExplicitAutogradNonFunctional]
+math_dispatch_keyset = ALIASES[K.CompositeImplicitAutograd]
+nested_dispatch_keyset = ALIASES[K.CompositeImplicitAutogradNestedTensor]
+autogradother_backends = backend_dispatch_keyset & ~KEY_BITS[K.Dense]
+"""Backends whose autograd key is AutogradOther (all backend bits, though); the ambiguity test reads it."""
+
+
+# -- from backends to autograd and autocast keys ----------------------------------------------------------------------
+
+_NO_AUTOGRAD_KEY = (BackendComponent.HIPBit, BackendComponent.VEBit)
+
+
+def _own_autograd_key(backend: BackendComponent) -> DispatchKey:
+    if not backend or backend in _NO_AUTOGRAD_KEY:
+        return K.AutogradOther
+    return runtime_key(K.AutogradFunctionality, backend)
+
+
+AUTOGRAD_KEY: dict[BackendComponent, DispatchKey] = {b: _own_autograd_key(b) for b in BackendComponent}
+"""``getAutogradRelatedKeySetFromBackend``: the autograd key of tensors; AutogradOther for HIP, VE and no backend."""
+
+AUTOCAST_KEY: dict[BackendComponent, DispatchKey] = {
+    b: K.__members__.get("Autocast" + b.name.removesuffix("Bit"), K.Undefined) for b in BackendComponent
+}
+"""``getAutocastRelatedKeySetFromBackend``; Undefined for backends without autocast."""
+
+_NOT_CONSULTED = (*_NO_AUTOGRAD_KEY, BackendComponent.MTIABit)
+
+
+def _consulted(key: DispatchKey) -> int:
+    if key == K.AutogradOther:
+        return autogradother_backends
+    if key == K.AutogradNestedTensor:
+        return raw(K.NestedTensor) | BACKEND_MASK
+    if key.functionality != K.AutogradFunctionality or key.backend in (*_NOT_CONSULTED, BackendComponent.InvalidBit):
+        return 0
+    return raw(runtime_key(K.Dense, key.backend))
+
+
+BACKENDS_OF_AUTOGRAD: dict[DispatchKey, int] = {key: _consulted(key) for key in K}
+"""``getBackendKeySetFromAutograd``: the backend keys whose kernels keep a composite kernel out of an autograd cell.
+
+Empty for AutogradHIP, AutogradVE and AutogradMTIA, and for every key that is no autograd key.
+"""
+
+
+# -- key sets of tensors ----------------------------------------------------------------------------------------------
+
+_BACKEND_OF_DEVICE = {
+    "cpu": "CPU", "cuda": "CUDA", "hip": "HIP", "xla": "XLA", "mps": "MPS", "ipu": "IPU", "xpu": "XPU", "hpu": "HPU",
+    "ve": "VE", "lazy": "Lazy", "mtia": "MTIA", "maia": "MAIA", "privateuseone": "PrivateUse1", "meta": "Meta",
+    "fpga": "FPGA", "vulkan": "Vulkan", "metal": "Metal",
+}  # fmt: skip
+
+_PREFIX_OF_LAYOUT = {
+    "strided": "", "jagged": "", "sparse_coo": "Sparse", "sparse_csr": "SparseCsr", "sparse_csc": "SparseCsr",
+    "sparse_bsr": "SparseCsr", "sparse_bsc": "SparseCsr",
+}  # fmt: skip
+
+
+def compute_dispatch_key(device_type: str, layout: str = "strided", dtype_is_quantized: bool = False) -> DispatchKey:
+    """``computeDispatchKey``: the backend key of a tensor with such properties.
+
+    NotImplementedError for a combination that has no key.
+    """
+    name = _BACKEND_OF_DEVICE.get(device_type)
+    if name is None:
+        raise NotImplementedError(f"Unsupported device type for dense layout: {device_type}")
+    if layout == "mkldnn":
+        return _mkldnn_key(device_type)
+    if layout not in _PREFIX_OF_LAYOUT:
+        raise NotImplementedError(f"Unsupported layout: {layout}; known are mkldnn, {', '.join(_PREFIX_OF_LAYOUT)}")
+    prefix = _PREFIX_OF_LAYOUT[layout] or ("Quantized" if dtype_is_quantized else "")
+    key = K.__members__.get(prefix + name)
+    if key is None:
+        raise NotImplementedError(f"Unsupported device type for {layout} layout: {device_type}")
+    return key
+
+
+def _mkldnn_key(device_type: str) -> DispatchKey:
+    if device_type != "cpu":
+        raise NotImplementedError(f"Unsupported device type for mkldnn layout: {device_type}")
+    return K.MkldnnCPU
+
+
+def tensor_key_set(device_type: str, inference: bool, layout: str = "strided", dtype_is_quantized: bool = False) -> int:
+    """The raw set that a new tensor gets (``TensorImpl::TensorImpl``): its backend key and what follows from it.
+
+    Nothing here asks about gradients: an Autograd key says that the backend has an autograd layer.
+    ``inference`` says that inference mode is on. NotImplementedError as in ``compute_dispatch_key``.
+    """
+    ks = raw(compute_dispatch_key(device_type, layout, dtype_is_quantized))
+    backend = highest_backend(ks)
+    ks |= raw(AUTOCAST_KEY[backend])
+    if inference:
+        return ks
+    return ks | raw(K.ADInplaceOrView, AUTOGRAD_KEY[backend])
+
+
+# -- the value at the edges -------------------------------------------------------------------------------------------
+
+_WORD = (1 << 64) - 1
+
+
+class DispatchKeySet:
+    """An immutable set with the semantics of ``c10::DispatchKeySet``; every operation gives a new one.
+
+    ``DispatchKeySet(key)``, ``DispatchKeySet(backend)``, ``DispatchKeySet([key, ...])``, ``from_raw_repr(integer)``.
+    """
+
+    __slots__ = ("_raw",)
+
+    FULL: ClassVar[DispatchKeySet]
+
+    def __init__(self, keys: DispatchKey | BackendComponent | list[DispatchKey] | tuple[DispatchKey, ...] = ()) -> None:
+        if isinstance(keys, BackendComponent):
+            self._raw = 1 << keys - 1 if keys else 0
+        elif isinstance(keys, DispatchKey):
+            self._raw = KEY_BITS[keys]
+        else:
+            self._raw = raw(*keys)
+
+    @classmethod
+    def from_raw_repr(cls, value: int) -> DispatchKeySet:
+        """Any 64-bit number, unchecked. TypeError beyond 64 bits."""
+        if not 0 <= value <= _WORD:
+            raise TypeError(f"a raw key set is an integer from 0 to 2**64 - 1, not {value}")
+        made = cls.__new__(cls)
+        made._raw = value
+        return made
+
+    @classmethod
+    def full_after(cls, key: DispatchKey) -> DispatchKeySet:
+        """Every key below ``key``, and PythonDispatcher."""
+        return cls.from_raw_repr(full_after(key))
+
+    def raw_repr(self) -> int:
+        """The 64-bit number."""
+        return self._raw
+
+    def has(self, key: DispatchKey) -> bool:
+        """All bits of the key are in the set: so True for every alias and for Undefined, which have none."""
+        return self._raw & KEY_BITS[key] == KEY_BITS[key]
+
+    def has_all(self, other: DispatchKeySet) -> bool:
+        """All bits of ``other``: {AutogradCPU, CUDA} has AutogradCUDA."""
+        return self._raw & other._raw == other._raw
+
+    def has_any(self, other: DispatchKeySet) -> bool:
+        """Some bit of ``other``."""
+        # NB: in PyTorch, debug builds refuse sets that mix backend bits with per-backend functionalities here.
+        return self._raw & other._raw != 0
+
+    def has_backend(self, backend: BackendComponent) -> bool:
+        """The backend's bit is set, whatever functionality it came with."""
+        return self.has_all(DispatchKeySet(backend))
+
+    def is_superset_of(self, other: DispatchKeySet) -> bool:
+        """``isSupersetOf``"""
+        return self.has_all(other)
+
+    def add(self, key: DispatchKey) -> DispatchKeySet:
+        """With the key; an alias adds nothing."""
+        return self.from_raw_repr(self._raw | KEY_BITS[key])
+
+    def remove(self, key: DispatchKey) -> DispatchKeySet:
+        """Without the key's functionality, for all backends; backend bits stay."""
+        return self.from_raw_repr(remove(self._raw, key))
+
+    def remove_backend(self, backend: BackendComponent) -> DispatchKeySet:
+        """Without the backend's bit."""
+        return self.from_raw_repr(self._raw & ~DispatchKeySet(backend)._raw)
+
+    def empty(self) -> bool:
+        """No bit is set. A set that prints as empty may have backend bits."""
+        return self._raw == 0
+
+    def highestPriorityTypeId(self) -> DispatchKey:
+        """The key that picks the kernel."""
+        return highest(self._raw)
+
+    def __or__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return self.from_raw_repr(self._raw | other._raw)
+
+    def __and__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return self.from_raw_repr(self._raw & other._raw)
+
+    def __xor__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return self.from_raw_repr(self._raw ^ other._raw)
+
+    def __sub__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return self.from_raw_repr(subtract(self._raw, other._raw))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DispatchKeySet) and self._raw == other._raw
+
+    __hash__ = None  # type: ignore[assignment]  # as in PyTorch
+
+    def __iter__(self) -> Iterator[DispatchKey]:
+        return members(self._raw)
+
+    def __repr__(self) -> str:
+        return text(self._raw)
+
+
+DispatchKeySet.FULL = DispatchKeySet.from_raw_repr(FULL)

@@ -1,0 +1,1 @@
+"""Autocast: the mode, the policies, and the kernels that cast (``aten/src/ATen/autocast_mode.cpp``)."""

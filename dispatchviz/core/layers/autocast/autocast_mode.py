@@ -1,0 +1,182 @@
+"""Autocast: for which devices it is on, the dtype that it casts to, the cast itself and its cache.
+
+Mirrors the first half of ``aten/src/ATen/autocast_mode.{h,cpp}``. The kernels that cast are in ``autocast_kernels.py``,
+which operators they stand for in ``autocast_policies.py``.
+
+Rule 1: autocast is on for a device if the thread does not exclude the device's Autocast key. Every tensor of the device
+has that key, and every thread excludes it by default.
+Rule 2: a float32 leaf that requires grad is cast to lower precision once; the cast is kept until the outermost autocast
+ends, and has its backward Node also where grad mode is off. The cache looks at the tensor, not at what was asked for: a
+nested autocast of another dtype gets the same cast.
+
+NB: in PyTorch, the dtype of a device is not handed on to the threads of the engine; here one thread does everything.
+"""
+
+from __future__ import annotations
+
+import weakref
+
+from dispatchviz.core.autograd.variables import variable
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.keys.keys import KEY_BITS, DispatchKey
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.tensor.dtype import DType, bfloat16, float16, float32, float64
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.thread.guards import AutoGradMode
+from dispatchviz.core.thread.thread_state import thread
+
+KEYS: dict[str, DispatchKey] = {
+    "cpu": DispatchKey.AutocastCPU,
+    "cuda": DispatchKey.AutocastCUDA,
+    "mtia": DispatchKey.AutocastMTIA,
+    "maia": DispatchKey.AutocastMAIA,
+    "xpu": DispatchKey.AutocastXPU,
+    "ipu": DispatchKey.AutocastIPU,
+    "hpu": DispatchKey.AutocastHPU,
+    "xla": DispatchKey.AutocastXLA,
+    "privateuseone": DispatchKey.AutocastPrivateUse1,
+    "mps": DispatchKey.AutocastMPS,
+}
+"""The devices that have autocast, and the keys that their tensors carry."""
+
+DEFAULT_DTYPES: dict[str, DType] = {
+    **dict.fromkeys(("cpu", "maia", "xla", "hpu"), bfloat16),
+    **dict.fromkeys(("cuda", "hip", "xpu", "mps", "ipu", "mtia", "privateuseone"), float16),
+}
+"""What a device's lower precision is until somebody sets it."""
+
+# -- on and off --------------------------------------------------------------------------------------------------------
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Whether a kind of device has autocast."""
+    return device_type in KEYS
+
+
+def _bit(device_type: str) -> int:
+    key = KEYS.get(device_type)
+    if key is None:
+        raise RuntimeError("unknown device type for autocast in get_autocast_dispatch_key_from_device_type")
+    return KEY_BITS[key]
+
+
+def is_autocast_enabled(device_type: str) -> bool:
+    """Whether it is on in this thread. RuntimeError for devices that have none."""
+    return not thread.state.excluded & _bit(device_type)
+
+
+def set_autocast_enabled(device_type: str, enabled: bool) -> None:
+    """Takes the device's key out of the excluded set, or puts it there. RuntimeError for devices that have none."""
+    before, bit = thread.state.excluded, _bit(device_type)
+    thread.state.excluded = before & ~bit if enabled else before | bit
+    if thread.state.excluded != before and recorder.active is not None:
+        recorder.active.autocast_changed(device_type, enabled, get_autocast_dtype(device_type), before)
+
+
+def get_autocast_dtype(device_type: str) -> DType:
+    """What the device casts to. RuntimeError for devices that have none."""
+    found = thread.state.autocast_dtypes.get(device_type) or DEFAULT_DTYPES.get(device_type)
+    if found is None:
+        raise RuntimeError("unsupported scalarType")
+    return found
+
+
+def set_autocast_dtype(device_type: str, dtype: DType) -> None:
+    """Sets it for this thread."""
+    before = thread.state.autocast_dtypes.get(device_type) or DEFAULT_DTYPES.get(device_type)
+    thread.state.autocast_dtypes[device_type] = dtype
+    if dtype is not before and device_type in KEYS and recorder.active is not None:
+        enabled = is_autocast_enabled(device_type)
+        recorder.active.autocast_changed(device_type, enabled, dtype, thread.state.excluded)
+
+
+def is_autocast_cache_enabled() -> bool:
+    """Whether this thread keeps casts of weights."""
+    return thread.state.autocast_cache_enabled
+
+
+def set_autocast_cache_enabled(enabled: bool) -> None:
+    """Sets it for this thread."""
+    thread.state.autocast_cache_enabled = enabled
+
+
+def increment_nesting() -> int:
+    """One more ``with torch.autocast`` is open in this thread; how many are."""
+    thread.state.autocast_nesting += 1
+    return thread.state.autocast_nesting
+
+
+def decrement_nesting() -> int:
+    """One is closed; how many still are open. Whoever gets 0 clears the cache."""
+    thread.state.autocast_nesting -= 1
+    return thread.state.autocast_nesting
+
+
+# -- the cache ---------------------------------------------------------------------------------------------------------
+
+Cache = dict[int, tuple["weakref.ref[Tensor]", Tensor]]
+
+_cached_casts: Cache = {}
+"""``id`` of a leaf -> the leaf, held weakly, and its cast; one for all threads, as in PyTorch."""
+
+
+def clear_cache() -> None:
+    """Drops all casts."""
+    if _cached_casts and recorder.active is not None:
+        recorder.active.autocast_cache_cleared(len(_cached_casts))
+    _cached_casts.clear()
+
+
+def exchange_cache(casts: Cache) -> Cache:
+    """Puts other casts in the place of the present ones, and gives those."""
+    before = dict(_cached_casts)
+    _cached_casts.clear()
+    _cached_casts.update(casts)
+    return before
+
+
+# -- casting -----------------------------------------------------------------------------------------------------------
+
+
+def is_eligible(tensor: Tensor, device_type: str) -> bool:
+    """Autocast of a device casts its floating tensors, float64 aside."""
+    return tensor._device.type == device_type and tensor._dtype.is_floating_point and tensor._dtype is not float64
+
+
+def cached_cast(dtype: DType, tensor: Tensor, device_type: str) -> Tensor:
+    """The tensor in a dtype: itself if it has it or is not eligible, a cast that is kept, or a new one."""
+    if tensor._dtype is dtype or not is_eligible(tensor, device_type):
+        return tensor
+    if not _can_try_cache(dtype, tensor, device_type):
+        return _told(tensor, _to(tensor, dtype), "cast")
+    known = _cached_casts.get(id(tensor))
+    if known is not None and known[0]() is tensor:
+        return _told(tensor, known[1], "taken from the cache")
+    with AutoGradMode(True, "a cast for autocast's cache"):
+        result = _to(tensor, dtype)
+    _cached_casts[id(tensor)] = (weakref.ref(tensor), result)
+    return _told(tensor, result, "cast and kept")
+
+
+def _can_try_cache(dtype: DType, tensor: Tensor, device_type: str) -> bool:
+    """A weight on its way to lower precision: a float32 leaf that requires grad and is no view."""
+    state = thread.state
+    return (
+        dtype is get_autocast_dtype(device_type)
+        and tensor._dtype is float32
+        and variable.requires_grad(tensor)
+        and variable.is_leaf(tensor)
+        and tensor._view is None
+        and state.autocast_cache_enabled
+        and not state.inference_mode
+    )
+
+
+def _to(tensor: Tensor, dtype: DType) -> Tensor:
+    return ops.to_dtype.call(tensor, dtype, False, False, None)
+
+
+def _told(tensor: Tensor, result: Tensor, how: str) -> Tensor:
+    if recorder.active is not None:
+        recorder.active.autocast_cast(tensor, result, how)
+    return result

@@ -1,0 +1,1 @@
+"""Batch rules of vmap, by subject (``aten/src/ATen/functorch/BatchRules*.cpp``)."""

@@ -1,0 +1,302 @@
+"""Batch rules of views (``BatchRulesViews.cpp``): dimensions and sizes are renumbered around the batch dimension.
+
+In-place ones and those of lists are in ``legacy_batching.py``.
+"""
+
+from __future__ import annotations
+
+from dispatchviz.core.call.aten import find
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.layers.functorch.batch_rules.batch_rules_helper import (
+    move_batch_dim_to_front,
+    physical_dim,
+    physical_size,
+    rank_without_batch_dim,
+)
+from dispatchviz.core.layers.functorch.plumbing import Batched, BatchRule, Kernel, call_operator, plumbed
+from dispatchviz.core.native.iterator.infer_size import compute_stride, infer_size
+from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
+from dispatchviz.core.native.views import view_ops
+from dispatchviz.core.tensor.tensor import Size, Tensor, numel
+
+_FIRST_OR_LAST = (0, -1)
+"""The dimensions that a 0-dim tensor lets one name."""
+
+# -- dimensions --------------------------------------------------------------------------------------------------------
+
+
+def unsqueeze(self: Tensor, bdim: int | None, dim: int) -> Batched:
+    """Behind the batch dimension."""
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.unsqueeze.call(moved, wrap_dim(dim, rank_without_batch_dim(self, bdim) + 1) + 1), 0
+
+
+def roll(self: Tensor, bdim: int | None, shifts: Size, dims: Size) -> Batched:
+    """Without dimensions, the elements of each example in a row; a 0-dim one stays as it is."""
+    moved = move_batch_dim_to_front(self, bdim)
+    if not dims and not rank_without_batch_dim(self, bdim):
+        return ops.squeeze_dim.call(ops.roll.call(ops.unsqueeze.call(moved, -1), shifts, (1,)), -1), 0
+    if dims:
+        return ops.roll.call(moved, shifts, tuple(physical_dim(moved, True, dim) for dim in dims)), 0
+    flat = ops.flatten_using_ints.call(moved, 1, -1)
+    return ops.reshape.call(ops.roll.call(flat, shifts, (1,)), moved._size), 0
+
+
+def unfold(self: Tensor, bdim: int | None, dim: int, size: int, step: int) -> Batched:
+    """A 0-dim example gets a dimension for it."""
+    rank = rank_without_batch_dim(self, bdim)
+    moved = move_batch_dim_to_front(self, bdim)
+    place = wrap_dim(dim, rank) + 1
+    if rank:
+        return ops.unfold.call(moved, place, size, step), 0
+    return ops.squeeze_dim.call(ops.unfold.call(ops.unsqueeze.call(moved, -1), place, size, step), -1), 0
+
+
+def diag_embed(self: Tensor, bdim: int | None, offset: int, dim1: int, dim2: int) -> Batched:
+    """The dimensions are those of the result."""
+    rank = rank_without_batch_dim(self, bdim) + 1
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.diag_embed.call(moved, offset, wrap_dim(dim1, rank) + 1, wrap_dim(dim2, rank) + 1), 0
+
+
+def squeeze(self: Tensor, bdim: int) -> Batched:
+    """Keeps the batch dimension, whatever its size."""
+    if len(self._size) == 1:
+        return ops.alias.call(self), bdim
+    kept = [dim for dim, length in enumerate(self._size) if length != 1 or dim == bdim]
+    return ops.view.call(self, tuple(self._size[dim] for dim in kept)), kept.index(bdim)
+
+
+def squeeze_dims(self: Tensor, bdim: int, dims: Size) -> Batched:
+    """Dimensions from the batch dimension on are one further; those that go before it move it."""
+    rank = len(self._size)
+    if rank == 1:
+        if tuple(dims) not in ((), (0,)):
+            raise RuntimeError(
+                f"Dimension is out of range (expected to be in range of [-1, 0], but got {_listed(dims)}"
+            )
+        return ops.alias.call(self), bdim
+    wanted, moved = adjusted_dims(self, bdim, dims, rank - 1)
+    return ops.squeeze_dims.call(self, wanted), moved
+
+
+def adjusted_dims(self: Tensor, bdim: int, dims: Size, rank: int) -> tuple[Size, int]:
+    """The physical dimensions to squeeze, and where the batch dimension is afterwards."""
+    wrapped = [wrap_dim(dim, rank) for dim in dims]
+    gone = sum(dim < bdim and self._size[dim] == 1 for dim in wrapped)
+    return tuple(dim if dim < bdim else dim + 1 for dim in wrapped), bdim - gone
+
+
+def _listed(dims: Size) -> str:
+    return "[" + ", ".join(map(str, dims)) + "]"
+
+
+def squeeze_dim(self: Tensor, bdim: int, dim: int) -> Batched:
+    """As several."""
+    return squeeze_dims(self, bdim, (dim,))
+
+
+def transpose_int(self: Tensor, bdim: int | None, dim0: int, dim1: int) -> Batched:
+    """A 0-dim example stays as it is."""
+    if len(self._size) == 1 and dim0 in _FIRST_OR_LAST and dim1 in _FIRST_OR_LAST:
+        return self, bdim
+    moved = move_batch_dim_to_front(self, bdim)
+    batched = bdim is not None
+    return ops.transpose_int.call(moved, physical_dim(self, batched, dim0), physical_dim(self, batched, dim1)), 0
+
+
+def permute(self: Tensor, bdim: int | None, dims: Size) -> Batched:
+    """The batch dimension stays in front."""
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.permute.call(moved, (0, *(physical_dim(moved, True, dim) for dim in dims))), 0
+
+
+# -- parts -------------------------------------------------------------------------------------------------------------
+
+
+def select_int(self: Tensor, bdim: int | None, dim: int, index: int) -> Batched:
+    """One index of each example."""
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.select_int.call(moved, physical_dim(moved, True, dim), index), 0
+
+
+def select_backward(grad_input: Tensor, bdim: int | None, input_sizes: Size, dim: int, index: int) -> Batched:
+    """Zeros for the whole batch."""
+    moved = move_batch_dim_to_front(grad_input, bdim)
+    place = wrap_dim(dim, rank_without_batch_dim(grad_input, bdim) + 1) + 1
+    return ops.select_backward.call(moved, physical_size(moved, input_sizes), place, index), 0
+
+
+def slice_Tensor(self: Tensor, bdim: int | None, dim: int, start: int | None, end: int | None, step: int) -> Batched:
+    """The same slice of each example."""
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.slice_Tensor.call(moved, physical_dim(self, bdim is not None, dim), start, end, step), 0
+
+
+def slice_backward(
+    grad_input: Tensor, bdim: int | None, input_sizes: Size, dim: int, start: int, end: int, step: int
+) -> Batched:
+    """Zeros for the whole batch."""
+    moved = move_batch_dim_to_front(grad_input, bdim)
+    place = wrap_dim(dim, rank_without_batch_dim(grad_input, bdim)) + 1
+    return ops.slice_backward.call(moved, physical_size(moved, input_sizes), place, start, end, step), 0
+
+
+def narrow_copy(self: Tensor, bdim: int | None, dim: int, start: int, length: int) -> Batched:
+    """The same part of each example."""
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.narrow_copy.call(moved, wrap_dim(dim, rank_without_batch_dim(self, bdim)) + 1, start, length), 0
+
+
+def unsafe_split_Tensor(self: Tensor, bdim: int | None, split_size: int, dim: int) -> tuple[list[Tensor], int]:
+    """The same parts of each example."""
+    moved = move_batch_dim_to_front(self, bdim)
+    place = wrap_dim(dim, rank_without_batch_dim(self, bdim)) + 1
+    return ops.unsafe_split_Tensor.call(moved, split_size, place), 0
+
+
+def unbind_copy_int(self: Tensor, bdim: int | None, dim: int) -> tuple[list[Tensor], int]:
+    """All parts of each example."""
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.unbind_copy_int.call(moved, wrap_dim(dim, rank_without_batch_dim(self, bdim)) + 1), 0
+
+
+def trace_decomp(ks: int, self: Tensor) -> Tensor:
+    """The sum of the diagonal; runs on the batched tensor itself. RuntimeError for what is no matrix."""
+    if len(self._size) != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(self._size)}")
+    return ops.sum.call(ops.diagonal.call(self, 0, 0, 1), None)
+
+
+def diagonal(self: Tensor, bdim: int | None, offset: int, dim1: int, dim2: int) -> Batched:
+    """Of each example."""
+    rank = rank_without_batch_dim(self, bdim)
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.diagonal.call(moved, offset, wrap_dim(dim1, rank) + 1, wrap_dim(dim2, rank) + 1), 0
+
+
+def diagonal_backward(
+    grad_input: Tensor, bdim: int | None, input_sizes: Size, offset: int, dim1: int, dim2: int
+) -> Batched:
+    """Zeros for the whole batch."""
+    rank = rank_without_batch_dim(grad_input, bdim) + 1
+    moved = move_batch_dim_to_front(grad_input, bdim)
+    places = wrap_dim(dim1, rank) + 1, wrap_dim(dim2, rank) + 1
+    return ops.diagonal_backward.call(moved, physical_size(moved, input_sizes), offset, *places), 0
+
+
+def triangle(name: str) -> BatchRule:
+    """``tril_batch_rule``, ``triu_batch_rule``: a 1-dim example passes the check, the batch is its second dimension."""
+
+    def rule(self: Tensor, bdim: int | None, diagonal: int) -> Batched:
+        if len(self._size) < 2:
+            raise RuntimeError(f"{name}: The input tensor must have at least 2 dimensions.")
+        return call_operator(find(f"aten::{name}"), (move_batch_dim_to_front(self, bdim), diagonal)), 0
+
+    return rule
+
+
+def flip(self: Tensor, bdim: int | None, dims: Size) -> Batched:
+    """Not a view, but in PyTorch's file of views, too."""
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.flip.call(moved, tuple(physical_dim(moved, True, dim) for dim in dims)), 0
+
+
+# -- sizes -------------------------------------------------------------------------------------------------------------
+
+
+def view(self: Tensor, bdim: int | None, size: Size) -> Batched:
+    """The batch size in front of the wanted one."""
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.view.call(moved, physical_size(moved, size)), 0
+
+
+def _unsafe_view(self: Tensor, bdim: int | None, size: Size) -> Batched:
+    """Copies first if the strides forbid it: nobody else uses the tensor."""
+    moved = move_batch_dim_to_front(self, bdim)
+    wanted = physical_size(moved, size)
+    if compute_stride(moved._size, moved._stride, infer_size(wanted, numel(moved._size))) is None:
+        moved = ops.contiguous.call(moved, "contiguous_format")
+    return ops._unsafe_view.call(moved, wanted), 0
+
+
+def _reshape_alias(self: Tensor, bdim: int, size: Size, stride: Size) -> Batched:
+    """The strides were computed for one example: they do not count."""
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.reshape.call(moved, physical_size(moved, size)), 0
+
+
+def view_copy(self: Tensor, bdim: int | None, size: Size) -> Batched:
+    """The same, copied."""
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.view_copy.call(moved, physical_size(moved, size)), 0
+
+
+def expand(self: Tensor, bdim: int | None, size: Size, implicit: bool) -> Batched:
+    """Dimensions are added behind the batch dimension, so a view makes room first."""
+    return ops.expand.call(*_with_room(self, bdim, size), implicit), 0
+
+
+def expand_copy(self: Tensor, bdim: int | None, size: Size, implicit: bool) -> Batched:
+    """The same, copied."""
+    return ops.expand_copy.call(*_with_room(self, bdim, size), implicit), 0
+
+
+def _with_room(self: Tensor, bdim: int | None, size: Size) -> tuple[Tensor, Size]:
+    rank = len(self._size) - 1
+    if rank > len(size):
+        raise RuntimeError(
+            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions "
+            f"in the tensor ({rank})"
+        )
+    moved = move_batch_dim_to_front(self, bdim)
+    room = (moved._size[0], *[1] * (len(size) - rank), *moved._size[1:])
+    return ops.view.call(moved, room), physical_size(moved, size)
+
+
+def repeat(self: Tensor, bdim: int | None, repeats: Size) -> Batched:
+    """The batch once; new dimensions come behind it."""
+    moved = move_batch_dim_to_front(self, bdim)
+    while len(moved._size) < len(repeats) + 1:
+        moved = ops.unsqueeze.call(moved, 1)
+    return ops.repeat.call(moved, (1, *repeats)), 0
+
+
+RULES: dict[str, BatchRule] = {
+    "unsqueeze": unsqueeze,
+    "squeeze": squeeze,
+    "squeeze.dim": squeeze_dim,
+    "squeeze.dims": squeeze_dims,
+    "transpose.int": transpose_int,
+    "permute": permute,
+    "select.int": select_int,
+    "select_backward": select_backward,
+    "slice.Tensor": slice_Tensor,
+    "slice_backward": slice_backward,
+    "view": view,
+    "view_copy": view_copy,
+    "expand_copy": expand_copy,
+    "narrow_copy": narrow_copy,
+    "unsafe_split.Tensor": unsafe_split_Tensor,
+    "unbind_copy.int": unbind_copy_int,
+    "_unsafe_view": _unsafe_view,
+    "_reshape_alias": _reshape_alias,
+    "expand": expand,
+    "diagonal": diagonal,
+    "diagonal_backward": diagonal_backward,
+    "tril": triangle("tril"),
+    "triu": triangle("triu"),
+    "flip": flip,
+    "repeat": repeat,
+}
+
+KERNELS: dict[str, Kernel] = {
+    "roll": plumbed("roll", roll),
+    "unfold": plumbed("unfold", unfold),
+    "diag_embed": plumbed("diag_embed", diag_embed),
+    **{name: plumbed(name, rule) for name, rule in RULES.items()},
+    "trace": trace_decomp,
+    "t": lambda ks, self: view_ops.t(self),
+    "t_": lambda ks, self: view_ops.t_(self),
+}
+"""Under FuncTorchBatched."""

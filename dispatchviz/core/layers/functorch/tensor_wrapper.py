@@ -1,0 +1,63 @@
+"""TensorWrapper: what ``grad`` and ``jvp`` wrap tensors in (``aten/src/ATen/functorch/TensorWrapper.cpp``).
+
+A wrapper knows whether its transform still runs. One that outlived it is dead, and every call looks through it.
+Who makes them is in ``ad_interpreters.py``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
+
+from dispatchviz.core.call.dispatcher import call_boxed
+from dispatchviz.core.keys.keys import KEY_BITS, DispatchKey
+from dispatchviz.core.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from dispatchviz.core.table.operator_entry import OperatorEntry
+
+_GRAD_WRAPPER = KEY_BITS[DispatchKey.FuncTorchGradWrapper]
+
+
+class LifeHandle:
+    """Shared by a layer and the wrappers made in it."""
+
+    __slots__ = ("alive",)
+
+    def __init__(self) -> None:
+        self.alive = True
+
+
+class TensorWrapperImpl(Struct, eq=False):
+    """What a wrapper wraps."""
+
+    value: Tensor
+    level: int
+    life: LifeHandle
+    is_immutable: bool = False
+    """It was not handed to the function but captured: the transform must not write to it."""
+
+
+def maybe_get_tensor_wrapper(tensor: Tensor) -> TensorWrapperImpl | None:
+    """What the tensor wraps, if it is a wrapper of ``grad`` or ``jvp``."""
+    return cast(TensorWrapperImpl, tensor._impl) if tensor._ks & _GRAD_WRAPPER else None
+
+
+def unwrap_if_dead(value: Any) -> Any:
+    """What a dead wrapper wraps; lists member by member, anything else unchanged."""
+    if isinstance(value, list):
+        return [unwrap_if_dead(member) for member in value]
+    if not isinstance(value, Tensor):
+        return value
+    wrapper = maybe_get_tensor_wrapper(value)
+    return value if wrapper is None or wrapper.life.alive else wrapper.value
+
+
+def dead_tensor_wrapper_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
+    """``dead_tensor_wrapper_fallback``: no transform runs, so wrappers that are left are dead: looks through them."""
+    begin = len(stack) - len(op.schema.arguments)
+    unwrapped = [unwrap_if_dead(value) for value in stack[begin:]]
+    assert any(after is not before for after, before in zip(unwrapped, stack[begin:], strict=True))
+    stack[begin:] = unwrapped
+    call_boxed(op, stack)

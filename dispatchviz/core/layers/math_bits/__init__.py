@@ -1,0 +1,1 @@
+"""The keys Conjugate and Negative (``aten/src/ATen/native/MathBitsFallback.h``)."""

@@ -1,0 +1,3 @@
+"""The key Meta: shapes without numbers (``aten/src/ATen/core/MetaFallbackKernel.cpp``,
+``torch/_meta_registrations.py``).
+"""

@@ -1,0 +1,227 @@
+"""What PyTorch's Python kernels do at Meta for layers and for choices: the shape of a result, and nothing else.
+
+Mirrors ``torch/_meta_registrations.py`` and what ``torch/_refs`` and ``torch/_decomp`` come to there.
+
+NB: one ``empty`` per result; PyTorch's Python functions call more on their way. Where they refuse, they have words of
+their own, of which only those of convolutions are here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dispatchviz.core.device.device import Device
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.arithmetic.where import where_self_out
+from dispatchviz.core.native.convolution.conv_params import check_kernel, params_of
+from dispatchviz.core.native.convolution.convolution import convolved_size
+from dispatchviz.core.native.factories.arange import arange_count
+from dispatchviz.core.native.iterator.memory_formats import CONTIGUOUS, of_either
+from dispatchviz.core.native.iterator.scalar import Scalar
+from dispatchviz.core.native.iterator.tensor_iterator import accumulated, new_output
+from dispatchviz.core.native.iterator.wrap_dim import reduced_mask, wrap_dim
+from dispatchviz.core.native.reductions.sum_mean import reduced_size
+from dispatchviz.core.tensor.dtype import DType, int64
+from dispatchviz.core.tensor.tensor import Size, Tensor, numel
+
+Optional = Tensor | None
+
+
+def _blank(like: Tensor, size: Size, dtype: DType | None = None, memory_format: str | None = None) -> Tensor:
+    return ops.empty_memory_format.call(size, dtype or like._dtype, "strided", like._device, None, memory_format)
+
+
+# -- element by element ------------------------------------------------------------------------------------------------
+
+
+def _same(self: Tensor) -> Tensor:
+    """Laid out as an elementwise result."""
+    return new_output(self, dtype=self._dtype)
+
+
+def itself(ks: int, self: Tensor, *args: Any) -> Tensor:
+    """Writes in place."""
+    return self
+
+
+def where_out(ks: int, condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    """The C++ rule, which knows tensors without data."""
+    return where_self_out(condition, self, other, out)
+
+
+def masked_fill(ks: int, self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """A choice, so that the mask's layout counts first."""
+    return new_output(mask, self, dtype=self._dtype)
+
+
+def log_sigmoid_forward(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
+    """With no buffer."""
+    return _same(self), _blank(self, (0,))
+
+
+# -- layers ------------------------------------------------------------------------------------------------------------
+
+
+def convolution(
+    ks: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Optional,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    transposed: bool,
+    output_padding: Size,
+    groups: int,
+) -> Tensor:
+    """Contiguous. RuntimeError if the channels do not fit, or the kernel is larger than what it looks at."""
+    params = params_of(weight, stride, padding, dilation, transposed, output_padding, groups)
+    if not transposed:
+        if weight._size[1] * groups != input._size[1]:
+            raise RuntimeError("Invalid channel dimensions")
+        check_kernel(input, weight, params)
+    return _blank(input, convolved_size(input, weight, params))
+
+
+def convolution_backward(
+    ks: int, grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Size | None, *args: Any
+) -> tuple[Optional, ...]:
+    """In the format that input or weight suggests."""
+    wanted = args[-1]
+    layout = of_either(input, weight)
+    sizes = ((input._size, layout), (weight._size, layout), (tuple(bias_sizes or ()), CONTIGUOUS))
+    return tuple(
+        _blank(grad_output, size, None, form) if asked else None
+        for asked, (size, form) in zip(wanted, sizes, strict=True)
+    )
+
+
+def native_batch_norm(ks: int, input: Tensor, *args: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """Means and spreads of channels also where none are taken."""
+    channels, within = input._size[1:2], accumulated(input._dtype)
+    return _same(input), _blank(input, channels, within), _blank(input, channels, within)
+
+
+def native_batch_norm_backward(
+    ks: int, grad_out: Tensor, input: Tensor, weight: Optional, *args: Any
+) -> tuple[Optional, ...]:
+    """Gradients of the input, the weight and the bias."""
+    return _gradients(input, weight, args[-1])
+
+
+def native_group_norm(
+    ks: int, input: Tensor, weight: Optional, bias: Optional, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """A mean and a spread for each group."""
+    return _same(input), _blank(input, (N, group)), _blank(input, (N, group))
+
+
+def native_group_norm_backward(
+    ks: int, grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Optional, *args: Any
+) -> tuple[Optional, ...]:
+    """Gradients of the input, the weight and the bias."""
+    return _gradients(input, weight, args[-1])
+
+
+def native_layer_norm_backward(
+    ks: int,
+    grad_out: Tensor,
+    input: Tensor,
+    normalized_shape: Size,
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Optional,
+    bias: Optional,
+    wanted: list[bool],
+) -> tuple[Optional, ...]:
+    """Gradients of the input, the weight and the bias, where they are."""
+    asked = [wanted[0], wanted[1] and weight is not None, wanted[2] and bias is not None]
+    return tuple(
+        _same(tensor) if wants and tensor is not None else None
+        for wants, tensor in zip(asked, (input, weight, bias), strict=True)
+    )
+
+
+def _gradients(input: Tensor, weight: Optional, wanted: list[bool]) -> tuple[Optional, ...]:
+    channels, dtype = input._size[1:2], None if weight is None else weight._dtype
+    first = new_output(input, dtype=input._dtype) if wanted[0] else None
+    return first, *(_blank(input, channels, dtype) if asked else None for asked in wanted[1:])
+
+
+# -- the rest ----------------------------------------------------------------------------------------------------------
+
+
+def index_select(ks: int, self: Tensor, dim: int, index: Tensor) -> Tensor:
+    """Contiguous; an index of several dimensions counts as its elements do."""
+    dim = wrap_dim(dim, len(self._size))
+    return _blank(self, (*self._size[:dim], numel(index._size), *self._size[dim + 1 :]) if self._size else ())
+
+
+def embedding_dense_backward(ks: int, grad_output: Tensor, indices: Tensor, num_weights: int, *args: Any) -> Tensor:
+    """The shape of the weight."""
+    return _blank(grad_output, (num_weights, grad_output._size[-1]))
+
+
+def spread(ks: int, self: Tensor, dim: list[int] | None, correction: Scalar | None, keepdim: bool) -> Tensor:
+    """``std``, ``var``, also of integers."""
+    return _blank(self, reduced_size(self._size, reduced_mask(dim, len(self._size)), keepdim))
+
+
+def spread_and_mean(ks: int, self: Tensor, *args: Any) -> tuple[Tensor, Tensor]:
+    """``std_mean``, ``var_mean``"""
+    return spread(ks, self, *args), spread(ks, self, *args)
+
+
+def arange_from_zero(ks: int, end: Scalar, *options: Any) -> Tensor:
+    """Calls the one with a step."""
+    return ops.arange_start_step.call(0, end, 1, *options)
+
+
+def arange_one_by_one(ks: int, start: Scalar, end: Scalar, *options: Any) -> Tensor:
+    """Calls the one with a step."""
+    return ops.arange_start_step.call(start, end, 1, *options)
+
+
+def arange(
+    ks: int,
+    start: Scalar,
+    end: Scalar,
+    step: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """int64 for integers if no dtype is asked for."""
+    if dtype is None and all(isinstance(number, int) for number in (start, end, step)):
+        dtype = int64
+    return ops.empty_memory_format.call(
+        (arange_count(start, end, step, dtype),), dtype, layout, device, pin_memory, None
+    )
+
+
+KERNELS: dict[str, Callable[..., Any]] = {
+    "where.self_out": where_out,
+    "masked_fill.Scalar": masked_fill,
+    "masked_fill_.Scalar": itself,
+    "log_sigmoid_forward": log_sigmoid_forward,
+    "bernoulli_.float": itself,
+    "convolution": convolution,
+    "convolution_backward": convolution_backward,
+    "native_batch_norm": native_batch_norm,
+    "native_batch_norm_backward": native_batch_norm_backward,
+    "native_group_norm": native_group_norm,
+    "native_group_norm_backward": native_group_norm_backward,
+    "native_layer_norm_backward": native_layer_norm_backward,
+    "index_select": index_select,
+    "embedding_dense_backward": embedding_dense_backward,
+    "std.correction": spread,
+    "var.correction": spread,
+    "std_mean.correction": spread_and_mean,
+    "var_mean.correction": spread_and_mean,
+    "arange": arange_from_zero,
+    "arange.start": arange_one_by_one,
+    "arange.start_step": arange,
+}
+"""By operator, without ``aten::``."""

@@ -1,0 +1,1 @@
+"""The key Tracer (``torch/csrc/autograd/generated/TraceType_*.cpp``)."""

@@ -1,0 +1,1 @@
+"""The key ZeroTensor (``aten/src/ATen/ZeroTensorFallback.cpp``)."""

@@ -1,0 +1,125 @@
+"""Activations with a bent or smooth corner: selu, celu, mish, prelu (``aten/src/ATen/native/Activation.cpp``).
+
+Those with flat ends are in ``hardtanh_softshrink.py``; elu, leaky_relu and softplus in ``leaky_relu_elu.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchviz.core.call.structured import Structured
+from dispatchviz.core.device.array_library import array_module
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.tensor_iterator import compute, elementwise_same, no_instance, result_type
+from dispatchviz.core.tensor.tensor import Tensor, numel
+
+
+def put_floating(name: str, out: Tensor, function: Any, *operands: Tensor) -> None:
+    """``compute`` for floating dtypes. NotImplementedError for others."""
+    dtype = result_type(*operands)
+    compute(out, dtype, function if dtype.is_floating_point else no_instance(name, dtype), *operands)
+
+
+# -- elu ---------------------------------------------------------------------------------------------------------------
+
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+def selu(self: Tensor) -> Tensor:
+    """elu that keeps mean and variance."""
+    return ops.elu.call(self, SELU_ALPHA, SELU_SCALE, 1)
+
+
+def selu_(self: Tensor) -> Tensor:
+    """In place."""
+    return ops.elu_.call(self, SELU_ALPHA, SELU_SCALE, 1)
+
+
+def celu(self: Tensor, alpha: Any) -> Tensor:
+    """elu whose slope at 0 is 1. RuntimeError for alpha 0."""
+    return ops.elu.call(self, alpha, 1.0, _inverse(alpha))
+
+
+def celu_(self: Tensor, alpha: Any) -> Tensor:
+    """In place."""
+    return ops.elu_.call(self, alpha, 1.0, _inverse(alpha))
+
+
+def _inverse(alpha: float) -> float:
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return 1.0 / alpha
+
+
+# -- mish --------------------------------------------------------------------------------------------------------------
+
+
+def mish_meta(op: Structured, self: Tensor) -> None:
+    """Same shape and dtype."""
+    elementwise_same(op, self)
+
+
+def mish_out(self: Tensor, out: Tensor) -> None:
+    """self * tanh(softplus(self))"""
+    xp: Any = array_module(out._device.type)
+    put_floating("mish_cpu", out, lambda x: x * xp.tanh(xp.log1p(xp.exp(x))), self)
+
+
+def mish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
+    """grad times the slope"""
+    grad_input = ops.empty_memory_format.call(self._size, self._dtype, "strided", self._device, None, None)
+    xp: Any = array_module(self._device.type)
+
+    def gradient(grad: Any, x: Any) -> Any:
+        sigmoid = 1 / (1 + xp.exp(-x))
+        bent = xp.tanh(xp.log1p(xp.exp(x)))
+        return grad * (bent + x * sigmoid * (1 - bent * bent))
+
+    put_floating("mish_backward_cpu", grad_input, gradient, grad_output, self)
+    return grad_input
+
+
+# -- prelu -------------------------------------------------------------------------------------------------------------
+
+
+def prelu(self: Tensor, weight: Tensor) -> Tensor:
+    """leaky_relu with a slope for all, or for each channel. RuntimeError for another number of slopes."""
+    if self._dtype is not weight._dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {self._dtype.legacy} and {weight._dtype.legacy}")
+    rank, count = len(self._size), numel(weight._size)
+    if count != 1:
+        if not rank:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = self._size[1] if rank > 1 else 1
+        if channels != count:
+            raise RuntimeError(
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{count} and channel size = {channels}."
+            )
+    if len(weight._size) > 1:
+        raise RuntimeError(
+            "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = " + str(len(weight._size))
+        )
+    if len(weight._size) != rank:
+        shape = tuple(count if dim == 1 else 1 for dim in range(rank))
+        weight = ops.reshape.call(weight, shape)
+    return ops._prelu_kernel.call(self, weight)
+
+
+def _prelu_kernel(self: Tensor, weight: Tensor) -> Tensor:
+    """self, times the weight where it is not positive"""
+    result = ops.empty_like.call(self, None, None, None, None, None)
+    xp: Any = array_module(self._device.type)
+    put_floating("prelu_cpu", result, lambda x, w: xp.where(x > 0, x, w * x), self, weight)
+    return result
+
+
+def _prelu_kernel_backward(grad_output: Tensor, self: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """The gradients of self and, for each element of self, of the weight."""
+    xp: Any = array_module(self._device.type)
+    of_self, of_weight = (
+        ops.empty_memory_format.call(self._size, self._dtype, "strided", self._device, None, None) for _ in range(2)
+    )
+    put_floating("prelu_backward_cpu", of_self, lambda x, w, g: xp.where(x > 0, g, w * g), self, weight, grad_output)
+    put_floating("prelu_backward_cpu", of_weight, lambda x, g: xp.where(x > 0, 0, x * g), self, grad_output)
+    return of_self, of_weight

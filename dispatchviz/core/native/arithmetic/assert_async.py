@@ -1,0 +1,31 @@
+"""Assertions about tensors' numbers (``aten/src/ATen/native/TensorCompare.cpp``, ``cuda/TensorCompare.cu``)."""
+
+from __future__ import annotations
+
+from dispatchviz.core.native.memory.item import is_nonzero
+from dispatchviz.core.tensor.tensor import Tensor
+
+_ZERO = "Expected Tensor with single nonzero value, but got zero"
+
+
+def _assert_async_cpu(self: Tensor) -> None:
+    """RuntimeError if the only element is zero."""
+    if not is_nonzero(self):
+        raise RuntimeError(_ZERO)
+
+
+def _assert_async_msg_cpu(self: Tensor, assert_msg: str) -> None:
+    """RuntimeError of these words if the only element is zero."""
+    if not is_nonzero(self):
+        raise RuntimeError(assert_msg or "Assertion is failed")
+
+
+def _assert_async_cuda(self: Tensor) -> None:
+    """RuntimeError if the only element is zero. NB: in PyTorch, the device raises later."""
+    _assert_async_msg_cuda(self, _ZERO)
+
+
+def _assert_async_msg_cuda(self: Tensor, assert_msg: str) -> None:
+    """The same with words of its own."""
+    if not bool(self._array.all()):
+        raise RuntimeError(assert_msg)

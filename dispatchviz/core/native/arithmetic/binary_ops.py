@@ -1,0 +1,333 @@
+"""Arithmetic of two tensors: meta functions and kernels (``aten/src/ATen/native/BinaryOps.cpp``).
+
+A kernel body serves every device: the output's device picks the array library. ``NAME_meta`` belongs to the structured
+family NAME; the other functions carry the kernel names of native_functions.yaml. Functions of one tensor are in
+``unary_ops.py``, powers in ``power.py``, comparisons in ``comparison.py``.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy
+
+from dispatchviz.core.call.structured import Structured
+from dispatchviz.core.device.array_library import array_module
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.arithmetic.fma import multiply_add
+from dispatchviz.core.native.iterator.cpu_loops import compute_vectorized
+from dispatchviz.core.native.iterator.scalar import Scalar, element
+from dispatchviz.core.native.iterator.scalar import wrapped_scalar_tensor as wrapped_scalar_tensor
+from dispatchviz.core.native.iterator.tensor_iterator import (
+    binary_loop,
+    cast_operands,
+    check_can_cast,
+    compute,
+    elementwise,
+    elementwise_binary,
+    elementwise_float,
+    float_type,
+    keep_number,
+    loop,
+    loop_with_number,
+    new_output,
+    no_instance,
+    out_elementwise,
+    result_type,
+)
+from dispatchviz.core.tensor.dtype import REDUCED, DType, bool_
+from dispatchviz.core.tensor.tensor import Tensor
+
+# -- add, sub ----------------------------------------------------------------------------------------------------------
+
+
+def add_Tensor_meta(op: Structured, self: Tensor, other: Tensor, alpha: Scalar) -> None:
+    """Broadcast shape and common dtype; alpha must fit it."""
+    elementwise_binary(op, self, other)
+    if type(alpha) is not int:
+        _check_alpha(result_type(self, other), alpha)
+
+
+def sub_Tensor_meta(op: Structured, self: Tensor, other: Tensor, alpha: Scalar) -> None:
+    """As add; bool is refused."""
+    _check_sub(self, other)
+    elementwise_binary(op, self, other)
+    _check_alpha(result_type(self, other), alpha)
+
+
+def ufunc_add(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> None:
+    """self + alpha * other"""
+    if alpha == 1:
+        binary_loop(numpy.add, out, self, other)
+    else:
+        _add_scaled(self, other, alpha, out)
+
+
+def sub_out(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> None:
+    """self - alpha * other"""
+    if alpha == 1:
+        binary_loop(numpy.subtract, out, self, other)
+    else:
+        _add_scaled(self, other, -alpha, out)
+
+
+def _add_scaled(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> None:
+    dtype = result_type(self, other)
+    factor = element(alpha, dtype)
+    compute_vectorized(out, dtype, lambda a, b: multiply_add(b, b.dtype.type(factor), a), self, other)
+
+
+def add(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
+    """The Scalar overload wraps the number and calls the Tensor one."""
+    return ops.add_Tensor.call(self, wrapped_scalar_tensor(other), alpha)
+
+
+def add_(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
+    """In place."""
+    return ops.add__Tensor.call(self, wrapped_scalar_tensor(other), alpha)
+
+
+def sub(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
+    """The Scalar overload wraps the number and calls the Tensor one."""
+    return ops.sub_Tensor.call(self, wrapped_scalar_tensor(other), alpha)
+
+
+def sub_(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
+    """In place."""
+    return ops.sub__Tensor.call(self, wrapped_scalar_tensor(other), alpha)
+
+
+def rsub_Tensor(self: Tensor, other: Tensor, alpha: Scalar = 1) -> Tensor:
+    """other - alpha * self"""
+    return ops.sub_Tensor.call(other, self, alpha)
+
+
+def rsub_Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
+    """number - alpha * self; ``sub.Tensor`` is called at once, not ``rsub.Tensor``."""
+    return ops.sub_Tensor.call(wrapped_scalar_tensor(other), self, alpha)
+
+
+def _check_alpha(dtype: DType, alpha: Scalar) -> None:
+    """``alpha_check``: True only for bool results, fractions only for floating ones."""
+    if isinstance(alpha, bool) and dtype is not bool_:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and not dtype.can_require_grad:
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, complex) and not dtype.is_complex:
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+
+
+def _check_sub(self: Tensor, other: Tensor) -> None:
+    if self._dtype is bool_ and other._dtype is bool_:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. "
+            "Use the `^` or `logical_xor()` operator instead."
+        )
+    if self._dtype is bool_ or other._dtype is bool_:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. "
+            "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+
+
+# -- mul, div ----------------------------------------------------------------------------------------------------------
+
+
+def mul_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
+    """Broadcast shape and common dtype."""
+    elementwise_binary(op, self, other)
+    keep_number(op, other)
+
+
+def div_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
+    """True division: integers give the default dtype."""
+    elementwise_float(op, self, other)
+    keep_number(op, other)
+
+
+def div_Tensor_mode_meta(op: Structured, self: Tensor, other: Tensor, rounding_mode: str | None) -> None:
+    """Only true division (no mode) leaves the integers."""
+    if rounding_mode is None:
+        div_Tensor_meta(op, self, other)
+    elif rounding_mode in ("trunc", "floor"):
+        elementwise(op, self, other)
+    else:
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
+
+
+def mul_out(self: Tensor, other: Tensor, out: Tensor) -> None:
+    """self * other"""
+    if other._size or self._dtype not in REDUCED or not _times_number(numpy.multiply, self, other, out):
+        binary_loop(numpy.multiply, out, self, other)
+
+
+def div_out(self: Tensor, other: Tensor, out: Tensor) -> None:
+    """self / other"""
+    if other._size or self._dtype not in REDUCED or not _times_number(numpy.true_divide, self, other, out):
+        loop(numpy.true_divide, out, float_type(result_type(self, other)), self, other)
+
+
+def _times_number(function: Any, self: Tensor, other: Tensor, out: Tensor) -> bool:
+    """A 0-dim ``other`` of another dtype, which the result does not have either, takes part unrounded."""
+    dtype = result_type(self, other)
+    if dtype not in REDUCED or other._dtype is dtype or other._device.type != "cpu":
+        return False
+    loop_with_number(function, out, dtype, self, other)
+    return True
+
+
+def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> None:
+    """self / other, rounded towards zero (trunc) or down (floor)"""
+    dtype = result_type(self, other)
+    if rounding_mode is None:
+        return div_out(self, other, out)
+    if dtype is bool_ or dtype.is_complex:
+        return compute(out, dtype, no_instance(f"div_{rounding_mode}_cpu", dtype), self, other)
+    if dtype.can_require_grad:
+        xp = array_module(out._device.type)
+        floor = partial(_floor_divide, xp) if dtype in REDUCED else xp.floor_divide
+        return compute(
+            out, dtype, floor if rounding_mode == "floor" else lambda a, b: xp.trunc(a / b), self, other, narrow=True
+        )
+    _check_divisor(other)
+    return compute(out, dtype, _FLOOR_OR_TRUNC[rounding_mode], self, other)
+
+
+def _check_divisor(other: Tensor) -> None:
+    """On CUDA the result of an integer division by zero is just some number."""
+    if other._device.type == "cpu" and not other._array.all():
+        raise RuntimeError("ZeroDivisionError")
+
+
+def _floor_divide(xp: Any, a: Any, b: Any) -> Any:
+    """``div_floor_floating``; the array libraries' own function does not round its steps."""
+    remainder = xp.fmod(a, b)
+    quotient = (a - remainder) / b
+    quotient = xp.where((remainder != 0) & ((b < 0) != (remainder < 0)), quotient - quotient.dtype.type(1), quotient)
+    floor = xp.floor(quotient)
+    floor = xp.where(quotient - floor > quotient.dtype.type(0.5), floor + floor.dtype.type(1), floor)
+    return xp.where(b == 0, a / b, floor)
+
+
+def _trunc_divide(a: Any, b: Any) -> Any:
+    """For integers: the floor is one too low where the signs differ and there is a remainder."""
+    return a // b + ((a % b != 0) & ((a < 0) != (b < 0))).astype(a.dtype)
+
+
+_FLOOR_OR_TRUNC: dict[str, Callable[[Any, Any], Any]] = {"floor": operator.floordiv, "trunc": _trunc_divide}
+
+
+def mul(self: Tensor, other: Scalar) -> Tensor:
+    """The Scalar overload wraps the number and calls the Tensor one."""
+    return ops.mul_Tensor.call(self, wrapped_scalar_tensor(other))
+
+
+def mul_(self: Tensor, other: Scalar) -> Tensor:
+    """In place, by the out= overload."""
+    return ops.mul_out.call(self, wrapped_scalar_tensor(other), self)
+
+
+def div_Scalar(self: Tensor, other: Scalar) -> Tensor:
+    """The Scalar overload wraps the number and calls the Tensor one."""
+    return ops.div_Tensor.call(self, wrapped_scalar_tensor(other))
+
+
+def div__Scalar(self: Tensor, other: Scalar) -> Tensor:
+    """In place."""
+    return ops.div__Tensor.call(self, wrapped_scalar_tensor(other))
+
+
+def div_Scalar_mode(self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
+    """The Scalar overload wraps the number and calls the Tensor one."""
+    return ops.div_Tensor_mode.call(self, wrapped_scalar_tensor(other), rounding_mode)
+
+
+def div__Scalar_mode(self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
+    """In place."""
+    return ops.div__Tensor_mode.call(self, wrapped_scalar_tensor(other), rounding_mode)
+
+
+# -- xlogy -------------------------------------------------------------------------------------------------------------
+
+
+def xlogy_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
+    """Floating result."""
+    elementwise_float(op, self, other)
+
+
+def xlogy_out(self: Tensor, other: Tensor, out: Tensor) -> None:
+    """self * log(other); 0 where self is 0, nan where other is"""
+    xp = array_module(out._device.type)
+
+    def product(x: Any, y: Any) -> Any:
+        return xp.where(xp.isnan(y), y, xp.where(x == 0, 0, x * xp.log(y)))
+
+    dtype = float_type(result_type(self, other))
+    compute(out, dtype, no_instance("xlogy_cpu", dtype) if dtype.is_complex else product, self, other, narrow=True)
+
+
+def xlogy_Scalar_Self(self: Scalar, other: Tensor) -> Tensor:
+    """With a number as a tensor."""
+    return ops.xlogy_Tensor.call(wrapped_scalar_tensor(self), other)
+
+
+def xlogy_Scalar_Other(self: Tensor, other: Scalar) -> Tensor:
+    """With a number as a tensor."""
+    return ops.xlogy_Tensor.call(self, wrapped_scalar_tensor(other))
+
+
+def xlogy__Scalar_Other(self: Tensor, other: Scalar) -> Tensor:
+    """In place."""
+    return ops.xlogy__Tensor.call(self, wrapped_scalar_tensor(other))
+
+
+# -- floor_divide ------------------------------------------------------------------------------------------------------
+
+
+def floor_divide(self: Tensor, other: Tensor) -> Tensor:
+    """self / other, rounded down."""
+    dtype = result_type(self, other)
+    self, other = cast_operands(dtype, self, other)
+    out = new_output(self, other)
+    if out._array is not None:
+        div_out_mode(self, other, "floor", out)
+    return out
+
+
+def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    """Into out."""
+    out_elementwise(out, self, other)
+    check_can_cast(result_type(self, other), out)
+    if out._array is not None:
+        div_out_mode(self, other, "floor", out)
+    return out
+
+
+def floor_divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
+    """In place."""
+    return floor_divide_out(self, other, self)
+
+
+def floor_divide_Scalar(self: Tensor, other: Scalar) -> Tensor:
+    """By a number."""
+    return ops.floor_divide.call(self, wrapped_scalar_tensor(other))
+
+
+def floor_divide__Scalar(self: Tensor, other: Scalar) -> Tensor:
+    """In place."""
+    return ops.floor_divide_out.call(self, wrapped_scalar_tensor(other), self)
+
+
+def xlogy_out_OutScalar_Self(self: Scalar, other: Tensor, out: Tensor) -> Tensor:
+    """Of a number, into out."""
+    return ops.xlogy_OutTensor.call(wrapped_scalar_tensor(self), other, out)
+
+
+def xlogy_out_OutScalar_Other(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    """With a number, into out."""
+    return ops.xlogy_OutTensor.call(self, wrapped_scalar_tensor(other), out)

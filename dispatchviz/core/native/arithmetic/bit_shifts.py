@@ -1,0 +1,180 @@
+"""Shifts of bits (``aten/src/ATen/native/BinaryOps.cpp``, ``cpu/BinaryOpsKernel.cpp``).
+
+By less than nothing or by all bits and more: a shift to the left leaves 0, one to the right the sign. Python's ``<<``
+is an operator of its own, with the same kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from dispatchviz.core.call.structured import Structured
+from dispatchviz.core.device.array_library import array_module
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.scalar import Scalar, wrapped_scalar_tensor
+from dispatchviz.core.native.iterator.tensor_iterator import (
+    check_can_cast,
+    compute,
+    elementwise,
+    new_output,
+    no_instance,
+    operand,
+    out_elementwise,
+    quiet,
+    result_type,
+    store,
+)
+from dispatchviz.core.tensor.dtype import DType, bool_
+from dispatchviz.core.tensor.tensor import Tensor
+
+# -- left --------------------------------------------------------------------------------------------------------------
+
+
+def bitwise_left_shift_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
+    """The common dtype."""
+    elementwise(op, self, other)
+
+
+def bitwise_left_shift_out(self: Tensor, other: Tensor, out: Tensor) -> None:
+    """self * 2 ** other"""
+    _shift("lshift_cpu", self, other, out)
+
+
+def bitwise_left_shift_out_Tensor_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    """By a number, into out."""
+    return ops.bitwise_left_shift_Tensor_out.call(self, wrapped_scalar_tensor(other), out)
+
+
+def bitwise_left_shift_Tensor_Scalar(self: Tensor, other: Scalar) -> Tensor:
+    """By a number."""
+    return ops.bitwise_left_shift_Tensor.call(self, wrapped_scalar_tensor(other))
+
+
+def bitwise_left_shift_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
+    """Of a number."""
+    return ops.bitwise_left_shift_Tensor.call(wrapped_scalar_tensor(self), other)
+
+
+def bitwise_left_shift__Tensor_Scalar(self: Tensor, other: Scalar) -> Tensor:
+    """In place, by a number."""
+    return ops.bitwise_left_shift_Tensor_out.call(self, wrapped_scalar_tensor(other), self)
+
+
+def __lshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
+    """``self << other``"""
+    return _shifted("lshift_cpu", self, other)
+
+
+def __lshift___Scalar(self: Tensor, other: Scalar) -> Tensor:
+    """``self << other``"""
+    return _shifted("lshift_cpu", self, wrapped_scalar_tensor(other))
+
+
+def __ilshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
+    """``self <<= other``"""
+    return _shifted_in_place("lshift_cpu", self, other)
+
+
+def __ilshift___Scalar(self: Tensor, other: Scalar) -> Tensor:
+    """``self <<= other``"""
+    return _shifted_in_place("lshift_cpu", self, wrapped_scalar_tensor(other))
+
+
+# -- right -------------------------------------------------------------------------------------------------------------
+
+
+def bitwise_right_shift_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
+    """The common dtype."""
+    elementwise(op, self, other)
+
+
+def bitwise_right_shift_out(self: Tensor, other: Tensor, out: Tensor) -> None:
+    """self / 2 ** other, rounded down"""
+    _shift("rshift_cpu", self, other, out)
+
+
+def bitwise_right_shift_out_Tensor_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    """By a number, into out."""
+    return ops.bitwise_right_shift_Tensor_out.call(self, wrapped_scalar_tensor(other), out)
+
+
+def bitwise_right_shift_Tensor_Scalar(self: Tensor, other: Scalar) -> Tensor:
+    """By a number."""
+    return ops.bitwise_right_shift_Tensor.call(self, wrapped_scalar_tensor(other))
+
+
+def bitwise_right_shift_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
+    """Of a number."""
+    return ops.bitwise_right_shift_Tensor.call(wrapped_scalar_tensor(self), other)
+
+
+def bitwise_right_shift__Tensor_Scalar(self: Tensor, other: Scalar) -> Tensor:
+    """In place, by a number."""
+    return ops.bitwise_right_shift_Tensor_out.call(self, wrapped_scalar_tensor(other), self)
+
+
+def __rshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
+    """``self >> other``"""
+    return _shifted("rshift_cpu", self, other)
+
+
+def __rshift___Scalar(self: Tensor, other: Scalar) -> Tensor:
+    """``self >> other``"""
+    return _shifted("rshift_cpu", self, wrapped_scalar_tensor(other))
+
+
+def __irshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
+    """``self >>= other``"""
+    return _shifted_in_place("rshift_cpu", self, other)
+
+
+def __irshift___Scalar(self: Tensor, other: Scalar) -> Tensor:
+    """``self >>= other``"""
+    return _shifted_in_place("rshift_cpu", self, wrapped_scalar_tensor(other))
+
+
+# -- both --------------------------------------------------------------------------------------------------------------
+
+
+def _shifted(kernel: str, self: Tensor, other: Tensor) -> Tensor:
+    """Operands are cast before the result is allocated."""
+    dtype = result_type(self, other)
+    arrays = [operand(tensor, dtype, self._device.type) for tensor in (self, other)]
+    out = new_output(self, other)
+    if out._array is not None:
+        store(out, quiet.run(_function(kernel, dtype, out), *arrays))
+    return out
+
+
+def _shifted_in_place(kernel: str, self: Tensor, other: Tensor) -> Tensor:
+    out_elementwise(self, self, other)
+    check_can_cast(result_type(self, other), self)
+    _shift(kernel, self, other, self)
+    return self
+
+
+def _shift(kernel: str, self: Tensor, other: Tensor, out: Tensor) -> None:
+    dtype = result_type(self, other)
+    if out._array is not None:
+        compute(out, dtype, _function(kernel, dtype, out), self, other)
+
+
+def _function(kernel: str, dtype: DType, out: Tensor) -> Callable[..., Any]:
+    """What shifts arrays."""
+    if dtype.can_require_grad or dtype is bool_:
+        return no_instance(kernel, dtype)
+    return partial(_left if kernel == "lshift_cpu" else _right, array_module(out._device.type))
+
+
+def _left(xp: Any, values: Any, count: Any) -> Any:
+    inside = (count >= 0) & (count < 8 * values.itemsize)
+    return xp.where(inside, values << xp.where(inside, count, 0), 0)
+
+
+def _right(xp: Any, values: Any, count: Any) -> Any:
+    most = 8 * values.itemsize - 1
+    inside = (count >= 0) & (count <= most)
+    sign = values >> most if values.dtype.kind == "i" else 0
+    return xp.where(inside, values >> xp.where(inside, count, 0), sign)

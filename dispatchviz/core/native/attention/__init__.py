@@ -1,0 +1,1 @@
+"""Attention: which kernel computes it, and what each of them does."""

@@ -1,0 +1,1 @@
+"""Convolutions, forward and backward, by the library that computes them."""

@@ -1,0 +1,172 @@
+"""Convolutions of oneDNN and cuDNN (``mkldnn/Conv.cpp``, ``cudnn/ConvShared.cpp``, ``DepthwiseConv2d.cu``).
+
+The libraries themselves are not here: the same array functions compute.
+NB: in PyTorch, oneDNN may lay a result out in another order than it is asked for; it is then copied.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.convolution.conv_arrays import Steps, input_space, output_space
+from dispatchviz.core.native.convolution.conv_params import Params
+from dispatchviz.core.native.convolution.conv_tensors import (
+    blank,
+    put_convolution,
+    put_input_gradient,
+    put_weight_gradient,
+    resized,
+)
+from dispatchviz.core.native.iterator.memory_formats import CONTIGUOUS, in_format, of_either, strides_in
+from dispatchviz.core.tensor.tensor import Size, Tensor, empty_strided
+
+Bias = Tensor | None
+Three = tuple[Any, Any, Any]
+
+# -- oneDNN ------------------------------------------------------------------------------------------------------------
+
+
+def mkldnn_convolution(
+    self: Tensor, weight: Tensor, bias: Bias, padding: Size, stride: Size, dilation: Size, groups: int
+) -> Tensor:
+    """oneDNN has a tensor of its own for the result, whose numbers are handed over."""
+    steps = Steps(stride, padding, dilation, groups)
+    space = output_space(self._size[2:], weight._size[2:], steps)
+    output = _handed_over(self, (self._size[0], weight._size[0], *space), of_either(self, weight))
+    put_convolution(output, self, weight, bias, steps)
+    return output
+
+
+def mkldnn_convolution_transpose(input: Tensor, weight: Tensor, bias: Bias, params: Params) -> Tensor:
+    """A function behind ``_convolution``, no operator."""
+    steps = params.steps
+    space = input_space(input._size[2:], weight._size[2:], steps, params.output_padding)
+    size = (input._size[0], weight._size[1] * params.groups, *space)
+    output = _handed_over(input, size, of_either(input, weight))
+    put_input_gradient(output, input, weight, bias, space, steps)
+    return output
+
+
+def _handed_over(like: Tensor, size: Size, memory_format: str) -> Tensor:
+    """``mkldnn_to_dense``, unless the result was laid out by PyTorch."""
+    output = blank(like)
+    return resized(output, size, memory_format) if memory_format != CONTIGUOUS else _to_dense(like, size)
+
+
+def _to_dense(like: Tensor, size: Size) -> Tensor:
+    dense = blank(like, size)
+    ops.as_strided_.call(dense, size, dense._stride, None)
+    return resized(dense, size)
+
+
+def mkldnn_backward(
+    grad: Tensor, input: Tensor, weight: Tensor, params: Params, output_mask: tuple[bool, ...]
+) -> Three:
+    """The gradients that are wanted; weights and bias go together."""
+    memory_format, steps = of_either(input, weight), params.steps
+    grad = in_format(grad, memory_format)
+    of_input = _handed_over(grad, input._size, memory_format) if output_mask[0] else None
+    if of_input is not None:
+        put_gradient_of_input(of_input, grad, weight, params)
+    if not any(output_mask[1:]):
+        return of_input, None, None
+    of_bias = _to_dense(grad, (grad._size[1],)) if output_mask[2] else None
+    of_weight = _to_dense(grad, weight._size)
+    first, second = (input, grad) if params.transposed else (grad, input)
+    put_weight_gradient(of_weight, first, second, weight._size[2:], steps)
+    if of_bias is not None and of_bias._array is not None:
+        of_bias._array[...] = grad._array.sum((0, *range(2, grad._array.ndim)))
+    return of_input, of_weight, of_bias
+
+
+def put_gradient_of_input(out: Tensor, grad: Tensor, weight: Tensor, params: Params) -> None:
+    """Writes the gradient of an input; of a transposed convolution it is a plain one."""
+    if params.transposed:
+        put_convolution(out, grad, weight, None, params.steps)
+    else:
+        put_input_gradient(out, grad, weight, None, out._size[2:], params.steps)
+
+
+# -- cuDNN -------------------------------------------------------------------------------------------------------------
+
+
+def cudnn_convolution(
+    self: Tensor,
+    weight: Tensor,
+    padding: Size,
+    stride: Size,
+    dilation: Size,
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    allow_tf32: bool,
+) -> Tensor:
+    """Without bias."""
+    steps = Steps(stride, padding, dilation, groups)
+    space = output_space(self._size[2:], weight._size[2:], steps)
+    output = _new(self, weight, (self._size[0], weight._size[0], *space))
+    put_convolution(output, self, weight, None, steps)
+    return output
+
+
+def cudnn_convolution_transpose(
+    self: Tensor,
+    weight: Tensor,
+    padding: Size,
+    output_padding: Size,
+    stride: Size,
+    dilation: Size,
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    allow_tf32: bool,
+) -> Tensor:
+    """Without bias."""
+    steps = Steps(stride, padding, dilation, groups)
+    space = input_space(self._size[2:], weight._size[2:], steps, output_padding)
+    output = _new(self, weight, (self._size[0], weight._size[1] * groups, *space))
+    put_input_gradient(output, self, weight, None, space, steps)
+    return output
+
+
+def _new(like: Tensor, weight: Tensor, size: Size) -> Tensor:
+    """``at::detail::empty_cuda``, which is no operator."""
+    return empty_strided(size, strides_in(of_either(like, weight), size), like._dtype, like._device)
+
+
+def cudnn_backward(grad: Tensor, input: Tensor, weight: Tensor, params: Params, output_mask: tuple[bool, ...]) -> Three:
+    """Those of input and weights that are wanted; the bias is summed outside."""
+    grad = in_format(grad, of_either(input, weight))
+    of_input = _new(input, weight, input._size) if output_mask[0] else None
+    of_weight = _new(weight, weight, weight._size) if output_mask[1] else None
+    if of_input is not None:
+        put_gradient_of_input(of_input, grad, weight, params)
+    if of_weight is not None:
+        first, second = (input, grad) if params.transposed else (grad, input)
+        put_weight_gradient(of_weight, first, second, weight._size[2:], params.steps)
+    return of_input, of_weight, None
+
+
+# -- depthwise ---------------------------------------------------------------------------------------------------------
+
+
+def conv_depthwise2d(
+    self: Tensor, weight: Tensor, kernel_size: Size, bias: Bias, stride: Size, padding: Size, dilation: Size
+) -> Tensor:
+    """A group for each channel."""
+    return _depthwise(self, weight, bias, Steps(stride, padding, dilation, self._size[1]))
+
+
+def conv_depthwise3d(
+    self: Tensor, weight: Tensor, kernel_size: Size, bias: Bias, stride: Size, padding: Size, dilation: Size
+) -> Tensor:
+    """A group for each channel."""
+    return _depthwise(self, weight, bias, Steps(stride, padding, dilation, self._size[1]))
+
+
+def _depthwise(self: Tensor, weight: Tensor, bias: Bias, steps: Steps) -> Tensor:
+    space = output_space(self._size[2:], weight._size[2:], steps)
+    output = blank(self, (self._size[0], weight._size[0], *space))
+    put_convolution(output, self, weight, bias, steps)
+    return output

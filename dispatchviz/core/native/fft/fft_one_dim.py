@@ -1,0 +1,143 @@
+"""Transforms along one dimension (``aten/src/ATen/native/SpectralOps.cpp``): ``fft``, ``rfft``, ``hfft``, inverses."""
+
+from __future__ import annotations
+
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.fft.fft_arguments import (
+    c2c,
+    c2r,
+    check_complex_out,
+    check_points,
+    check_real,
+    check_real_out,
+    norm_from_string,
+    promoted,
+    r2c,
+    resize_fft_input,
+    wrapped,
+)
+from dispatchviz.core.tensor.tensor import Tensor
+
+
+def fft_fft_symint(self: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
+    """The spectrum."""
+    return _full("fft", None, self, n, dim, norm, forward=True)
+
+
+def fft_fft_symint_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
+    """Into out."""
+    _full("fft", out, self, n, dim, norm, forward=True)
+    return out
+
+
+def fft_ifft_symint(self: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
+    """The signal of a spectrum."""
+    return _full("ifft", None, self, n, dim, norm, forward=False)
+
+
+def fft_ifft_symint_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
+    """Into out."""
+    _full("ifft", out, self, n, dim, norm, forward=False)
+    return out
+
+
+def fft_rfft_symint(self: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
+    """The first half of the spectrum of real numbers, which tells the other."""
+    return _from_real("rfft", None, self, n, dim, norm, forward=True, onesided=True)
+
+
+def fft_rfft_symint_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
+    """Into out."""
+    _from_real("rfft", out, self, n, dim, norm, forward=True, onesided=True)
+    return out
+
+
+def fft_irfft_symint(self: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
+    """The real signal of half a spectrum."""
+    return _to_real("irfft", None, self, n, dim, norm, forward=False)
+
+
+def fft_irfft_symint_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
+    """Into out."""
+    _to_real("irfft", out, self, n, dim, norm, forward=False)
+    return out
+
+
+def fft_hfft_symint(self: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
+    """The real spectrum of half a Hermitian signal."""
+    return _to_real("hfft", None, self, n, dim, norm, forward=True)
+
+
+def fft_hfft_symint_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
+    """Into out."""
+    _to_real("hfft", out, self, n, dim, norm, forward=True)
+    return out
+
+
+def fft_ihfft_symint(self: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
+    """Half the signal of a real spectrum."""
+    return _from_real("ihfft", None, self, n, dim, norm, forward=False, onesided=True)
+
+
+def fft_ihfft_symint_out(self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor) -> Tensor:
+    """Into out."""
+    _from_real("ihfft", out, self, n, dim, norm, forward=False, onesided=True)
+    return out
+
+
+# -- by kinds of numbers -----------------------------------------------------------------------------------------------
+
+
+def _full(
+    name: str, out: Tensor | None, self: Tensor, n: int | None, dim: int, norm: str | None, *, forward: bool
+) -> Tensor:
+    """Of complex or real numbers, all points."""
+    if not self._dtype.is_complex:
+        return _from_real(name, out, self, n, dim, norm, forward=forward, onesided=False)
+    dim = wrapped(dim, self)
+    self = _resized(self, n, dim, self._size[dim])
+    return c2c(name, out, self, (dim,), norm_from_string(norm, forward), forward)
+
+
+def _from_real(
+    name: str,
+    out: Tensor | None,
+    self: Tensor,
+    n: int | None,
+    dim: int,
+    norm: str | None,
+    *,
+    forward: bool,
+    onesided: bool,
+) -> Tensor:
+    """``fft_r2c``: an inverse is the conjugate."""
+    check_real(name, self)
+    check_complex_out(name, out)
+    self = promoted(self, False)
+    dim = wrapped(dim, self)
+    self = _resized(self, n, dim, self._size[dim])
+    mode = norm_from_string(norm, forward)
+    result = r2c(name, out if forward else None, self, (dim,), mode, onesided)
+    if forward:
+        return result
+    return ops._conj.call(result) if out is None else ops.conj_physical_out.call(result, out)
+
+
+def _to_real(
+    name: str, out: Tensor | None, self: Tensor, n: int | None, dim: int, norm: str | None, *, forward: bool
+) -> Tensor:
+    """``fft_c2r``: a forward transform is that of the conjugate."""
+    check_real_out(name, out)
+    self = promoted(self, True)
+    dim = wrapped(dim, self)
+    points = 2 * (self._size[dim] - 1) if n is None else n
+    check_points(points)
+    if n is not None:
+        self = resize_fft_input(self, (dim,), (points // 2 + 1,))
+    mode = norm_from_string(norm, forward)
+    return c2r(name, out, ops._conj.call(self) if forward else self, (dim,), mode, points)
+
+
+def _resized(self: Tensor, n: int | None, dim: int, points: int) -> Tensor:
+    check_points(points if n is None else n)
+    return self if n is None else resize_fft_input(self, (dim,), (n,))

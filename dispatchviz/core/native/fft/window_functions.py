@@ -1,0 +1,173 @@
+"""Windows for spectra (``aten/src/ATen/native/TensorFactories.cpp``): ``hann_window`` and its like.
+
+A periodic window is that of one more element without its last.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dispatchviz.core.device.array_library import array_module
+from dispatchviz.core.device.device import Device, concrete
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.factories.arange import arange
+from dispatchviz.core.native.factories.empty_full import ones
+from dispatchviz.core.native.iterator.tensor_iterator import accumulated, quiet, store
+from dispatchviz.core.tensor.dtype import DType, default_dtype, type_meta_name
+from dispatchviz.core.tensor.tensor import Tensor
+
+Options = tuple[DType | None, str | None, Device | None, bool | None]
+"""dtype, layout, device, pin_memory"""
+
+# -- hann, hamming -----------------------------------------------------------------------------------------------------
+
+
+def hann_window(window_length: int, *options: *Options) -> Tensor:
+    """Half a cosine's height, periodic."""
+    return hann_window_periodic(window_length, True, *options)
+
+
+def hann_window_periodic(window_length: int, periodic: bool, *options: *Options) -> Tensor:
+    """0.5 - 0.5 * cosine."""
+    _check("hann_window", window_length, *options)
+    return _of_cosine(window_length, periodic, 0.5, 0.5, *options)
+
+
+def hamming_window(window_length: int, *options: *Options) -> Tensor:
+    """0.54 - 0.46 * cosine, periodic."""
+    return hamming_window_periodic_alpha_beta(window_length, True, 0.54, 0.46, *options)
+
+
+def hamming_window_periodic(window_length: int, periodic: bool, *options: *Options) -> Tensor:
+    """0.54 - 0.46 * cosine."""
+    return hamming_window_periodic_alpha_beta(window_length, periodic, 0.54, 0.46, *options)
+
+
+def hamming_window_periodic_alpha(window_length: int, periodic: bool, alpha: float, *options: *Options) -> Tensor:
+    """alpha - 0.46 * cosine."""
+    return hamming_window_periodic_alpha_beta(window_length, periodic, alpha, 0.46, *options)
+
+
+def hamming_window_periodic_alpha_beta(
+    window_length: int, periodic: bool, alpha: float, beta: float, *options: *Options
+) -> Tensor:
+    """alpha - beta * cosine."""
+    _check("hamming_window", window_length, *options)
+    return _of_cosine(window_length, periodic, alpha, beta, *options)
+
+
+def _of_cosine(length: int, periodic: bool, alpha: float, beta: float, *options: *Options) -> Tensor:
+    if length < 2:
+        return _short(length, *options)
+    length += periodic
+    window = ops.mul__Scalar.call(arange(length, *_typed(options)), math.pi * 2.0 / (length - 1))
+    window = ops.mul__Scalar.call(ops.cos_.call(window), -beta)
+    return _shortened(ops.add__Scalar.call(window, alpha, 1), length, periodic)
+
+
+# -- bartlett, blackman ------------------------------------------------------------------------------------------------
+
+
+def bartlett_window(window_length: int, *options: *Options) -> Tensor:
+    """A triangle, periodic."""
+    return bartlett_window_periodic(window_length, True, *options)
+
+
+def bartlett_window_periodic(window_length: int, periodic: bool, *options: *Options) -> Tensor:
+    """A triangle."""
+    _check("bartlett_window", window_length, *options)
+    if window_length < 2:
+        return _short(window_length, *options)
+    window_length += periodic
+    places = arange(window_length, *_typed(options))
+    window = ops.mul__Scalar.call(places, 2.0 / (window_length - 1))
+    half = ((window_length - 1) >> 1) + 1
+    falling = ops.mul__Scalar.call(ops.narrow.call(window, 0, half, window_length - half), -1)
+    ops.add__Scalar.call(falling, 2, 1)
+    return _shortened(window, window_length, periodic)
+
+
+def blackman_window(window_length: int, *options: *Options) -> Tensor:
+    """Of two cosines, periodic."""
+    return blackman_window_periodic(window_length, True, *options)
+
+
+def blackman_window_periodic(window_length: int, periodic: bool, *options: *Options) -> Tensor:
+    """0.08 * one cosine - 0.5 * another one + 0.42."""
+    _check("blackman_window", window_length, *options)
+    if window_length < 2:
+        return _short(window_length, *options)
+    window_length += periodic
+    places = arange(window_length, *_typed(options))
+    places = ops.mul__Scalar.call(places, math.pi / (window_length - 1))
+    slow = ops.mul__Scalar.call(ops.cos_.call(ops.mul_Scalar.call(places, 2)), 0.5)
+    fast = ops.mul__Scalar.call(ops.cos_.call(ops.mul_Scalar.call(places, 4)), 0.08)
+    window = ops.add_Scalar.call(ops.sub_Tensor.call(fast, slow, 1), 0.42, 1)
+    return _shortened(window, window_length, periodic)
+
+
+# -- kaiser ------------------------------------------------------------------------------------------------------------
+
+
+def kaiser_window(window_length: int, *options: *Options) -> Tensor:
+    """With beta 12, periodic."""
+    return kaiser_window_beta(window_length, True, 12.0, *options)
+
+
+def kaiser_window_periodic(window_length: int, periodic: bool, *options: *Options) -> Tensor:
+    """With beta 12."""
+    return kaiser_window_beta(window_length, periodic, 12.0, *options)
+
+
+def kaiser_window_beta(window_length: int, periodic: bool, beta: float, *options: *Options) -> Tensor:
+    """I0(beta * root(1 - x ** 2)) / I0(beta), where x goes from -1 to 1."""
+    _check("kaiser_window", window_length, *options)
+    if window_length < 2:
+        return _short(window_length, *options)
+    window_length += periodic
+    places = ops.arange.call(window_length, *_typed(options))
+    window = _empty(window_length, *options)
+    if window._array is not None:
+        xp: Any = array_module(window._device.type)
+        middle = (window_length - 1) / 2.0
+        distance = (places._array.astype(accumulated(window._dtype).numpy) - middle) / middle
+        root = quiet.run(lambda: xp.sqrt(xp.maximum(1 - distance * distance, 0)))
+        store(window, xp.i0(beta * root) / xp.i0(xp.asarray(beta)))
+    return _shortened(window, window_length, periodic)
+
+
+# -- shared ------------------------------------------------------------------------------------------------------------
+
+
+def _typed(options: Options) -> Options:
+    return (options[0] or default_dtype(), *options[1:])
+
+
+def _empty(length: int, *options: *Options) -> Tensor:
+    dtype, layout, device, pin_memory = _typed(options)
+    return ops.empty_memory_format.call((length,), dtype, layout, device, pin_memory, None)
+
+
+def _short(length: int, *options: *Options) -> Tensor:
+    """Of no element, or of one."""
+    if length == 0:
+        return _empty(0, *options)
+    return ones((1,), *_typed(options))
+
+
+def _shortened(window: Tensor, length: int, periodic: bool) -> Tensor:
+    return ops.narrow.call(window, 0, 0, length - 1) if periodic else window
+
+
+def _check(name: str, length: int, *options: *Options) -> None:
+    """``window_function_checks``"""
+    dtype, _, device, _ = options
+    if dtype is not None and not dtype.can_require_grad:
+        raise RuntimeError(
+            f"{name} expects floating point dtypes, got: TensorOptions(dtype={type_meta_name(dtype)}, device="
+            f"{concrete(device or Device('cpu'))}, layout=Strided (default), requires_grad=false (default), "
+            "pinned_memory=false, memory_format=(nullopt))"
+        )
+    if length < 0:
+        raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")

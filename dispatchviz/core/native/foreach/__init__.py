@@ -1,0 +1,1 @@
+"""Operators on lists of tensors, and fused optimizers."""

@@ -1,0 +1,145 @@
+"""The arithmetic of fused optimizers on the CPU (``aten/src/ATen/native/cpu/Fused*Kernel.cpp``).
+
+Each function takes flat arrays of one parameter and writes into them; half and bfloat16 are computed as float32 and
+rounded when they are written. Sums of products round once (``fma.py``), in whole vectors of 32 bytes and
+in what is left over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from dispatchviz.core.native.arithmetic.fma import fma
+from dispatchviz.core.tensor.dtype import REDUCED, DType
+
+_VECTOR = 32
+"""Bytes of AVX2, also where the processor has AVX-512."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdamOptions:
+    """What ``_fused_adam_`` and ``_fused_adamw_`` are told; ``decoupled``: the second."""
+
+    lr: float
+    beta1: float
+    beta2: float
+    weight_decay: float
+    eps: float
+    amsgrad: bool
+    maximize: bool
+    decoupled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SgdOptions:
+    """What ``_fused_sgd_`` is told."""
+
+    weight_decay: float
+    momentum: float
+    lr: float
+    dampening: float
+    nesterov: bool
+    maximize: bool
+    is_first_step: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AdagradOptions:
+    """What ``_fused_adagrad_`` is told."""
+
+    lr: float
+    lr_decay: float
+    weight_decay: float
+    eps: float
+    maximize: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """One of a kernel's two loops: over ``whole`` vectors, or over what is left over."""
+
+    whole: bool
+    dtype: DType
+
+    def number(self, value: float) -> Any:
+        """A number as elements are computed."""
+        return (numpy.float32 if self.dtype in REDUCED else self.dtype.numpy.type)(value)
+
+    def element(self, value: float) -> Any:
+        """A number that whole vectors hold as an element, so that half and bfloat16 round it."""
+        return self.number(float(self.dtype.numpy.type(value)) if self.whole else value)
+
+
+def in_loops(function: Callable[..., None], dtype: DType, arrays: list[Any], *rest: Any) -> None:
+    """Runs a step in both loops: ``function(loop, arrays, *rest)``."""
+    length = _VECTOR // dtype.itemsize
+    end = arrays[0].size // length * length
+    for whole, place in ((True, slice(0, end)), (False, slice(end, None))):
+        parts = [array[place] for array in arrays]
+        if not parts[0].size:
+            continue
+        wide = [part.astype(numpy.float32) for part in parts] if dtype in REDUCED else parts
+        function(Loop(whole, dtype), wide, *rest)
+        if wide is not parts:
+            for part, values in zip(parts, wide, strict=True):
+                part[...] = values.astype(part.dtype)
+
+
+def _gradient(param: Any, grad: Any, scale: float | None, weight_decay: Any, maximize: bool) -> Any:
+    """The gradient by which to step: unscaled (which stays), turned around, with the parameter's share."""
+    if scale is not None:
+        grad /= param.dtype.type(scale)
+    found = -grad if maximize else grad
+    return fma(param, weight_decay, found) if weight_decay != 0 else found
+
+
+def adam_step(loop: Loop, arrays: list[Any], options: AdamOptions, step: float, scale: float | None) -> None:
+    """Parameter, gradient, both means and, for ``amsgrad``, the largest second one; ``step`` counts from 1."""
+    param, grad, mean, square, *largest = arrays
+    number = loop.number
+    decay = 0.0 if options.decoupled else options.weight_decay
+    if options.decoupled and options.weight_decay != 0:
+        param *= number(1 - options.lr * options.weight_decay)
+    found = _gradient(param, grad, scale, number(decay), options.maximize)
+    weight, keep = number(1 - options.beta1), number(options.beta2)
+    mean[...] = fma(weight, found - mean, mean) if weight < 0.5 else fma(weight - number(1), found - mean, found)
+    share = number(1 - options.beta2) * found
+    square[...] = fma(share, found, square * keep) if loop.whole else fma(square, keep, share * found)
+    if options.amsgrad:
+        numpy.maximum(largest[0], square, out=largest[0])
+    root = numpy.sqrt(largest[0] if options.amsgrad else square)
+    below = root / number((1 - options.beta2**step) ** 0.5) + number(options.eps)
+    param -= number(options.lr / (1 - options.beta1**step)) * mean / below
+
+
+def sgd_step(loop: Loop, arrays: list[Any], options: SgdOptions, scale: float | None) -> None:
+    """Parameter, gradient and, with momentum, its buffer.
+
+    Whole vectors of half and bfloat16 leave the parameter alone: PyTorch 2.13 never writes it there.
+    NB: and there it reads a buffer's memory as if it were float32, up to what lies behind it; here its own numbers.
+    """
+    param, grad, *buffers = arrays
+    number = loop.element
+    found = _gradient(param, grad, scale, number(options.weight_decay), options.maximize)
+    if options.momentum != 0:
+        momentum, buffer = number(options.momentum), buffers[0]
+        share = number(1 - options.dampening)
+        moved = fma(found, share, buffer * momentum) if loop.whole else fma(buffer, momentum, found * share)
+        buffer[...] = found if options.is_first_step else moved
+        found = fma(buffer, momentum, found) if options.nesterov else buffer
+    if not (loop.whole and loop.dtype in REDUCED):
+        param[...] = fma(found, number(-options.lr), param)
+
+
+def adagrad_step(loop: Loop, arrays: list[Any], options: AdagradOptions, step: float, scale: float | None) -> None:
+    """Parameter, gradient and the sum of squares so far; ``step`` counts from 1."""
+    param, grad, total = arrays
+    number = loop.element
+    found = _gradient(param, grad, scale, number(options.weight_decay), options.maximize)
+    total[...] = fma(found, found, total)
+    below = numpy.sqrt(total) + number(options.eps)
+    param -= number(options.lr / (1 + (step - 1) * options.lr_decay)) * found / below

@@ -1,0 +1,1 @@
+"""Reading and writing elements by index or mask."""

@@ -1,0 +1,361 @@
+"""Elements read and written along a dimension at places of their own (``TensorAdvancedIndexing.cpp``,
+``ScatterGatherChecks.h`` in ``aten/src/ATen/native``): ``gather``, ``scatter``, ``scatter_add``, ``scatter_reduce``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from dispatchviz.core.call.structured import Structured
+from dispatchviz.core.device.array_library import array_module
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.indexing.ufunc_at import add_at, one_per_dimension, put_at
+from dispatchviz.core.native.iterator.memory_overlap import check_no_overlap, check_no_partial_overlap
+from dispatchviz.core.native.iterator.scalar import Scalar, convert
+from dispatchviz.core.native.iterator.tensor_iterator import accumulated, store
+from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
+from dispatchviz.core.tensor.dtype import DType, int32, int64
+from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, numel
+from dispatchviz.core.thread.warning import first_time, warn_python
+
+# -- checks ------------------------------------------------------------------------------------------------------------
+
+
+def _nonempty(size: Size) -> Size:
+    """A 0-dim tensor counts as having a dimension."""
+    return size or (1,)
+
+
+def _check_dtype(name: str, index: Tensor) -> None:
+    if numel(index._size) and index._dtype not in (int32, int64):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+
+
+def _too_large(index: Size, other: Size, but: int | None) -> bool:
+    """Whether an index has more places than there are, in a dimension other than ``but``."""
+    return any(dim != but and length > other[wrap_dim(dim, len(other))] for dim, length in enumerate(index))
+
+
+def _check_scattered(self: Tensor, dim: int, index: Tensor, src: Tensor | None = None) -> None:
+    """``scatter_meta_impl``"""
+    dim = wrap_dim(dim, len(self._size))
+    _check_dtype("scatter", index)
+    if src is not None and src._dtype is not self._dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if not numel(index._size):
+        return
+    places, own = _nonempty(index._size), _nonempty(self._size)
+    if len(places) != len(own):
+        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
+    wrong = _too_large(places, own, dim) or (src is not None and _too_large(places, _nonempty(src._size), None))
+    if src is not None and len(places) != len(_nonempty(src._size)):
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    if wrong:
+        to_src = "" if src is None else f" and to be no larger size than src {list(src._size)}"
+        raise RuntimeError(
+            f"Expected index {list(index._size)} to be no larger than self {list(self._size)} apart from dimension "
+            f"{dim}{to_src}"
+        )
+
+
+def _by_rows(out: Tensor, dim: int, index: Tensor, src: Tensor) -> bool:
+    """Whether whole rows go to one place each and are sorted by it first (``can_use_expanded_index_path``).
+
+    RuntimeError for such an index of int32. NB: where the index is narrower than a row, PyTorch writes beyond the rows.
+    """
+    stride = index._stride
+    fits = out._device.type == "cpu" and out._dtype.is_floating_point and numel(index._size) > 0
+    if not fits or wrap_dim(dim, len(out._size)) != 0 or not (out._is_contiguous and src._is_contiguous):
+        return False
+    if stride[:1] != (1,) or max(stride) > 1 or numel(index._size) // index._size[0] < _ENOUGH_CHANNELS:
+        return False
+    if index._dtype is not int64:
+        raise RuntimeError("expected scalar type Long but found Int")
+    return True
+
+
+_ENOUGH_CHANNELS = 16
+"""Sorting pays from here on."""
+
+
+def _places_along(self: Tensor, dim: int, index: Tensor, by_rows: bool = False) -> tuple[Any, int]:
+    """The index as an array with a dimension at least; None if it is empty."""
+    dim = wrap_dim(dim, len(self._size))
+    if not numel(index._size):
+        return None, dim
+    places = index._array
+    if self._device.type == "cpu" and not by_rows:
+        places = ops.to_dtype.call(index, int64, False, False, None)._array
+    places = places.reshape(_nonempty(index._size))
+    length = self._size[dim] if self._size else 1
+    wrong = (places < 0) | (places >= length)
+    if wrong.any():
+        raise RuntimeError(f"index {int(places[wrong][0])} is out of bounds for dimension {dim} with size {length}")
+    return places, dim
+
+
+# -- gather ------------------------------------------------------------------------------------------------------------
+
+
+def gather_meta(op: Structured, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> None:
+    """The shape of the index."""
+    dim = wrap_dim(dim, len(self._size))
+    _check_dtype("gather", index)
+    if numel(index._size):
+        _check_gathered(self, dim, index)
+    op.set_output_raw_strided(index._size, contiguous_strides(index._size), self._dtype, self._device)
+    if op.variant == "out":
+        check_no_overlap(op.output, (self,))
+        check_no_partial_overlap(op.output, (index,))
+
+
+def _check_gathered(self: Tensor, dim: int, index: Tensor) -> None:
+    places, own = _nonempty(index._size), _nonempty(self._size)
+    if len(places) != len(own):
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    for other, (length, most) in enumerate(zip(places, own, strict=True)):
+        if other != dim and length > most:
+            raise RuntimeError(
+                f"Size does not match at dimension {other} expected index {list(index._size)} to be no larger than "
+                f"self {list(self._size)} apart from dimension {dim}"
+            )
+
+
+def gather_out(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor) -> None:
+    """self[index[i][j]][j] for the dimension 0"""
+    places, dim = _places_along(self, dim, index)
+    if places is not None:
+        xp = array_module(out._device.type)
+        source = self._array.reshape(_nonempty(self._size))
+        cut = tuple(slice(None) if d == dim else slice(0, n) for d, n in enumerate(places.shape))
+        out._array[...] = xp.take_along_axis(source[cut], places, dim).reshape(out._size)
+
+
+def gather_backward(grad: Tensor, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
+    """Zeros with the gradient added in where it was read."""
+    zeros = ops.new_zeros.call(grad, self._size, None, None, None, None)
+    return ops.scatter_add_.call(zeros, dim, index, grad)
+
+
+# -- scatter -----------------------------------------------------------------------------------------------------------
+
+
+def scatter_src_meta(op: Structured, self: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
+    """Shape and dtype of self."""
+    _like_self(op, self, dim, index, src)
+
+
+def scatter_value_meta(op: Structured, self: Tensor, dim: int, index: Tensor, value: Scalar) -> None:
+    """Shape and dtype of self."""
+    _like_self(op, self, dim, index)
+
+
+def scatter_add_meta(op: Structured, self: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
+    """Shape and dtype of self."""
+    _like_self(op, self, dim, index, src)
+
+
+def _like_self(op: Structured, self: Tensor, dim: int, index: Tensor, src: Tensor | None = None) -> None:
+    _check_scattered(self, dim, index, src)
+    op.set_output_raw_strided(self._size, contiguous_strides(self._size), self._dtype, self._device)
+
+
+def scatter_src_out(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> None:
+    """self with src written at the places"""
+    grid, at = _scattered(self, dim, index, out)
+    if grid is not None:
+        out._array.reshape(_nonempty(out._size))[grid] = src._array.reshape(_nonempty(src._size))[at]
+
+
+def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Scalar, out: Tensor) -> None:
+    """self with a number written at the places"""
+    grid, _ = _scattered(self, dim, index, out)
+    if grid is not None:
+        out._array.reshape(_nonempty(out._size))[grid] = convert(value, out._dtype)
+
+
+def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> None:
+    """self with src added at the places"""
+    if out is not self:
+        ops.copy_.call(out, self, False)
+    if _by_rows(out, dim, index, src):
+        _reduce_rows(out, index, src, "sum", include_self=True)
+        return
+    grid, at = _grid(out, dim, index)
+    if grid is not None:
+        _add_at(out, grid, src._array.reshape(_nonempty(src._size))[at])
+
+
+def _add_at(out: Tensor, key: Any, values: Any) -> None:
+    """Half and bfloat16 are added up in float32 (``create_acc_buffer``)."""
+    within = accumulated(out._dtype)
+    if within is out._dtype:
+        combine_at("add", out, key, values)
+        return
+    wide = out
+    if out._device.type == "cpu":
+        wide = ops.empty_memory_format.call(out._size, within, None, out._device, None, None)
+        ops.copy_.call(wide, out, False)
+    total = out._array.reshape(_nonempty(out._size)).astype(within.numpy)
+    add_at(total, key, values.astype(within.numpy))
+    store(wide, total.reshape(out._size))
+    if wide is not out:
+        ops.copy_.call(out, wide, False)
+
+
+def _scattered(self: Tensor, dim: int, index: Tensor, out: Tensor) -> tuple[Any, Any]:
+    """Copies self; the places in it as one array per dimension, and the cut of the source that goes there."""
+    if out is not self:
+        ops.copy_.call(out, self, False)
+    return _grid(out, dim, index)
+
+
+def _grid(out: Tensor, dim: int, index: Tensor, by_rows: bool = False) -> tuple[Any, Any]:
+    places, dim = _places_along(out, dim, index, by_rows)
+    if places is None:
+        return None, None
+    return one_per_dimension(places.shape, dim, places), tuple(slice(0, n) for n in places.shape)
+
+
+_UFUNCS = {"sum": "add", "add": "add", "prod": "multiply", "multiply": "multiply", "mean": "add"} | {
+    "amax": "maximum",
+    "max": "maximum",
+    "amin": "minimum",
+    "min": "minimum",
+}
+"""How elements are put together, and NumPy's name for it. ``max`` and ``min`` are known to kernels, not to backward."""
+
+
+def combine_at(reduce: str, out: Tensor, key: Any, values: Any) -> None:
+    """Elements put together with what is at the places, one after the other."""
+    put_at(_UFUNCS[reduce], out._array.reshape(_nonempty(out._size)), key, values)
+
+
+# -- scatter with a word for how ---------------------------------------------------------------------------------------
+
+
+def _check_old_reduce(reduce: str) -> None:
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+
+
+def check_reduce(reduce: str) -> None:
+    """RuntimeError for a word that ``scatter_reduce`` does not know."""
+    if reduce not in ("sum", "prod", "mean", "amax", "amin", "max", "min"):
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+
+
+def scatter_reduce_meta(op: Structured, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> None:
+    """Shape and dtype of self."""
+    if first_time("scatter reduce"):
+        warn_python(
+            "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
+            "PyTorch release. Use torch.scatter_reduce instead for more reduction options.",
+            "aten/src/ATen/native/TensorAdvancedIndexing.cpp:225",
+        )
+    _like_self(op, self, dim, index, src)
+    _check_old_reduce(reduce)
+
+
+def scatter_value_reduce_meta(
+    op: Structured, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str
+) -> None:
+    """Shape and dtype of self."""
+    _like_self(op, self, dim, index)
+    _check_old_reduce(reduce)
+
+
+def scatter_reduce_two_meta(
+    op: Structured, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
+) -> None:
+    """Shape and dtype of self."""
+    _like_self(op, self, dim, index, src)
+    check_reduce(reduce)
+
+
+def scatter_reduce_out(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, out: Tensor) -> None:
+    """self with src added, or multiplied in, at the places"""
+    grid, at = _scattered(self, dim, index, out)
+    if grid is not None:
+        combine_at(reduce, out, grid, src._array.reshape(_nonempty(src._size))[at])
+
+
+def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str, out: Tensor) -> None:
+    """self with a number added, or multiplied in, at the places"""
+    grid, _ = _scattered(self, dim, index, out)
+    if grid is not None:
+        combine_at(reduce, out, grid, out._dtype.numpy.type(convert(value, out._dtype)))
+
+
+def scatter_reduce_two(
+    self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, out: Tensor
+) -> None:
+    """self with all that goes to one place put together there"""
+    dim = wrap_dim(dim, len(self._size))
+    if out is not self:
+        ops.copy_.call(out, self, False)
+    if _by_rows(out, dim, index, src):
+        _reduce_rows(out, index, src, reduce, include_self)
+        return
+    if out is not self:
+        ops.copy_.call(out, self, False)
+    if numel(index._size):
+        if not include_self:
+            ops.scatter__value.call(out, dim, index, first_value(reduce, out._dtype))
+        grid, at = _grid(out, dim, index)
+        combine_at(reduce, out, grid, src._array.reshape(_nonempty(src._size))[at])
+    if reduce == "mean":
+        ones = ops.ones_like.call(src, None, None, None, None, None)
+        count = counting_from(out, include_self)
+        divide_by_count(out, ops.scatter_add_.call(count, dim, index, ones))
+
+
+def _reduce_rows(out: Tensor, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> None:
+    """The same for whole rows: half and bfloat16 have a row of float32 to add up in, one for each thread."""
+    grid, at = _grid(out, 0, index, by_rows=True)
+    values, within = src._array[at], accumulated(out._dtype)
+    if within is not out._dtype:
+        row = numel(out._size) // out._size[0]
+        ops.zeros.call((1, row), within, "strided", out._device, None)
+    total = out._array.astype(within.numpy)
+    if not include_self:
+        total[grid] = first_value(reduce, out._dtype)
+    getattr(numpy, _UFUNCS[reduce]).at(total, grid, values.astype(within.numpy))
+    if reduce == "mean":
+        count = numpy.full(out._size, int(include_self), within.numpy)
+        numpy.add.at(count, grid, 1)
+        total /= numpy.maximum(count, 1)
+    store(out, total)
+
+
+def first_value(reduce: str, dtype: DType) -> Scalar:
+    """What is there before the first element comes, if self does not count."""
+    if reduce in ("sum", "mean"):
+        return 0
+    if reduce == "prod":
+        return 1
+    largest = reduce in ("amax", "max")
+    sign = -1 if largest else 1
+    if dtype.is_floating_point:
+        return sign * float("inf")
+    if dtype.name == "bool":
+        return not largest
+    limits = numpy.iinfo(dtype.numpy)
+    return int(limits.min if largest else limits.max)
+
+
+def counting_from(out: Tensor, include_self: bool) -> Tensor:
+    """Before anything is counted: ones if self counts."""
+    like = ops.ones_like.call if include_self else ops.zeros_like.call
+    return like(out, None, None, None, None, None)
+
+
+def divide_by_count(out: Tensor, count: Tensor) -> None:
+    """A sum becomes a mean; integers are rounded down."""
+    ops.masked_fill__Scalar.call(count, ops.eq_Scalar.call(count, 0), 1)
+    if out._dtype.can_require_grad:
+        ops.div__Tensor.call(out, count)
+    else:
+        ops.div__Tensor_mode.call(out, count, "floor")

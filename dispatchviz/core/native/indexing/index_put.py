@@ -1,0 +1,267 @@
+"""Reading and writing at several tensors of places at once: ``index``, ``index_put`` and what they share
+(``aten/src/ATen/native/TensorAdvancedIndexing.cpp``, ``IndexingUtils.h``).
+
+Masks become places with ``nonzero``; all places are broadcast together. The tensor is then seen as one whose indexed
+dimensions have stride 0, and each tensor of places as one that broadcasts over the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from dispatchviz.core.call.structured import Structured, broadcast_sizes
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.indexing.ufunc_at import add_at
+from dispatchviz.core.native.iterator.strides import result_geometry
+from dispatchviz.core.tensor.dtype import bool_, int32, int64, uint8
+from dispatchviz.core.tensor.tensor import Size, Tensor, numel
+from dispatchviz.core.thread.warning import warn_python
+
+Indices = Sequence[Tensor | None]
+
+_MASKS = (bool_, uint8)
+
+
+class AdvancedIndex(NamedTuple):
+    """``AdvancedIndex``: what the loop needs."""
+
+    array: Any
+    """The tensor's memory, its indexed dimensions side by side; None on meta."""
+    source: Tensor
+    """The restrided tensor, in the shape of the result."""
+    places: list[Tensor]
+    """Broadcast, one for each indexed dimension."""
+    restrided: list[Tensor]
+    """The same, with dimensions of size 1 for the others."""
+    before: int
+    """How many dimensions there are before the indexed ones."""
+    lengths: Size
+    """Of the indexed dimensions."""
+
+    def key(self) -> tuple[Any, ...]:
+        """What reads or writes ``array``. IndexError for a place outside."""
+        _check_places(self)
+        return (*(slice(None),) * self.before, *(place._array for place in self.places))
+
+
+def make_info(self: Tensor, indices: Indices) -> AdvancedIndex:
+    """From indices as users give them. IndexError if they do not fit."""
+    for index in indices:
+        if index is not None and index._dtype not in (int64, int32, *_MASKS):
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    expanded: list[Tensor | None] = _broadcast(_expand_tensors(self, indices))
+    expanded += [None] * (len(self._size) - len(expanded))
+    if not _side_by_side(expanded):
+        self, expanded = _transpose_to_front(self, expanded)
+    places = [
+        index if index is None or index._dtype is int64 else ops.to_dtype.call(index, int64, False, False, None)
+        for index in expanded
+    ]
+    return _advanced_index(self, places)
+
+
+def _expand_tensors(self: Tensor, indices: Indices) -> list[Tensor | None]:
+    """``expandTensors``: one tensor of places for each dimension of a mask."""
+    found: list[Tensor | None] = []
+    for index in indices:
+        if index is None or index._dtype not in _MASKS:
+            moved = index is not None and index._device != self._device
+            found.append(_to_device(index, self) if index is not None and moved else index)
+            continue
+        if index._dtype is uint8:
+            warn_python(
+                "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
+                "aten/src/ATen/native/IndexingUtils.h:37",
+            )
+        _check_mask(self, index, len(found))
+        nonzero = ops.nonzero.call(index)
+        if index._device != self._device:
+            nonzero = _to_device(nonzero, self)
+        found += [ops.select_int.call(nonzero, 1, dim) for dim in range(len(index._size))]
+    return found
+
+
+def _to_device(index: Tensor, self: Tensor) -> Tensor:
+    return ops.to_dtype_layout.call(index, None, None, self._device, None, False, False, None)
+
+
+def _check_mask(self: Tensor, mask: Tensor, at: int) -> None:
+    for dim, length in enumerate(mask._size):
+        if at + dim >= len(self._size) or length != self._size[at + dim]:
+            raise IndexError(
+                f"The shape of the mask {list(mask._size)} at index {dim} does not match the shape of the indexed "
+                f"tensor {list(self._size)} at index {at + dim}"
+            )
+
+
+def _broadcast(indices: list[Tensor | None]) -> list[Tensor | None]:
+    """``expand_outplace``"""
+    size: Size = ()
+    try:
+        for index in indices:
+            size = size if index is None else broadcast_sizes(size, index._size)
+    except RuntimeError:
+        shapes = ", ".join(str(list(index._size)) for index in indices if index is not None)
+        raise IndexError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        ) from None
+    return [index if index is None or index._size == size else ops.expand.call(index, size, False) for index in indices]
+
+
+def _side_by_side(indices: Indices) -> bool:
+    """``hasContiguousSubspace``"""
+    named = [dim for dim, index in enumerate(indices) if index is not None]
+    return not named or named[-1] - named[0] == len(named) - 1
+
+
+def _transpose_to_front(self: Tensor, indices: Indices) -> tuple[Tensor, list[Tensor | None]]:
+    order = sorted(range(len(self._size)), key=lambda dim: indices[dim] is None)
+    return ops.permute.call(self, tuple(order)), [indices[dim] for dim in order]
+
+
+def _advanced_index(self: Tensor, indices: Indices) -> AdvancedIndex:
+    named = [dim for dim, index in enumerate(indices) if index is not None]
+    before, end = (named[0], named[-1] + 1) if named else (len(self._size), len(self._size))
+    places = [index for index in indices if index is not None]
+    lengths, shape = self._size[before:end], places[0]._size if places else ()
+    if 0 in lengths and 0 not in shape:
+        raise IndexError("index is out of bounds for dimension with size 0")
+    size = (*self._size[:before], *shape, *self._size[end:])
+    stride = (*self._stride[:before], *(0,) * len(shape), *self._stride[end:])
+    source = ops.as_strided.call(self, size, stride, None)
+    wide = (*(1,) * before, *shape, *(1,) * (len(self._size) - end))
+    restrided = [ops.reshape.call(index, wide) for index in places]
+    if self._device.type == "cuda" and len({index._stride for index in restrided}) > 1:
+        restrided = [ops.contiguous.call(index, "contiguous_format") for index in restrided]
+    return AdvancedIndex(self._array, source, places, restrided, before, lengths)
+
+
+def _check_places(info: AdvancedIndex) -> None:
+    """IndexError for the first place that is outside, counted among the tensors of places."""
+    wrong = [
+        (place._array < -length) | (place._array >= length)
+        for place, length in zip(info.places, info.lengths, strict=True)
+    ]
+    if not any(each.any() for each in wrong):
+        return
+    first = min(int(each.reshape(-1).argmax()) for each in wrong if each.any())
+    position = next(i for i, each in enumerate(wrong) if each.reshape(-1)[first])
+    value = int(info.places[position]._array.reshape(-1)[first])
+    raise IndexError(f"index {value} is out of bounds for dimension {position} with size {info.lengths[position]}")
+
+
+# -- index -------------------------------------------------------------------------------------------------------------
+
+
+def index_Tensor_meta(op: Structured, self: Tensor, indices: Indices) -> AdvancedIndex:
+    """The broadcast shape of the indices in the place of the dimensions that they name, or in front of the others."""
+    _check_count(self, indices)
+    if op.variant == "out" and op.output._dtype is not self._dtype:
+        raise RuntimeError(
+            f"index_out: self ({self._dtype.legacy}) and result ({op.output._dtype.legacy}) must have the same scalar "
+            "type"
+        )
+    info = make_info(self, indices)
+    operands = (info.source, *info.restrided)
+    size, stride = result_geometry(tuple([(t._size, t._stride) for t in operands]))
+    op.set_output_raw_strided(size, stride, self._dtype, self._device)
+    return info
+
+
+def _check_count(self: Tensor, indices: Indices) -> None:
+    if len(indices) > len(self._size):
+        raise IndexError(f"too many indices for tensor of dimension {len(self._size)} (got {len(indices)})")
+
+
+def index_out(self: Tensor, precomputed: AdvancedIndex, out: Tensor) -> None:
+    """self read at the indices"""
+    if numel(out._size):
+        out._array[...] = precomputed.array[precomputed.key()]
+
+
+def _unsafe_index(self: Tensor, indices: list[Tensor | None]) -> Tensor:
+    """``index``; compilers may leave out its checks."""
+    return ops.index_Tensor.call(self, indices)
+
+
+# -- index_put ---------------------------------------------------------------------------------------------------------
+
+
+def index_put_(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
+    """Writes at the indices."""
+    return ops._index_put_impl_.call(self, indices, values, accumulate, False)
+
+
+def index_put(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
+    """A copy with the values written at the indices."""
+    return ops.index_put_.call(ops.clone.call(self, "preserve_format"), indices, values, accumulate)
+
+
+def _unsafe_index_put(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
+    """``index_put``; compilers may leave out its checks."""
+    return ops.index_put.call(self, indices, values, accumulate)
+
+
+def _index_put_impl_(
+    self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, unsafe: bool
+) -> Tensor:
+    """Writes, or adds, at the indices. RuntimeError for values of another dtype or shape."""
+    _check_count(self, indices)
+    if any(step == 0 and length > 1 for step, length in zip(self._stride, self._size, strict=True)):
+        warn_python(
+            "Use of index_put_ on expanded tensors is deprecated. Please clone() the tensor before performing this "
+            "operation. This also applies to advanced indexing e.g. tensor[indices] = tensor",
+            "aten/src/ATen/native/TensorAdvancedIndexing.cpp:976",
+        )
+    if not accumulate and (mask := _as_masked_fill(self, indices, values)) is not None:
+        return ops.masked_fill__Scalar.call(self, mask, ops.item.call(values))
+    if values._device != self._device and not values._size:
+        values = _to_device(values, self)
+    info = make_info(self, indices)
+    _check_values(info.source, values)
+    if numel(info.source._size) and info.array is not None:
+        _write(self, info, values, accumulate)
+    return self
+
+
+def _as_masked_fill(self: Tensor, indices: Indices, values: Tensor) -> Tensor | None:
+    """``canDispatchToMaskedFill``: the mask, if one mask and one number is all there is."""
+    if numel(values._size) != 1 or values._device.type != "cpu":
+        return None
+    mask: Tensor | None = None
+    named = 0
+    for index in indices:
+        if index is None:
+            named += mask is None
+            continue
+        if index._dtype not in _MASKS or index._device != self._device or mask is not None:
+            return None
+        mask = index
+        _check_mask(self, index, named)
+        named += len(index._size)
+    for _ in range(len(self._size) - named):
+        mask = ops.unsqueeze.call(mask, -1)  # type: ignore[arg-type]
+    return mask
+
+
+def _check_values(target: Tensor, values: Tensor) -> None:
+    lead = len(target._size) - len(values._size)
+    fits = lead >= 0 and all(a in (1, b) for a, b in zip(values._size, target._size[lead:], strict=True))
+    if not fits:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values._size)} cannot be broadcast to indexing result of "
+            f"shape {list(target._size)}"
+        )
+    if target._dtype is not values._dtype:
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {target._dtype.legacy} for the "
+            f"destination and {values._dtype.legacy} for the source."
+        )
+
+
+def _write(self: Tensor, info: AdvancedIndex, values: Tensor, accumulate: bool) -> None:
+    if accumulate:
+        add_at(info.array, info.key(), values._array)
+    else:
+        info.array[info.key()] = values._array

@@ -1,0 +1,163 @@
+"""Where a mask is true: ``masked_fill``, ``masked_select``, ``masked_scatter``
+(``aten/src/ATen/native/TensorAdvancedIndexing.cpp``).
+"""
+
+from __future__ import annotations
+
+from dispatchviz.core.call.structured import broadcast_sizes, check_no_internal_overlap, resize_output
+from dispatchviz.core.device.array_library import array_module
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.memory_overlap import check_no_overlap
+from dispatchviz.core.native.iterator.scalar import Scalar, convert
+from dispatchviz.core.native.memory.copy_clone import as_contiguous
+from dispatchviz.core.tensor.dtype import bool_, int64, type_meta_name, uint8
+from dispatchviz.core.tensor.tensor import Size, Tensor, numel
+from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
+from dispatchviz.core.thread.warning import warn_python
+
+
+def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
+    """A number where the mask is true."""
+    fresh, where = _fresh(self, mask)
+    return ops.masked_fill__Scalar.call(fresh, where, value)
+
+
+def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+    """The number of a 0-dim tensor where the mask is true."""
+    fresh, where = _fresh(self, mask)
+    return ops.masked_fill__Tensor.call(fresh, where, value)
+
+
+def _fresh(self: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """A copy of the tensor in the common shape, and the mask in it (``expand_outplace``)."""
+    if self._size != mask._size:
+        size = broadcast_sizes(mask._size, self._size)
+        mask, self = ops.expand.call(mask, size, False), ops.expand.call(self, size, False)
+    return ops.clone.call(self, "contiguous_format"), mask
+
+
+def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
+    """In place. RuntimeError for a mask that is not bool, or larger than the tensor."""
+    if mask._dtype is not bool_:
+        raise RuntimeError(
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {type_meta_name(mask._dtype)}"
+        )
+    number = convert(value, self._dtype)
+    size = broadcast_sizes(self._size, mask._size)
+    if size != self._size:
+        raise RuntimeError(f"output with shape {list(self._size)} doesn't match the broadcast shape {list(size)}")
+    if any(step == 0 and length > 1 for step, length in zip(self._stride, self._size, strict=True)):
+        _warn_of_expanded()
+    if self._array is not None:
+        xp = array_module(self._device.type)
+        self._array[xp.broadcast_to(mask._array, size)] = number
+    return self
+
+
+def _warn_of_expanded() -> None:
+    warn_python(
+        "Use of masked_fill_ on expanded tensors is deprecated. Please clone() the tensor before performing this "
+        "operation. This also applies to advanced indexing e.g. tensor[mask] = scalar",
+        "aten/src/ATen/native/TensorAdvancedIndexing.cpp:2450",
+    )
+
+
+def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+    """In place. RuntimeError for a value with dimensions."""
+    if value._size:
+        raise RuntimeError(
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{len(value._size)} dimension(s)."
+        )
+    return masked_fill__Scalar(self, mask, ops.item.call(value))
+
+
+# -- masked_select -----------------------------------------------------------------------------------------------------
+
+
+def masked_select(self: Tensor, mask: Tensor) -> Tensor:
+    """The elements where the mask is true, in one dimension."""
+    out = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
+    return masked_select_out(self, mask, out)
+
+
+def masked_select_out(self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
+    """Into out, which is resized. RuntimeError for a mask that is not bool."""
+    if mask._dtype is not bool_:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    if self._dtype is not out._dtype:
+        raise RuntimeError("masked_select(): self and result must have the same scalar type")
+    check_no_overlap(out, (self, mask))
+    if self._size != mask._size:
+        size = broadcast_sizes(mask._size, self._size)
+        mask, self = ops.expand.call(mask, size, False), ops.expand.call(self, size, False)
+    count = int(ops.item.call(ops.sum.call(mask, None)))  # type: ignore[arg-type]
+    resize_output(out, (count,), (1,))
+    if count:
+        _prepare(self, mask, out)
+        out._array[...] = self._array[mask._array]
+    return out
+
+
+def _prepare(self: Tensor, mask: Tensor, out: Tensor) -> None:
+    """The result seen in the shape of the mask; where the loop is not serial, all places are counted."""
+    ops.as_strided.call(out, self._size, (0,) * len(self._size), None)
+    if not (self._is_contiguous and mask._is_contiguous):
+        places = ops.empty_memory_format.call(mask._size, int64, "strided", self._device, None, None)
+        ops.copy_.call(places, mask, False)
+        ops.empty_memory_format.call(mask._size, int64, "strided", self._device, None, None)
+
+
+def masked_select_backward(grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
+    """Zeros in the common shape, with grad where the mask is true."""
+    whole = ops.expand.call(input, broadcast_sizes(input._size, mask._size), False)
+    zeros = ops.zeros_like.call(whole, None, None, None, None, "preserve_format")
+    if is_tensor_subclass_like(grad) or is_tensor_subclass_like(mask):
+        return ops.masked_scatter.call(zeros, mask, grad)
+    return ops.masked_scatter_.call(zeros, mask, grad)
+
+
+# -- masked_scatter ----------------------------------------------------------------------------------------------------
+
+
+def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """The elements of source, one after the other, where the mask is true."""
+    fresh, where = _fresh(self, mask)
+    return ops.masked_scatter_.call(fresh, where, source)
+
+
+def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """In place. RuntimeError for other dtypes, and for a source with too few elements: what there is, is written."""
+    check_no_internal_overlap(self)
+    if self._dtype is not source._dtype:
+        raise RuntimeError(
+            "masked_scatter: expected self and source to have same dtypes but got"
+            f"{self._dtype.legacy} and {source._dtype.legacy}"
+        )
+    if mask._size != self._size:
+        mask = ops.expand.call(mask, self._size, False)
+    if mask._dtype is uint8:
+        warn_python(
+            "masked_scatter_ received a mask with dtype torch.uint8, this behavior is now deprecated,"
+            "please use a mask with dtype torch.bool instead.",
+            "aten/src/ATen/native/TensorAdvancedIndexing.cpp:3130",
+        )
+    if mask._dtype is not bool_:
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask._dtype.legacy}")
+    given = as_contiguous(source)._array.reshape(-1)
+    wanted = int(mask._array.sum())
+    where = mask._array & (mask._array.cumsum().reshape(mask._size) <= given.size)
+    self._array[where] = given[: min(wanted, given.size)]
+    if wanted > given.size:
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    return self
+
+
+def masked_scatter_backward_symint(grad_output: Tensor, mask: Tensor, sizes: Size) -> Tensor:
+    """What source gets: grad where the mask is true, then zeros."""
+    picked = ops.masked_select.call(grad_output, mask)
+    missing = numel(sizes) - picked._size[0]
+    if missing > 0:
+        zeros = ops.zeros.call((missing,), grad_output._dtype, "strided", grad_output._device, None)
+        picked = ops.cat.call([picked, zeros], 0)
+    return ops.view.call(picked, sizes)

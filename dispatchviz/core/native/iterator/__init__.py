@@ -1,0 +1,1 @@
+"""What kernels share: TensorIterator, strides, memory formats, scalars, checks of arguments."""

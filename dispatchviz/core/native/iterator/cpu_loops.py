@@ -1,0 +1,84 @@
+"""Loops of PyTorch's CPU that have two forms (``cpu_kernel_vec`` in ``aten/src/ATen/native/cpu/Loops.h``).
+
+Rule 1: along the innermost dimension, where elements lie side by side or one operand's is a single one, blocks of two
+vectors of 32 bytes run the vectorized form; what is left over, and rows of other strides, run the scalar form.
+Rule 2: in half and bfloat16 the two may round differently: a vector is computed in float32 and rounded once, a single
+element after each step. Other dtypes cannot tell them apart.
+NB: PyTorch cuts more than 32768 elements into pieces for its threads, each with a rest of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy
+
+from dispatchviz.core.native.iterator.strides import aligned_strides, dense_strides_like, memory_order
+from dispatchviz.core.native.iterator.tensor_iterator import compute
+from dispatchviz.core.tensor.dtype import REDUCED, DType
+from dispatchviz.core.tensor.tensor import Size, Tensor
+
+_BLOCK = 64
+"""Bytes: two vectors of AVX2."""
+
+
+def compute_vectorized(
+    out: Tensor, dtype: DType, function: Callable[..., Any], *operands: Tensor, steps: Callable[..., Any] | None = None
+) -> None:
+    """``compute`` whose scalar form rounds half and bfloat16 after each step; ``steps``: that form if it is another."""
+    if dtype not in REDUCED or out._device.type != "cpu" or not out._array.size:
+        return compute(out, dtype, function, *operands)
+
+    def forms(*arrays: Any) -> Any:
+        places = scalar_places(out, dtype, operands)
+        rounded = (steps or function)(*[array.astype(dtype.numpy) for array in arrays])
+        return numpy.where(places, rounded.astype(arrays[0].dtype), function(*arrays))
+
+    return compute(out, dtype, forms, *operands)
+
+
+def scalar_places(out: Tensor, dtype: DType, operands: tuple[Tensor, ...]) -> Any:
+    """Where a loop over an output and operands runs its scalar form."""
+    size = out._size
+    strides = [out._stride, *(_own_strides(size, tensor, dtype) for tensor in operands)]
+    run = _innermost_run(size, strides)
+    length = prod(size[dim] for dim in run)
+    block = _BLOCK // dtype.itemsize
+    limit = length // block * block if _is_vectorizable(size, strides, run) else 0
+    return _positions(size, run) >= limit
+
+
+def _own_strides(size: Size, tensor: Tensor, dtype: DType) -> Size:
+    stride = tensor._stride if tensor._dtype is dtype else dense_strides_like(tensor._size, tensor._stride)
+    return aligned_strides(size, tensor._size, stride)
+
+
+def _innermost_run(size: Size, strides: list[Size]) -> list[int]:
+    """Dimensions, the fastest first, that are one for all operands (``coalesce_dimensions``)."""
+    run: list[int] = []
+    for dim in memory_order(size, strides):
+        if size[dim] == 1:
+            continue
+        if run and any(stride[run[-1]] * size[run[-1]] != stride[dim] for stride in strides):
+            break
+        run.append(dim)
+    return run
+
+
+def _is_vectorizable(size: Size, strides: list[Size], run: list[int]) -> bool:
+    """Whether all steps are one element, but for one operand's, which may be none."""
+    steps = [stride[run[0]] if run else 1 for stride in strides]
+    return steps[0] == 1 and steps.count(0) <= 1 and set(steps) <= {0, 1}
+
+
+def _positions(size: Size, run: list[int]) -> Any:
+    """How far into its run each element is."""
+    position = numpy.zeros((1,) * len(size), numpy.int64)
+    step = 1
+    for dim in run:
+        index = numpy.arange(size[dim]) * step
+        position = position + index.reshape([-1 if i == dim else 1 for i in range(len(size))])
+        step *= size[dim]
+    return numpy.broadcast_to(position, size)

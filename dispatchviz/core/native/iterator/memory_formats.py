@@ -1,0 +1,72 @@
+"""Memory formats that kernels choose for their inputs and results (``c10/core/MemoryFormat.h``)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.strides import channels_last_strides
+from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides
+
+CONTIGUOUS, CHANNELS_LAST, CHANNELS_LAST_3D = "contiguous_format", "channels_last", "channels_last_3d"
+RANKS = {CHANNELS_LAST: 4, CHANNELS_LAST_3D: 5}
+"""Of the tensors that can be so."""
+
+
+def suggested(tensor: Tensor) -> str:
+    """``suggest_memory_format``: channels_last for strides like those, also of views with gaps."""
+    if not _like_channels_last(tensor._size, tensor._stride):
+        return CONTIGUOUS
+    return CHANNELS_LAST if len(tensor._size) == 4 else CHANNELS_LAST_3D
+
+
+@lru_cache(maxsize=4096)
+def _like_channels_last(size: Size, stride: Size) -> bool:
+    """``is_channels_last_strides_2d`` and ``_3d``: the channels are the fastest, the batch the slowest."""
+    if len(size) not in (4, 5) or stride[1] == 0:
+        return False
+    least = 0
+    for dim in (1, *range(len(size) - 1, 1, -1), 0):
+        if size[dim] == 0 or stride[dim] < least or (dim == 0 and least == stride[1]):
+            return False
+        least = stride[dim] * max(size[dim], 1)
+    return True
+
+
+def of_either(input: Tensor, weight: Tensor) -> str:
+    """channels_last, or its like for volumes, if the input or the weights suggest it."""
+    return next((found for found in (suggested(input), suggested(weight)) if found != CONTIGUOUS), CONTIGUOUS)
+
+
+def strides_in(memory_format: str, size: Size) -> Size:
+    """Dense strides."""
+    return channels_last_strides(size) if memory_format in RANKS else contiguous_strides(size)
+
+
+def check_rank(memory_format: str, size: Size) -> None:
+    """RuntimeError for images or volumes of another rank."""
+    rank = RANKS.get(memory_format)
+    if rank is not None and len(size) != rank:
+        raise RuntimeError(f"required rank {rank} tensor to use {memory_format} format")
+
+
+def in_format(tensor: Tensor, memory_format: str = CONTIGUOUS) -> Tensor:
+    """``Tensor::contiguous``: no call of the operator if the tensor is so already."""
+    return tensor if is_in_format(tensor, memory_format) else ops.contiguous.call(tensor, memory_format)
+
+
+def is_in_format(tensor: Tensor, memory_format: str) -> bool:
+    """``is_contiguous(memory_format)``"""
+    if memory_format == CONTIGUOUS:
+        return tensor._is_contiguous
+    return len(tensor._size) == RANKS.get(memory_format) and _has_channels_last(tensor._size, tensor._stride)
+
+
+def is_channels_last(size: Size, stride: Size) -> bool:
+    """``is_contiguous(ChannelsLast)``"""
+    return len(size) == 4 and _has_channels_last(size, stride)
+
+
+def _has_channels_last(size: Size, stride: Size) -> bool:
+    wanted = channels_last_strides(size)
+    return 0 in size or all(n == 1 or a == b for n, a, b in zip(size, stride, wanted, strict=True))

@@ -1,0 +1,87 @@
+"""Python numbers on their way into tensors (``c10/core/Scalar.h``, ``c10/util/TypeCast.h``)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dispatchviz.core.device.device import CPU, Device
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.tensor.dtype import REDUCED, DType, c_name, float32, of_scalar
+from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.core.tensor.tensor import empty_strided as allocate
+
+Scalar = bool | int | float | complex
+
+LARGEST = {
+    "float16": 65504.0,
+    "bfloat16": 3.3895313892515355e38,
+    "float32": 3.4028234663852886e38,
+    "complex64": 3.4028234663852886e38,
+    "float64": 1.7976931348623157e308,
+}
+"""The largest finite number of a dtype."""
+
+
+def wrapped_scalar_tensor(value: Scalar, device: Device = CPU) -> Tensor:
+    """A Python number as a 0-dim tensor that counts least in type promotion.
+
+    On the CPU it is made at once, elsewhere by ``scalar_tensor``, through the dispatcher.
+    """
+    if device.type == "cpu":
+        tensor = allocate((), (), of_scalar(value), CPU, wrapped_number=True)
+        tensor._array[...] = value
+    else:
+        tensor = ops.scalar_tensor.call(value, of_scalar(value), None, device, None)
+    tensor._wrapped_number = True
+    return tensor
+
+
+def convert(value: Scalar, dtype: DType) -> Scalar:
+    """A number as C++ would hold it in ``dtype``: floats are truncated to integers, negative ones wrap to unsigned.
+
+    RuntimeError if it does not fit.
+    """
+    if dtype.name == "bool":
+        return bool(value)
+    if isinstance(value, complex) and not dtype.is_complex:
+        if value.imag:
+            raise _overflow(dtype)
+        value = value.real
+    if dtype.can_require_grad:
+        _check_floating(value, dtype)
+        return complex(value) if dtype.is_complex else float(value.real)
+    return _to_integer(value.real, dtype)
+
+
+def element(value: Scalar, dtype: DType) -> Any:
+    """A number as an element of an array. RuntimeError if it does not fit."""
+    return dtype.numpy.type(convert(value, dtype))
+
+
+def opmath(value: Scalar, dtype: DType) -> Any:
+    """A number as a kernel computes with it (``opmath_type``): next to half and bfloat16 it is float32."""
+    return element(value, float32 if dtype in REDUCED else dtype)
+
+
+def _check_floating(value: Scalar, dtype: DType) -> None:
+    largest = LARGEST.get(dtype.name, math.inf)
+    for part in (float(value.real), float(value.imag)):
+        if math.isfinite(part) and abs(part) > largest:
+            raise _overflow(dtype)
+
+
+def _to_integer(value: bool | int | float, dtype: DType) -> int:
+    bits = 8 * dtype.itemsize
+    low, high = (
+        (-(1 << bits) + 1, (1 << bits) - 1) if dtype.name == "uint8" else (-(1 << bits - 1), (1 << bits - 1) - 1)
+    )
+    if isinstance(value, float) and dtype.name == "uint8":
+        low = 0
+    if not (low <= value <= high):  # also for nan
+        raise _overflow(dtype)
+    return int(value) & 0xFF if dtype.name == "uint8" else int(value)
+
+
+def _overflow(dtype: DType) -> RuntimeError:
+    return RuntimeError(f"value cannot be converted to type {c_name(dtype)} without overflow")

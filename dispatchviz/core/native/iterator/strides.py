@@ -1,0 +1,102 @@
+"""Strides of new tensors: what an elementwise kernel or a copy gives (``TensorIterator.cpp``, ``ExpandUtils.cpp``)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from dispatchviz.core.call.structured import broadcast_sizes
+from dispatchviz.core.tensor.tensor import Size, contiguous_strides, is_contiguous, is_non_overlapping_and_dense
+
+Geometry = tuple[Size, Size]
+"""Size and stride of a tensor."""
+
+
+@lru_cache(maxsize=4096)
+def result_geometry(operands: tuple[Geometry, ...]) -> Geometry:
+    """Size and strides of a new elementwise result. RuntimeError if the operands cannot be broadcast.
+
+    Operands of one shape that are all contiguous, all channels-last, or all have the same dense strides, give such
+    strides. Otherwise the result is dense in the order of dimensions that the operands have.
+    """
+    size = operands[0][0]
+    for its_size, _ in operands[1:]:
+        size = broadcast_sizes(size, its_size)
+    if all(its_size == size for its_size, _ in operands):
+        if all(is_contiguous(*operand) for operand in operands):
+            return size, contiguous_strides(size)
+        if all(_is_channels_last(*operand) for operand in operands):
+            return size, channels_last_strides(size)
+        stride = operands[0][1]
+        if all(its == stride and is_dense(size, its) for _, its in operands):
+            return size, stride
+    return size, _dense_strides(size, [aligned_strides(size, *operand) for operand in operands])
+
+
+@lru_cache(maxsize=4096)
+def dense_strides_like(size: Size, stride: Size) -> Size:
+    """Strides of a new dense tensor that keeps the order of dimensions (``infer_dense_strides``)."""
+    return stride if is_dense(size, stride) else _dense_strides(size, [stride])
+
+
+def is_dense(size: Size, stride: Size) -> bool:
+    """``is_non_overlapping_and_dense``, which holds for every empty tensor."""
+    return 0 in size or is_non_overlapping_and_dense(size, stride)
+
+
+def channels_last_strides(size: Size) -> Size:
+    """Strides of images or volumes whose second dimension is the fastest."""
+    batch, channels, *inner = size
+    first, *rest = contiguous_strides((batch, *inner, channels))
+    return first, 1, *rest[:-1]
+
+
+def _is_channels_last(size: Size, stride: Size) -> bool:
+    if len(size) != 4:
+        return False
+    return all(length == 1 or a == b for length, a, b in zip(size, stride, channels_last_strides(size), strict=True))
+
+
+def _dense_strides(size: Size, operands: list[Size]) -> Size:
+    order = memory_order(size, operands)
+    if order == list(reversed(range(len(size)))):
+        return contiguous_strides(size)
+    strides = [0] * len(size)
+    step = 1
+    for dim in order:
+        strides[dim] = step
+        step *= size[dim]
+    return tuple(strides)
+
+
+def aligned_strides(size: Size, its_size: Size, stride: Size) -> Size:
+    """An operand's strides over the result's dimensions; broadcast ones are 0."""
+    lead = len(size) - len(its_size)
+    own = tuple(0 if a == 1 and b != 1 else s for a, b, s in zip(its_size, size[lead:], stride, strict=True))
+    return (0,) * lead + own
+
+
+def memory_order(size: Size, strides: list[Size]) -> list[int]:
+    """Dimensions from the fastest to the slowest, by insertion as PyTorch sorts them (``reorder_dimensions``)."""
+    order = list(reversed(range(len(size))))
+    for i in range(1, len(order)):
+        at = i
+        for before in reversed(range(i)):
+            compared = _compare(size, strides, order[before], order[at])
+            if compared > 0:
+                order[before], order[at] = order[at], order[before]
+                at = before
+            elif compared < 0:
+                break
+    return order
+
+
+def _compare(size: Size, strides: list[Size], a: int, b: int) -> int:
+    """1: ``a`` should come after ``b``; -1: it is right as it is; 0: cannot tell, because of a broadcast dimension."""
+    for stride in strides:
+        if stride[a] == 0 or stride[b] == 0:
+            continue
+        if stride[a] != stride[b]:
+            return -1 if stride[a] < stride[b] else 1
+        if size[a] > size[b]:
+            return 1
+    return 0

@@ -1,0 +1,374 @@
+"""What elementwise kernels share (``aten/src/ATen/TensorIterator.cpp``): the result's shape, strides, dtype and device
+in the meta function, the loop in the impl.
+
+Rule 1: on the CPU operands are cast to the common dtype by ``Tensor.to``, and an output of another dtype is computed
+in a temporary and copied: both are calls of operators. On CUDA the loop casts each element as it goes.
+Rule 2: a structured kernel that is an iterator itself does so in its meta function, before the output is asked for
+(``compute_types``). Other kernels build iterators in their impl: there the loop casts as it begins.
+Rule 3: a loop is one call into the device's array library, in ``quiet``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextvars import Context
+from typing import Any
+
+import numpy
+
+from dispatchviz.core.call.structured import Structured, check_no_internal_overlap, resize_output
+from dispatchviz.core.device.array_library import array_module
+from dispatchviz.core.device.device import Device
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.memory_overlap import (
+    check_no_partial_overlap,
+    element_by_element,
+    reads_what_it_writes,
+)
+from dispatchviz.core.native.iterator.scalar import Scalar, wrapped_scalar_tensor
+from dispatchviz.core.native.iterator.strides import Geometry, dense_strides_like, result_geometry
+from dispatchviz.core.tensor.dtype import REDUCED, DType, bool_, can_cast, default_dtype, float32, result_type_of
+from dispatchviz.core.tensor.tensor import CONTIGUOUS_STRIDES, Size, Tensor, contiguous_strides
+
+
+class _Quiet(threading.local):
+    """NumPy warns of overflow, division by zero and nan, the loops of PyTorch do not.
+
+    ``run(function, *args)`` calls a function where NumPy's error state is "ignore", at a tenth of the cost of
+    ``numpy.errstate``. One context per thread, since a context cannot be entered twice.
+    """
+
+    def __init__(self) -> None:
+        context = Context()
+        context.run(numpy.seterr, all="ignore")
+        self.run: Callable[..., Any] = context.run
+
+
+quiet = _Quiet()
+
+
+# -- dtype -------------------------------------------------------------------------------------------------------------
+
+
+def result_type(*operands: Tensor) -> DType:
+    """``torch.result_type`` of tensors; wrapped numbers count least, then 0-dim tensors."""
+    first = operands[0]
+    dtype = first._dtype
+    if all(t._dtype is dtype for t in operands) and not (first._wrapped_number and operands[-1]._wrapped_number):
+        return dtype
+    return result_type_of(tuple([(t._dtype, _rank(t)) for t in operands]))
+
+
+def _rank(tensor: Tensor) -> int:
+    return 2 if tensor._size else 0 if tensor._wrapped_number else 1
+
+
+def float_type(dtype: DType) -> DType:
+    """A dtype that can hold fractions: itself, or the default dtype for integers and bool."""
+    return dtype if dtype.can_require_grad else default_dtype()
+
+
+def not_implemented(kernel: str, dtype: DType) -> NotImplementedError:
+    """The error of a loop that has no instance for a dtype (``AT_DISPATCH_*``)."""
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{dtype.legacy}'")
+
+
+def no_instance(kernel: str, dtype: DType) -> Callable[..., Any]:
+    """A loop that raises it: operands are cast before the loop is chosen."""
+
+    def loop(*arrays: Any) -> Any:
+        raise not_implemented(kernel, dtype)
+
+    return loop
+
+
+# -- meta --------------------------------------------------------------------------------------------------------------
+
+
+def elementwise(op: Structured, *operands: Tensor, dtype: DType | None = None) -> None:
+    """The meta of an elementwise kernel: ``dtype`` is the result's, by default the common one."""
+    if op.variant != "functional":
+        check_written(op.output, operands)
+    common = dtype if dtype is not None and dtype is not bool_ else result_type(*operands)
+    device = common_device(operands)
+    size, stride = result_geometry(tuple([_as_cast(t, common, device) for t in operands]))
+    if op.variant == "in-place" or (op.variant == "out" and any(t is op.output for t in operands)):
+        _check_broadcast_shape(op.output, size)
+    made = _output_dtype(op, dtype or common)
+    if device.type == "cpu":
+        _compute_types(op, common, operands)
+    op.set_output_raw_strided(size, stride, made, device)
+    if op.temporary is not None:
+        op.use_temporary(size, stride)
+
+
+def _compute_types(op: Structured, common: DType, operands: tuple[Tensor, ...]) -> None:
+    """Makes what is not of the common dtype and has to be: a temporary for the output, casts of operands.
+
+    A bool output takes the result of a comparison without a temporary.
+    """
+    if op.variant != "functional" and op.output._dtype is not common and op.output._dtype is not bool_:
+        op.temporary = ops.empty_like.call(op.output, common, None, None, None, "contiguous_format")
+    if any(t._dtype is not common for t in operands):
+        casts = ((t, ops.to_dtype.call(t, common, False, False, None)) for t in operands if t._dtype is not common)
+        op.operands = (*op.operands, *casts)
+
+
+def keep_number(op: Structured, number: Tensor) -> None:
+    """A 0-dim operand of half or bfloat16 arithmetic that the loop reads as it was before the cast
+    (``original_scalar_value``)."""
+    if op.operands and not number._size and number._device.type == "cpu":
+        op.operands = tuple(pair for pair in op.operands if pair[0] is not number or pair[1]._dtype not in REDUCED)
+
+
+def _as_cast(tensor: Tensor, common: DType, device: Device) -> Geometry:
+    """Size and stride that count for the result: on the CPU, of the copy if the operand has to be cast."""
+    if tensor._dtype is common or device.type != "cpu":
+        return tensor._size, tensor._stride
+    return tensor._size, dense_strides_like(tensor._size, tensor._stride)
+
+
+def _output_dtype(op: Structured, dtype: DType) -> DType:
+    """A given output keeps its own dtype. RuntimeError if the result cannot be cast to it."""
+    if op.variant == "functional":
+        return dtype
+    check_can_cast(dtype, op.output)
+    return op.output._dtype
+
+
+def check_can_cast(dtype: DType, output: Tensor) -> None:
+    """RuntimeError if a result of a dtype cannot be written to a tensor."""
+    if not can_cast(dtype, output._dtype):
+        raise RuntimeError(
+            f"result type {dtype.legacy} can't be cast to the desired output type {output._dtype.legacy}"
+        )
+
+
+def _check_broadcast_shape(output: Tensor, size: Size) -> None:
+    """RuntimeError if an operand that is written to had to change its shape."""
+    if output._size != size:
+        raise _wrong_shape(output, size)
+
+
+def _wrong_shape(output: Tensor, size: Size) -> RuntimeError:
+    return RuntimeError(f"output with shape {list(output._size)} doesn't match the broadcast shape {list(size)}")
+
+
+def elementwise_binary(op: Structured, a: Tensor, b: Tensor) -> None:
+    """``elementwise`` of two operands; the common case, two contiguous tensors that are alike, takes a short way."""
+    size, stride, dtype, device = a._size, a._stride, a._dtype, a._device
+    if (
+        b._dtype is dtype
+        and b._device is device
+        and b._size == size
+        and b._stride == stride == CONTIGUOUS_STRIDES[size]
+        and size
+        and (op.variant == "functional" or (op.output is a and a._storage is not b._storage))
+    ):
+        op.set_output_raw_strided(size, stride, dtype, device)
+    else:
+        elementwise(op, a, b)
+
+
+def elementwise_float(op: Structured, *operands: Tensor) -> None:
+    """The meta of a kernel that has floating results: integers become the default dtype."""
+    elementwise(op, *operands, dtype=float_type(result_type(*operands)))
+
+
+def elementwise_same(op: Structured, operand: Tensor) -> None:
+    """The meta of a kernel of one tensor that has no casts. RuntimeError if an out= tensor has another dtype."""
+    if op.variant == "out":
+        check_same_dtype(op.output, operand._dtype)
+    elementwise(op, operand)
+
+
+def check_same_dtype(output: Tensor, dtype: DType) -> None:
+    """For iterators without casts (``check_all_same_dtype``). RuntimeError if an output is of another dtype."""
+    if output._dtype is not dtype:
+        raise RuntimeError(f"Found dtype {output._dtype.legacy} but expected {dtype.legacy}")
+
+
+def check_written(output: Tensor, operands: tuple[Tensor, ...]) -> None:
+    """RuntimeError if a tensor that is to be written is on another device than the operands, or overlaps itself or one
+    of them."""
+    common_device((output, *operands))
+    check_no_internal_overlap(output)
+    check_no_partial_overlap(output, operands)
+
+
+def elementwise_with_number(op: Structured, self: Tensor, number: Scalar, dtype: DType) -> None:
+    """The meta of a kernel of a tensor and a Python number, which takes part as a wrapped number."""
+    if op.variant != "functional":
+        check_written(op.output, (self,))
+    wrapped, device = wrapped_scalar_tensor(number), self._device
+    common = result_type(self, wrapped)
+    size, stride = result_geometry((_as_cast(self, common, device), ((), ())))
+    made = _output_dtype(op, dtype)
+    if device.type == "cpu":
+        _compute_types(op, common, (self, wrapped))
+    op.operands = (*op.operands, (number, op.read(wrapped)[0]))
+    op.set_output_raw_strided(size, stride, made, device)
+    if op.temporary is not None:
+        op.use_temporary(size, stride)
+
+
+def out_elementwise(out: Tensor, *operands: Tensor, same: bool = False) -> None:
+    """Checks an out= tensor of a kernel that is not structured, and resizes it to the result's shape.
+
+    ``same``: there are no casts.
+    """
+    check_written(out, operands)
+    size, stride = result_geometry(tuple([(t._size, t._stride) for t in operands]))
+    if same:
+        check_same_dtype(out, operands[0]._dtype)
+    if out._size != size:
+        if any(operand is out for operand in operands):
+            raise _wrong_shape(out, size)
+        resize_output(out, size, contiguous_strides(size))
+        if stride != out._stride:
+            ops.as_strided_.call(out, size, stride, None)
+
+
+def cast_operands(dtype: DType, *operands: Tensor) -> list[Tensor]:
+    """Operands as an iterator casts them on the CPU before it allocates; on CUDA the loop casts."""
+    on_cpu = common_device(operands).type == "cpu"
+    return [t if t._dtype is dtype or not on_cpu else ops.to_dtype.call(t, dtype, False, False, None) for t in operands]
+
+
+def new_output(*operands: Tensor, dtype: DType | None = None) -> Tensor:
+    """What an iterator that is not structured allocates for a result that is not there yet."""
+    size, stride = result_geometry(tuple([(t._size, t._stride) for t in operands]))
+    dtype, device = dtype or result_type(*operands), common_device(operands)
+    if stride == contiguous_strides(size):
+        return ops.empty_memory_format.call(size, dtype, None, device, None, None)
+    return ops.empty_strided.call(size, stride, dtype, None, device, None)
+
+
+def common_device(operands: tuple[Tensor, ...]) -> Device:
+    """Where the result lives; one 0-dim CPU tensor may meet tensors of another device.
+
+    RuntimeError if two tensors are on different devices otherwise.
+    """
+    device = operands[0]._device
+    for tensor in operands:
+        if tensor._device is not device:
+            return _mixed_device(operands)
+    return device
+
+
+def _mixed_device(operands: tuple[Tensor, ...]) -> Device:
+    common = next((t._device for t in operands if t._device.type != "cpu"), operands[0]._device)
+    scalars = 0
+    for tensor in operands:
+        if tensor._device.type == "cpu" and not tensor._size and common.type != "cpu":
+            scalars += 1
+            if scalars > 1:
+                raise RuntimeError("Trying to pass too many CPU scalars to non-CPU kernel!")
+        elif tensor._device != common:
+            raise RuntimeError(
+                f"Expected all tensors to be on the same device, but found at least two devices, {common} and "
+                f"{tensor._device}!"
+            )
+    return common
+
+
+# -- impl --------------------------------------------------------------------------------------------------------------
+
+
+def loop(function: Any, out: Tensor, dtype: DType, *operands: Tensor) -> None:
+    """Runs a NumPy function, or its namesake in the device's library, over operands cast to ``dtype``, into ``out``."""
+    kind = out._device.type
+    if kind != "cpu":
+        function = getattr(array_module(kind), function.__name__)
+    if out._dtype is dtype:
+        arrays = [operand(t, dtype, kind) for t in operands]
+        if kind == "cpu" and reads_what_it_writes(out, *operands):
+            quiet.run(element_by_element, function, out._array, arrays)
+        else:
+            quiet.run(function, *arrays, out._array)
+    else:
+        compute(out, dtype, function, *operands)
+
+
+def binary_loop(function: Any, out: Tensor, a: Tensor, b: Tensor) -> None:
+    """``loop`` in the common dtype of two operands; the common case, no casts on the CPU, takes a short way."""
+    dtype = out._dtype
+    if a._dtype is dtype and b._dtype is dtype and out._device.type == "cpu":
+        if b._storage is not out._storage:
+            quiet.run(function, a._array, b._array, out._array)
+        else:
+            loop(function, out, dtype, a, b)
+    else:
+        loop(function, out, result_type(a, b), a, b)
+
+
+def loop_with_number(function: Any, out: Tensor, dtype: DType, self: Tensor, number: Tensor) -> None:
+    """``loop`` in half or bfloat16 whose second operand is 0-dim and on the CPU: that one is not rounded."""
+    value = float32.numpy.type(number._array.item())
+    named = getattr(array_module(out._device.type), function.__name__)
+    compute(out, dtype, lambda array: named(array, value), self)
+
+
+def compute(out: Tensor, dtype: DType, function: Callable[..., Any], *operands: Tensor, narrow: bool = False) -> None:
+    """Writes ``function(arrays of the operands in dtype)`` to ``out``; ``dtype`` is also that of the result.
+
+    Half and bfloat16 are computed as float32 and rounded once; ``narrow``: every step is rounded.
+    """
+    target = temporary(out, dtype)
+    within = dtype if narrow else accumulated(dtype)
+    if target is out and out._device.type == "cpu" and reads_what_it_writes(out, *operands) and within is dtype:
+        arrays = [operand(t, dtype, "cpu") for t in operands]
+        quiet.run(element_by_element, function, out._array, arrays)
+        return
+    arrays = [converted(operand(t, dtype, out._device.type), within) for t in operands]
+    store(target, quiet.run(function, *arrays))
+    if target is not out:
+        ops.copy_.call(out, target, False)
+
+
+def accumulated(dtype: DType) -> DType:
+    """The dtype in which numbers of a dtype are added up, and all but the simplest functions are computed."""
+    return float32 if dtype in REDUCED else dtype
+
+
+def temporary(out: Tensor, dtype: DType) -> Tensor:
+    """The tensor in which a CPU loop computes: ``out``, or a new one of the common dtype."""
+    if out._dtype is dtype or out._device.type != "cpu":
+        return out
+    return ops.empty_like.call(out, dtype, None, None, None, "contiguous_format")
+
+
+def operand(tensor: Tensor, dtype: DType, device_type: str) -> Any:
+    """A tensor's array in a dtype, for a loop on a device (a 0-dim CPU tensor may meet a GPU)."""
+    if device_type == "cpu":
+        return tensor._array if tensor._dtype is dtype else cast(tensor, dtype)
+    xp = array_module(device_type)
+    array = tensor._array if type(tensor._array) is xp.ndarray else xp.asarray(tensor._array)
+    return converted(array, dtype)
+
+
+def cast(tensor: Tensor, dtype: DType) -> Any:
+    """The array of ``tensor.to(dtype)``."""
+    return ops.to_dtype.call(tensor, dtype, False, False, None)._array
+
+
+def converted(array: Any, dtype: DType) -> Any:
+    """An array with the numbers of another one as C++ casts them: complex to real drops the imaginary part.
+
+    Half and bfloat16 are made from float32, so what is wider is rounded twice.
+    """
+    if array.dtype == dtype.numpy:
+        return array
+    if array.dtype.kind == "c" and dtype.numpy.kind not in "cb":
+        array = array.real
+    if dtype in REDUCED and array.dtype.itemsize == 8:
+        array = quiet.run(array.astype, numpy.float32)
+    return quiet.run(array.astype, dtype.numpy)
+
+
+def store(out: Tensor, values: Any) -> None:
+    """Writes an array or a number into a tensor's memory, cast as in C++."""
+    if getattr(values, "dtype", out._dtype.numpy) != out._dtype.numpy:
+        values = converted(values, out._dtype)
+    out._array[...] = values

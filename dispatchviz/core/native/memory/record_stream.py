@@ -1,0 +1,12 @@
+"""``record_stream`` (``aten/src/ATen/native/cuda/RecordStream.cu``)."""
+
+from __future__ import annotations
+
+from dispatchviz.core.device import streams
+from dispatchviz.core.device.streams import Stream
+from dispatchviz.core.tensor.tensor import Tensor
+
+
+def record_stream_cuda(self: Tensor, s: Stream) -> None:
+    """The memory of ``self`` is in use on ``s`` as well."""
+    streams.record_stream(self, s, "the program says so")

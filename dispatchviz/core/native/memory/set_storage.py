@@ -1,0 +1,106 @@
+"""``set_``: a tensor gets another memory (``aten/src/ATen/native/TensorFactories.cpp``, ``Resize.h``)."""
+
+from __future__ import annotations
+
+import numpy
+
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.tensor.tensor import Size, Storage, Tensor, contiguous_strides, extent, numel, strided
+
+
+def set_(self: Tensor, source: Storage) -> Tensor:
+    """All of a storage, as a vector."""
+    buffer = source.buffer
+    length = 0 if buffer is None else int(buffer.nbytes) // self._dtype.itemsize
+    return ops.set__source_Storage_storage_offset.call(self, source, 0, (length,), ())
+
+
+def _check_storage_geometry(size: Size, stride: Size, offset: int) -> None:
+    if stride and len(size) != len(stride):
+        raise RuntimeError(f"unequal size length ({len(size)}) and stride length ({len(stride)})")
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    if any(length < 0 for length in size):
+        raise RuntimeError("numel: integer multiplication overflow")
+    if any(step < 0 for step in stride) and numel(size):
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
+
+
+def set_storage_cpu_(self: Tensor, source: Storage, storage_offset: int, size: Size, stride: Size) -> Tensor:
+    """A geometry on a storage, which grows where it is too small. RuntimeError for a geometry that cannot be."""
+    size = tuple(size)
+    _check_storage_geometry(size, tuple(stride), storage_offset)
+    stride = tuple(stride) or contiguous_strides(size)
+    if source.buffer is not None:
+        end = (storage_offset + extent(size, stride)) * self._dtype.itemsize if numel(size) else 0
+        _grow(source, end)
+        memory = source.buffer.reshape(-1).view(numpy.uint8)
+        whole = memory[: memory.size // self._dtype.itemsize * self._dtype.itemsize].view(self._dtype.numpy)
+        self._array = strided(whole, size, stride, storage_offset)
+    self._storage, self._size, self._stride, self._offset = source, size, stride, storage_offset
+    if recorder.active is not None:
+        recorder.active.geometry_changed(self)
+    return self
+
+
+def _grow(storage: Storage, size: int) -> None:
+    """At least so many bytes. NB: other tensors on this storage keep the old memory."""
+    old = storage.buffer.reshape(-1)
+    if old.nbytes >= size:
+        return
+    storage.buffer = type(old)(-(-size // old.itemsize), old.dtype)
+    storage.buffer[: old.size] = old
+
+
+def set_storage_cuda_(self: Tensor, source: Storage, storage_offset: int, size: Size, stride: Size) -> Tensor:
+    """The same."""
+    return set_storage_cpu_(self, source, storage_offset, size, stride)
+
+
+def set_storage_meta__symint(self: Tensor, source: Storage, storage_offset: int, size: Size, stride: Size) -> Tensor:
+    """Without memory."""
+    return set_storage_cpu_(self, source, storage_offset, size, stride)
+
+
+def set__symint(self: Tensor, source: Tensor, storage_offset: int, size: Size, stride: Size = ()) -> Tensor:
+    """A geometry on another tensor's memory, from its first element on. RuntimeError unless that is contiguous."""
+    if not source._is_contiguous:
+        raise RuntimeError("passed in tensor to be used as storage must be contiguous")
+    _check_one_device(self, source)
+    offset = storage_offset + source._offset
+    return ops.set__source_Storage_storage_offset.call(self, source._storage, offset, tuple(size), tuple(stride))
+
+
+def set_tensor_(self: Tensor, source: Tensor) -> Tensor:
+    """Another tensor's memory and geometry. RuntimeError if it is on another device."""
+    if self is source:
+        return self
+    _check_one_device(self, source)
+    geometry = source._storage, source._offset, source._size, source._stride
+    return ops.set__source_Storage_storage_offset.call(self, *geometry)
+
+
+def _check_one_device(self: Tensor, source: Tensor) -> None:
+    if self._device is not source._device:
+        raise RuntimeError(
+            f'Attempted to set the storage of a tensor on device "{self._device}" to a storage on different device '
+            f'"{source._device}".  This is no longer allowed; the devices must match.'
+        )
+
+
+def set_cpu_(self: Tensor) -> Tensor:
+    """No memory at all: a vector of no elements."""
+    buffer = self._storage.buffer
+    empty = Storage(None if buffer is None else type(buffer)((0,), buffer.dtype))
+    return ops.set__source_Storage_storage_offset.call(self, empty, 0, (0,), ())
+
+
+def set_cuda_(self: Tensor) -> Tensor:
+    """The same."""
+    return set_cpu_(self)
+
+
+def set_meta_(self: Tensor) -> Tensor:
+    """The same."""
+    return set_cpu_(self)

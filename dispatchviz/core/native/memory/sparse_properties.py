@@ -1,0 +1,72 @@
+"""What dense tensors answer to the questions of sparse ones (``aten/src/ATen/native/sparse/SparseTensor.cpp``,
+``SparseCsrTensor.cpp``, ``aten/src/ATen/native/TensorConversions.cpp``).
+
+NB: there are no sparse tensors, so these are the only answers.
+"""
+
+from __future__ import annotations
+
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.tensor.dtype import DType
+from dispatchviz.core.tensor.tensor import Tensor
+
+_COORDINATES = "sparse coordinate tensor layout"
+
+
+def _refused(name: str, expected: str) -> RuntimeError:
+    return RuntimeError(f"{name} expected {expected} but got Strided")
+
+
+def to_dense(self: Tensor, dtype: DType | None, masked_grad: bool | None) -> Tensor:
+    """The tensor itself, or it in another dtype."""
+    return self if dtype is None else ops.to_dtype.call(self, dtype, False, False, None)
+
+
+def sparse_dim_default(self: Tensor) -> int:
+    """None of its dimensions is sparse."""
+    return 0
+
+
+def dense_dim_default(self: Tensor) -> int:
+    """All of its dimensions are dense."""
+    return len(self._size)
+
+
+def coalesce(self: Tensor) -> Tensor:
+    """RuntimeError."""
+    raise _refused("coalesce", _COORDINATES)
+
+
+def is_coalesced_default(self: Tensor) -> bool:
+    """RuntimeError."""
+    raise _refused("is_coalesced", _COORDINATES)
+
+
+def indices_default(self: Tensor) -> Tensor:
+    """RuntimeError."""
+    raise _refused("indices", _COORDINATES)
+
+
+def values_default(self: Tensor) -> Tensor:
+    """RuntimeError."""
+    raise _refused("values", "sparse tensor layout")
+
+
+def crow_indices_default(self: Tensor) -> Tensor:
+    """RuntimeError."""
+    raise _refused("crow_indices", "sparse row compressed tensor layout")
+
+
+def ccol_indices_default(self: Tensor) -> Tensor:
+    """RuntimeError."""
+    raise _refused("ccol_indices", "sparse column compressed tensor layout")
+
+
+def col_indices_default(self: Tensor) -> Tensor:
+    """RuntimeError."""
+    raise _refused("col_indices", "sparse row compressed tensor layout")
+
+
+def row_indices_default(self: Tensor) -> Tensor:
+    """RuntimeError."""
+    raise _refused("row_indices", "sparse column compressed tensor layout")

@@ -1,0 +1,1 @@
+"""Normalization: batch, instance, layer, group and weight norm."""

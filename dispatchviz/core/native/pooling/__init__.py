@@ -1,0 +1,1 @@
+"""Pooling: maximum, average, adaptive, fractional."""

@@ -1,0 +1,159 @@
+"""Generators of random numbers (``aten/src/ATen/CPUGeneratorImpl.cpp``, ``torch/csrc/Generator.cpp``).
+
+A generator is a stream of words, and one normal number that was made and not yet used. ``distributions_helper.py`` turns words into
+numbers.
+NB: in PyTorch, the default CPU generator is seeded at random until ``manual_seed`` is called; here each process starts
+from one seed, so that a program gives the same trace each time.
+NB: in PyTorch, CUDA generators are Philox, whose numbers a GPU's threads draw; here they draw as CPU generators do.
+"""
+
+from __future__ import annotations
+
+import secrets
+import struct
+from typing import Any
+
+import numpy
+
+from dispatchviz.core.device.declared_in_c import DeclaredInC
+from dispatchviz.core.device.device import CPU, CUDA, Device, concrete
+from dispatchviz.core.keys.key_set import raw
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.native.random.mersenne_twister import WORDS, MersenneTwister
+from dispatchviz.core.tensor.dtype import uint8
+from dispatchviz.core.tensor.tensor import Tensor, empty_strided
+
+DEFAULT_SEED = 67280421310721
+"""``c10::default_rng_seed_val``."""
+
+_HEAD = struct.Struct("<QiiQ")
+"""Seed, words left, whether it is seeded, words drawn: before the words, which take 8 bytes each."""
+_TAIL = struct.Struct("<ddd i4x f ?3x")
+"""An unused normal number is the second float64; whether there is one; the same in float32, which no kernel uses."""
+_BYTES = _HEAD.size + 8 * WORDS + _TAIL.size
+
+
+class Generator(metaclass=DeclaredInC, name="torch._C.Generator"):
+    """A source of random numbers for one device (``torch.Generator``)."""
+
+    __slots__ = ("_engine", "_seed", "device", "key_set", "next_double_normal_sample")
+
+    def __init__(self, device: Device | str | int = CPU) -> None:
+        self.device = concrete(Device(device) if isinstance(device, (str, int)) else device)
+        if self.device.type == "meta":
+            raise RuntimeError("META device type not an accelerator.")
+        self.key_set = raw(DispatchKey.CUDA if self.device.type == "cuda" else DispatchKey.CPU)
+        """What a generator adds to the key set of a call."""
+        self.manual_seed(DEFAULT_SEED)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Starts over from a seed; a negative one counts from 2**64. ValueError if it has more than 64 bits."""
+        if not isinstance(seed, int):
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+        if not -(1 << 63) <= seed < 1 << 64:
+            raise ValueError("Overflow when unpacking long long")
+        self._seed = seed % (1 << 64)
+        self._engine: MersenneTwister | None = None
+        self.next_double_normal_sample: float | None = None
+        return self
+
+    @property
+    def engine(self) -> MersenneTwister:
+        """Made when the first word is wanted."""
+        if self._engine is None:
+            self._engine = MersenneTwister(self._seed)
+        return self._engine
+
+    def initial_seed(self) -> int:
+        """The seed that it started from."""
+        return self._seed
+
+    def seed(self) -> int:
+        """Starts over from a seed that nobody knows; returns it."""
+        return self.manual_seed(secrets.randbits(64)).initial_seed()
+
+    # -- state ---------------------------------------------------------------------------------------------------------
+
+    def state_bytes(self) -> bytes:
+        """PyTorch's layout, byte for byte (``CPUGeneratorImplState``)."""
+        drawn, words = self.engine.state
+        left = WORDS + 1 - drawn if drawn else 1
+        sample = self.next_double_normal_sample
+        tail = _TAIL.pack(0, sample or 0, 0, sample is not None, 0, False)
+        return b"".join((_HEAD.pack(self._seed, left, 1, drawn), words.astype("<u8").tobytes(), tail))
+
+    def restore(self, state: bytes) -> None:
+        """RuntimeError for what no generator can have written."""
+        if len(state) != _BYTES:
+            raise RuntimeError(
+                f"Expected a CPUGeneratorImplState of size {_BYTES} but found the input RNG state size to be "
+                f"{len(state)}"
+            )
+        seed, left, seeded, drawn = _HEAD.unpack_from(state)
+        if seeded != 1 or not 0 < left <= WORDS or drawn > WORDS:
+            raise RuntimeError("Invalid mt19937 state")
+        _, sample, _, has_sample, _, _ = _TAIL.unpack_from(state, _HEAD.size + 8 * WORDS)
+        self._seed = seed
+        self.engine.state = drawn, numpy.frombuffer(state, "<u8", WORDS, _HEAD.size)
+        self.next_double_normal_sample = sample if has_sample else None
+
+    def get_state(self) -> Tensor:
+        """The state as a tensor of bytes."""
+        state = numpy.frombuffer(self.state_bytes(), numpy.uint8)
+        tensor = empty_strided((state.size,), (1,), uint8, CPU)
+        tensor._array[...] = state
+        return tensor
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Goes on as the generator that gave the state would. TypeError if it is no tensor of bytes."""
+        if not isinstance(new_state, Tensor):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        if new_state._dtype is not uint8 or new_state._device != CPU:
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        self.restore(new_state._array.tobytes())
+        return self
+
+    def clone_state(self) -> Generator:
+        """A generator of its own that draws the same numbers."""
+        generator = Generator(self.device)
+        generator.restore(self.state_bytes())
+        return generator
+
+    def graphsafe_get_state(self) -> Generator:
+        """RuntimeError: only CUDA's generators have it, for CUDA graphs."""
+        raise NotImplementedError("graphsafe_get_state is not supported in this Generator")
+
+    def graphsafe_set_state(self, state: Generator) -> Generator:
+        """RuntimeError: only CUDA's generators have it, for CUDA graphs."""
+        raise NotImplementedError("graphsafe_set_state is not supported in this Generator")
+
+    def get_offset(self) -> int:
+        """RuntimeError: a Mersenne twister has no place in its stream that could be named."""
+        raise RuntimeError("CPU Generator does not use offset")
+
+    def set_offset(self, offset: int) -> Generator:
+        """RuntimeError: a Mersenne twister cannot jump."""
+        raise RuntimeError("CPU Generator does not use offset")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (self.device.type, self.state_bytes())
+
+    def __repr__(self) -> str:
+        return f"<torch._C.Generator object at {id(self):#x}>"
+
+
+def _rebuilt(device: str, state: bytes) -> Generator:
+    generator = Generator(device)
+    generator.restore(state)
+    return generator
+
+
+default_generators = {"cpu": Generator(CPU), "cuda": Generator(CUDA)}
+
+
+def manual_seed(seed: int) -> Generator:
+    """Seeds the default generators of all devices; returns the CPU's."""
+    seed = int(seed)
+    for generator in default_generators.values():
+        generator.manual_seed(seed)
+    return default_generators["cpu"]

@@ -1,0 +1,97 @@
+"""``torch.normal`` with means and standard deviations of each element's own (``DistributionTemplates.h``)."""
+
+from __future__ import annotations
+
+from dispatchviz.core.call.structured import broadcast_sizes, resize_output
+from dispatchviz.core.device.device import Device
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.random.generator import Generator
+from dispatchviz.core.native.random.uniform_normal import check_std, normal_
+from dispatchviz.core.tensor.dtype import DType
+from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, numel
+
+
+def normal_float_float(
+    mean: float,
+    std: float,
+    size: Size,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """A new tensor with one mean and deviation for all."""
+    result = ops.empty_memory_format.call(size, dtype, layout, device, pin_memory, None)
+    return ops.normal_.call(result, mean, std, generator)
+
+
+def normal_out_float_float_out(mean: float, std: float, size: Size, generator: Generator | None, out: Tensor) -> Tensor:
+    """The same in out."""
+    return ops.normal_.call(ops.resize_.call(out, size, None), mean, std, generator)
+
+
+def normal_Tensor_float(mean: Tensor, std: float, generator: Generator | None) -> Tensor:
+    """Means of each element's own."""
+    check_std(std)
+    return normal_out_Tensor_float_out(mean, std, generator, _like(mean))
+
+
+def normal_float_Tensor(mean: float, std: Tensor, generator: Generator | None) -> Tensor:
+    """Deviations of each element's own."""
+    _check_stds(std)
+    return normal_out_float_Tensor_out(mean, std, generator, _like(std))
+
+
+def normal_Tensor_Tensor(mean: Tensor, std: Tensor, generator: Generator | None) -> Tensor:
+    """Both, broadcast to one shape."""
+    _check_stds(std)
+    size = broadcast_sizes(mean._size, std._size)
+    options = (mean._dtype, "strided", mean._device, None)
+    result = ops.empty_memory_format.call(size, *options, "contiguous_format")
+    return normal_out_Tensor_Tensor_out(mean, std, generator, result)
+
+
+def normal_out_Tensor_float_out(mean: Tensor, std: float, generator: Generator | None, out: Tensor) -> Tensor:
+    """Means of each element's own, into out."""
+    check_std(std)
+    size = broadcast_sizes(mean._size, _like(out)._size)
+    _draw(out, size, std, generator)
+    return ops.add__Tensor.call(out, mean, 1)
+
+
+def normal_out_float_Tensor_out(mean: float, std: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
+    """Deviations of each element's own, into out."""
+    _check_stds(std)
+    means = ops.full.call((), mean, out._dtype, "strided", out._device, None)
+    _draw(out, std._size, 1, generator)
+    return ops.add__Tensor.call(ops.mul__Tensor.call(out, std), means, 1)
+
+
+def normal_out_Tensor_Tensor_out(mean: Tensor, std: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
+    """Both, into out."""
+    _check_stds(std)
+    size = broadcast_sizes(mean._size, std._size)
+    _draw(out, size, 1, generator)
+    return ops.add__Tensor.call(ops.mul__Tensor.call(out, std), mean, 1)
+
+
+def _like(tensor: Tensor) -> Tensor:
+    return ops.empty_like.call(tensor, None, None, None, None, "contiguous_format")
+
+
+def _draw(out: Tensor, size: Size, std: float, generator: Generator | None) -> None:
+    if out._size != size:
+        resize_output(out, size, contiguous_strides(size))
+    if out._device.type != "meta":
+        normal_(out, 0, std, generator)
+
+
+def _check_stds(std: Tensor) -> None:
+    """RuntimeError if one is negative or they are complex."""
+    if std._dtype.is_complex:
+        raise RuntimeError("normal expects standard deviation to be non-complex")
+    if not numel(std._size) or std._device.type == "meta":
+        return
+    if not ops.item.call(ops.ge_Scalar.call(ops.min.call(std), 0)):
+        raise RuntimeError("normal expects all elements of std >= 0.0")

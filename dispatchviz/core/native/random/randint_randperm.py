@@ -1,0 +1,222 @@
+"""New tensors of whole random numbers: memory, then ``random_``; permutations (``TensorFactories.cpp``)."""
+
+from __future__ import annotations
+
+import numpy
+
+from dispatchviz.core.device.array_library import array_module
+from dispatchviz.core.device.device import Device
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.tensor_iterator import not_implemented, store
+from dispatchviz.core.native.random.generator import Generator
+from dispatchviz.core.native.random.uniform_normal import generator_of
+from dispatchviz.core.tensor.dtype import DType
+from dispatchviz.core.tensor.tensor import Size, Tensor
+
+# -- randint -----------------------------------------------------------------------------------------------------------
+
+
+def randint(
+    high: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    """From [0, high)."""
+    return randint_low_generator(0, high, size, None, dtype, layout, device, pin_memory)
+
+
+def randint_generator(
+    high: int,
+    size: Size,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """From [0, high), from a generator."""
+    return randint_low_generator(0, high, size, generator, dtype, layout, device, pin_memory)
+
+
+def randint_low(
+    low: int,
+    high: int,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """From [low, high)."""
+    return randint_low_generator(low, high, size, None, dtype, layout, device, pin_memory)
+
+
+def randint_low_generator(
+    low: int,
+    high: int,
+    size: Size,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """From [low, high), from a generator."""
+    result = ops.empty_memory_format.call(size, dtype, layout, device, pin_memory, None)
+    return ops.random__from.call(result, low, high, generator)
+
+
+def randint_out(high: int, size: Size, out: Tensor) -> Tensor:
+    """From [0, high), in out."""
+    return randint_out_low_generator_out(0, high, size, None, out)
+
+
+def randint_out_generator_out(high: int, size: Size, generator: Generator | None, out: Tensor) -> Tensor:
+    """From [0, high), from a generator, in out."""
+    return randint_out_low_generator_out(0, high, size, generator, out)
+
+
+def randint_out_low_out(low: int, high: int, size: Size, out: Tensor) -> Tensor:
+    """From [low, high), in out."""
+    return randint_out_low_generator_out(low, high, size, None, out)
+
+
+def randint_out_low_generator_out(low: int, high: int, size: Size, generator: Generator | None, out: Tensor) -> Tensor:
+    """From [low, high), from a generator, in out."""
+    return ops.random__from.call(ops.resize_.call(out, size, None), low, high, generator)
+
+
+# -- randint_like ------------------------------------------------------------------------------------------------------
+
+
+def randint_like(
+    self: Tensor,
+    high: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
+) -> Tensor:
+    """From [0, high), in the shape of self."""
+    options = (dtype, layout, device, pin_memory, memory_format)
+    return randint_like_low_generator_dtype(self, 0, high, None, *options)
+
+
+def randint_like_generator(
+    self: Tensor,
+    high: int,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
+) -> Tensor:
+    """From [0, high), from a generator, in the shape of self."""
+    options = (dtype, layout, device, pin_memory, memory_format)
+    return randint_like_low_generator_dtype(self, 0, high, generator, *options)
+
+
+def randint_like_low_dtype(
+    self: Tensor,
+    low: int,
+    high: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
+) -> Tensor:
+    """From [low, high), in the shape of self."""
+    options = (dtype, layout, device, pin_memory, memory_format)
+    return randint_like_low_generator_dtype(self, low, high, None, *options)
+
+
+def randint_like_low_generator_dtype(
+    self: Tensor,
+    low: int,
+    high: int,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
+) -> Tensor:
+    """From [low, high), from a generator, in the shape of self."""
+    result = ops.empty_like.call(self, dtype, layout, device, pin_memory, memory_format)
+    return ops.random__from.call(result, low, high, generator)
+
+
+def randint_like_Tensor(
+    self: Tensor,
+    high: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
+) -> Tensor:
+    """From [0, high), in the shape of self."""
+    return randint_like_Tensor_generator(self, high, None, dtype, layout, device, pin_memory, memory_format)
+
+
+def randint_like_Tensor_generator(
+    self: Tensor,
+    high: Tensor,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
+) -> Tensor:
+    """From [0, high), from a generator, in the shape of self. RuntimeError unless high is 0-dim and on the CPU."""
+    if high._size or high._device.type != "cpu":
+        raise RuntimeError("high must be a scalar tensor and on CPU")
+    options = (dtype, layout, device, pin_memory, memory_format)
+    return randint_like_low_generator_dtype(self, 0, int(ops.item.call(high).real), generator, *options)
+
+
+# -- randperm ----------------------------------------------------------------------------------------------------------
+
+
+def randperm(n: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None) -> Tensor:
+    """0 to n - 1 in a random order."""
+    return randperm_generator(n, None, dtype, layout, device, pin_memory)
+
+
+def randperm_generator(
+    n: int,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """0 to n - 1 in a random order, from a generator."""
+    result = ops.empty_memory_format.call((n,), dtype, layout, device, pin_memory, None)
+    return ops.randperm_generator_out.call(n, generator, result)
+
+
+def randperm_out(n: int, out: Tensor) -> Tensor:
+    """0 to n - 1 in a random order, in out."""
+    return ops.randperm_generator_out.call(n, None, out)
+
+
+def randperm_out_generator_out(n: int, generator: Generator | None, out: Tensor) -> Tensor:
+    """Each place gets one of those that are left. RuntimeError if the dtype cannot hold n."""
+    if n < 0:
+        raise RuntimeError(f"n must be non-negative, got{n}")
+    ops.scalar_tensor.call(n, out._dtype, "strided", out._device, None)  # PyTorch asks whether the dtype holds n
+    ops.resize_.call(out, (n,), None)
+    if out._device.type == "cpu":
+        ops.resize_.call(out, (n,), None)
+    if out._dtype.is_complex or out._dtype.name == "bool":
+        raise not_implemented("randperm", out._dtype)
+    order = list(range(n))
+    left = numpy.arange(n, 1, -1, dtype=numpy.uint64)
+    steps = (generator_of(out, generator).engine.words(max(n - 1, 0)) % left).tolist()
+    for i, step in enumerate(steps):
+        order[i], order[i + step] = order[i + step], order[i]
+    store(out, array_module(out._device.type).asarray(numpy.array(order, numpy.int64)))
+    return out

@@ -1,0 +1,1 @@
+"""Reductions and scans: sums, variances, extreme values, running sums, histograms."""

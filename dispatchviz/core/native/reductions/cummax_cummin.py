@@ -1,0 +1,105 @@
+"""The largest and the smallest so far (``aten/src/ATen/native/ReduceOps.cpp``): ``cummax``, ``cummin``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from dispatchviz.core.call.structured import resize_output
+from dispatchviz.core.device.array_library import array_module, module_of, on_host
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.tensor_iterator import not_implemented
+from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
+from dispatchviz.core.tensor.dtype import DType, int64
+from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides, numel
+
+Places = tuple[Tensor, Tensor]
+
+
+def cummax(self: Tensor, dim: int) -> Places:
+    """The largest so far, and the last place of it."""
+    values, indices = _empty(self, self._dtype), _empty(self, int64)
+    return ops.cummax_out.call(self, dim, values, indices)
+
+
+def cummin(self: Tensor, dim: int) -> Places:
+    """The smallest so far, and the last place of it."""
+    values, indices = _empty(self, self._dtype), _empty(self, int64)
+    return ops.cummin_out.call(self, dim, values, indices)
+
+
+def _empty(like: Tensor, dtype: DType) -> Tensor:
+    return ops.empty_memory_format.call((0,), dtype, "strided", like._device, None, None)
+
+
+def cummax_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> Places:
+    """Into two tensors. RuntimeError for other dtypes or devices."""
+    return _running("cummax", self, dim, values, indices)
+
+
+def cummin_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> Places:
+    """Into two tensors. RuntimeError for other dtypes or devices."""
+    return _running("cummin", self, dim, values, indices)
+
+
+def _running(name: str, self: Tensor, dim: int, values: Tensor, indices: Tensor) -> Places:
+    _check_like(values, self)
+    _check_like(indices, _empty(self, int64))
+    for out in (values, indices):
+        if out._size != self._size:
+            resize_output(out, self._size, contiguous_strides(self._size))
+    if not self._size:
+        if dim not in (0, -1):
+            raise IndexError(f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
+        ops.fill__Tensor.call(values, self)
+        ops.fill__Scalar.call(indices, 0)
+    elif numel(self._size):
+        helper = ops._cummax_helper if name == "cummax" else ops._cummin_helper
+        helper.call(self, values, indices, wrap_dim(dim, len(self._size)))
+    return values, indices
+
+
+def _check_like(out: Tensor, like: Tensor) -> None:
+    """``check_scalar_type_device_layout_equal``"""
+    if out._dtype is not like._dtype:
+        raise RuntimeError(f"expected scalar_type {like._dtype.legacy} but found {out._dtype.legacy}")
+    if out._device != like._device:
+        raise RuntimeError(f"expected device {like._device} but found {out._device}")
+
+
+def cummax_helper(self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
+    """The loop of ``cummax``"""
+    _loop(self, values, indices, dim, "maximum")
+
+
+def cummin_helper(self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
+    """The loop of ``cummin``"""
+    _loop(self, values, indices, dim, "minimum")
+
+
+def _loop(self: Tensor, values: Tensor, indices: Tensor, dim: int, name: str) -> None:
+    if self._dtype.is_complex:
+        raise not_implemented(f"cum{name[:3]}_cpu", self._dtype)
+    xp: Any = array_module(self._device.type)
+    source = self._array
+    found = _extremes_so_far(name, source, dim)
+    is_new = (source == found) | (source != source)
+    shape = [1] * source.ndim
+    shape[dim] = source.shape[dim]
+    steps = xp.arange(source.shape[dim]).reshape(shape)
+    indices._array[...] = _extremes_so_far("maximum", xp.where(is_new, steps, 0), dim)
+    values._array[...] = found
+
+
+def _extremes_so_far(name: str, array: Any, dim: int) -> Any:
+    """The largest or smallest so far. CuPy accumulates sums and products only: the host does it for it."""
+    return module_of(array).asarray(getattr(numpy, name).accumulate(on_host(array), dim))
+
+
+def cummaxmin_backward(grad: Tensor, input: Tensor, indices: Tensor, dim: int) -> Tensor:
+    """What each element was taken for, added up."""
+    if not numel(input._size):
+        return input
+    zeros = ops.zeros.call(input._size, input._dtype, "strided", input._device, None)
+    return ops.scatter_add_.call(zeros, dim, indices, grad)

@@ -1,0 +1,86 @@
+"""The gradient of a running product, an operator of its own (``aten/src/ATen/native/ReduceOps.cpp``).
+
+It calls operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
+"""
+
+from __future__ import annotations
+
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.arithmetic.conj import conj
+from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
+from dispatchviz.core.tensor.tensor import Tensor, numel
+from dispatchviz.core.thread.thread_state import thread
+
+
+def cumprod_backward(grad: Tensor, input: Tensor, dim: int, output: Tensor) -> Tensor:
+    """The running sum of output * grad from the other end, over input.
+
+    Zeros are not divided by: the running sum serves up to the first one of a row, at which the products after it
+    count; or, where this is to be differentiated again, each element's products are multiplied without it.
+    """
+    if numel(input._size) <= 1:
+        return grad
+    dim = wrap_dim(dim, len(input._size))
+    if input._size[dim] == 1:
+        return grad
+    factors, products = conj(input), conj(output)
+    weighted = ops.mul_Tensor.call(products, grad)
+    is_zero = ops.eq_Scalar.call(input, 0)
+    if not ops.item.call(ops.any.call(is_zero)):
+        return ops.div_Tensor.call(_reversed_cumsum(weighted, dim), factors)
+    if thread.state.grad_mode:
+        return _without_each(grad, factors, dim)
+    zeros = ops.zeros.call(input._size, grad._dtype, "strided", grad._device, None)
+    return _up_to_the_first_zero(grad, factors, products, weighted, ops.cumsum.call(is_zero, dim, None), zeros, dim)
+
+
+def _reversed_cumsum(tensor: Tensor, dim: int) -> Tensor:
+    return ops.flip.call(ops.cumsum.call(ops.flip.call(tensor, (dim,)), dim, None), (dim,))
+
+
+def _up_to_the_first_zero(
+    grad: Tensor, factors: Tensor, products: Tensor, weighted: Tensor, zeros_met: Tensor, grad_input: Tensor, dim: int
+) -> Tensor:
+    """``zeros_met`` counts the zeros up to each element."""
+    mask = ops.eq_Scalar.call(zeros_met, 0)
+    before = ops.masked_fill_Scalar.call(weighted, ops.bitwise_not.call(mask), 0.0)
+    grad_input = ops.where_self.call(mask, ops.div__Tensor.call(_reversed_cumsum(before, dim), factors), grad_input)
+    mask = ops.eq_Scalar.call(zeros_met, 1)
+    first = ops.max_dim.call(mask, dim, True)[1]
+    places = ops.zeros_like.call(mask, None, None, None, None, None)
+    first_mask = ops.logical_and_.call(ops.scatter__value.call(places, dim, first, 1), mask)
+    mask = ops.bitwise_and__Tensor.call(mask, ops.bitwise_not.call(first_mask))
+    after = ops.masked_fill_Scalar.call(factors, ops.bitwise_not.call(mask), 1.0)
+    after = ops.cumprod.call(after, dim, None)
+    counted = ops.masked_fill_Scalar.call(grad, ops.ne_Scalar.call(zeros_met, 1), 0.0)
+    place = ops.relu_.call(ops.sub_Scalar.call(first, 1, 1))
+    until = ops.gather.call(products, dim, place, False)
+    until = ops.masked_fill__Scalar.call(until, ops.eq_Scalar.call(first, 0), 1.0)
+    total = ops.sum_dim_IntList.call(ops.mul__Tensor.call(after, counted), (dim,), True, None)
+    return ops.where_self.call(first_mask, ops.mul__Tensor.call(total, until), grad_input)
+
+
+def _without_each(grad: Tensor, factors: Tensor, dim: int) -> Tensor:
+    """For each element the products that it is part of, without it, each time anew."""
+    length = factors._size[dim]
+    grad_input = ops.zeros.call(factors._size, grad._dtype, "strided", grad._device, None)
+    one = ops.ones.call((1,), grad._dtype, "strided", grad._device, None)
+    ones = ops.expand.call(one, (*factors._size[:dim], 1, *factors._size[dim + 1 :]), False)
+    for place in range(length):
+        omitted = _omitted_products(factors, ones, dim, place, length)
+        part = ops.mul_Tensor.call(ops.slice_Tensor.call(grad, dim, place, None, 1), omitted)
+        part = ops.sum_dim_IntList.call(part, (dim,), False, None)
+        ops.copy_.call(ops.select_int.call(grad_input, dim, place), part, False)
+    return grad_input
+
+
+def _omitted_products(factors: Tensor, ones: Tensor, dim: int, place: int, length: int) -> Tensor:
+    """The running products from a place on, without its own factor."""
+    if place == 0:
+        rest = ops.cumprod.call(ops.slice_Tensor.call(factors, dim, 1, None, 1), dim, None)
+        return ops.cat.call([ones, rest], dim)
+    before = ops.prod_dim_int.call(ops.slice_Tensor.call(factors, dim, 0, place, 1), dim, True, None)
+    if place == length - 1:
+        return before
+    rest = ops.cumprod.call(ops.slice_Tensor.call(factors, dim, place + 1, None, 1), dim, None)
+    return ops.cat.call([before, ops.mul_Tensor.call(ops.expand_as.call(before, rest), rest)], dim)

@@ -1,0 +1,304 @@
+"""The largest, the smallest, and where they are (``aten/src/ATen/native/ReduceAllOps.cpp``, ``TensorCompare.cpp``,
+``ReduceOps.cpp``). Of two tensors, element by element: ``clamp.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchviz.core.call.structured import IMPROVABLE, Structured, resize_output
+from dispatchviz.core.device.array_library import array_module
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.tensor_iterator import not_implemented, store
+from dispatchviz.core.native.iterator.wrap_dim import reduced_mask, wrap_dim
+from dispatchviz.core.native.reductions.sum_mean import Dims, set_reduced, with_reduced_dims
+from dispatchviz.core.tensor.dtype import can_cast, int64
+from dispatchviz.core.tensor.tensor import Size, Tensor, numel
+
+# -- over everything ---------------------------------------------------------------------------------------------------
+
+
+def max(self: Tensor) -> Tensor:
+    """The largest element."""
+    return _extreme_of_all("max", self)
+
+
+def min(self: Tensor) -> Tensor:
+    """The smallest element."""
+    return _extreme_of_all("min", self)
+
+
+def _extreme_of_all(name: str, self: Tensor) -> Tensor:
+    if not numel(self._size):
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+            "the 'dim' argument."
+        )
+    out = ops.empty_memory_format.call((), self._dtype, "strided", self._device, None, None)
+    if self._device.type == "cpu" and not self._is_contiguous:
+        self = ops.contiguous.call(self, "contiguous_format")
+    return _put_extreme(name, self, out)
+
+
+def _put_extreme(name: str, self: Tensor, out: Tensor) -> Tensor:
+    """``max_all_stub``"""
+    if self._dtype.is_complex:
+        raise not_implemented(f"{name}_all", self._dtype)
+    if self._device.type == "cpu":
+        ops.fill__Scalar.call(out, 0)
+    store(out, getattr(array_module(self._device.type), name)(self._array))
+    return out
+
+
+def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
+    """The largest element, into out; there is no check that there is one."""
+    return _extreme_into("max", self, out)
+
+
+def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
+    """The smallest element, into out; there is no check that there is one."""
+    return _extreme_into("min", self, out)
+
+
+def _extreme_into(name: str, self: Tensor, out: Tensor) -> Tensor:
+    if self._device != out._device:
+        raise RuntimeError("Expected self.device() == out.device() to be true, but got false.  " + IMPROVABLE)
+    if not can_cast(self._dtype, out._dtype):
+        raise RuntimeError(
+            "Expected canCast( typeMetaToScalarType(self.dtype()), typeMetaToScalarType(out.dtype())) to be true, but "
+            f"got false.  {IMPROVABLE}"
+        )
+    if out._size != ():
+        resize_output(out, (), ())
+    return _put_extreme(name, self, out)
+
+
+def max_other(self: Tensor, other: Tensor) -> Tensor:
+    """The larger one of two, element by element."""
+    return ops.maximum.call(self, other)
+
+
+def max_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    """The larger one of two, into out."""
+    return ops.maximum_out.call(self, other, out)
+
+
+def min_other(self: Tensor, other: Tensor) -> Tensor:
+    """The smaller one of two, element by element."""
+    return ops.minimum.call(self, other)
+
+
+def min_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    """The smaller one of two, into out."""
+    return ops.minimum_out.call(self, other, out)
+
+
+# -- amax, amin --------------------------------------------------------------------------------------------------------
+
+
+def amax_meta(op: Structured, self: Tensor, dim: Size, keepdim: bool) -> None:
+    """Without the reduced dimensions, same dtype."""
+    _reduced_same(op, "amax", self, dim, keepdim)
+
+
+def amin_meta(op: Structured, self: Tensor, dim: Size, keepdim: bool) -> None:
+    """Without the reduced dimensions, same dtype."""
+    _reduced_same(op, "amin", self, dim, keepdim)
+
+
+def _reduced_same(op: Structured, name: str, self: Tensor, dim: Size, keepdim: bool) -> None:
+    if op.variant == "out" and op.output._dtype is not self._dtype:
+        expected, found = self._dtype.legacy, op.output._dtype.legacy
+        raise RuntimeError(
+            f"Expected the dtype for input and out to match, but got {expected} for input's dtype and {found} for "
+            "out's dtype."
+        )
+    if not numel(self._size):
+        if not dim:
+            raise RuntimeError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+                "with the 'dim' argument."
+            )
+        for one in dim:
+            if not self._size[wrap_dim(one, len(self._size))]:
+                raise IndexError(f"{name}(): Expected reduction dim {one} to have non-zero size.")
+    set_reduced(op, self, dim, keepdim, self._dtype)
+
+
+def check_not_empty(name: str, self: Tensor, dim: int) -> None:
+    """``zero_numel_check_dims``. IndexError for a dimension without elements."""
+    wrapped = wrap_dim(dim, len(self._size))
+    if self._size and not self._size[wrapped]:
+        raise IndexError(f"{name}: Expected reduction dim {wrapped} to have non-zero size.")
+
+
+def amax_out(self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> None:
+    """The largest over the dimensions"""
+    _reduce("max", self, dim, keepdim, out)
+
+
+def amin_out(self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> None:
+    """The smallest over the dimensions"""
+    _reduce("min", self, dim, keepdim, out)
+
+
+def _reduce(function: str, self: Tensor, dim: Dims, keepdim: bool, out: Tensor) -> None:
+    if not numel(self._size):
+        return
+    mask = reduced_mask(dim, len(self._size))
+    viewed = with_reduced_dims(out, self, mask, keepdim)
+    if self._dtype.is_complex:
+        raise not_implemented(f"{function}_values_cpu", self._dtype)
+    if out._device.type == "cpu" and out._dtype is not int64:
+        ops.fill__Scalar.call(viewed, 0)
+    axes = tuple(i for i, reduced in enumerate(mask) if reduced)
+    store(viewed, getattr(array_module(out._device.type), function)(self._array, axes, keepdims=True))
+
+
+# -- argmax, argmin ----------------------------------------------------------------------------------------------------
+
+
+def argmax_meta(op: Structured, self: Tensor, dim: int | None, keepdim: bool) -> None:
+    """int64, without the reduced dimension."""
+    _place(op, "argmax", self, dim, keepdim)
+
+
+def argmin_meta(op: Structured, self: Tensor, dim: int | None, keepdim: bool) -> None:
+    """int64, without the reduced dimension."""
+    _place(op, "argmin", self, dim, keepdim)
+
+
+def _place(op: Structured, name: str, self: Tensor, dim: int | None, keepdim: bool) -> None:
+    if self._dtype.is_complex:
+        raise RuntimeError(f"{name}(): does not support complex input")
+    if dim is not None:
+        check_not_empty(f"{name}()", self, dim)
+    elif not numel(self._size):
+        raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+    set_reduced(op, self, None if dim is None else (dim,), keepdim, int64)
+
+
+def argmax_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> None:
+    """The place of the largest; the first one of several"""
+    _find_place("argmax", self, dim, keepdim, out)
+
+
+def argmin_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> None:
+    """The place of the smallest; the first one of several"""
+    _find_place("argmin", self, dim, keepdim, out)
+
+
+def _find_place(name: str, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> None:
+    source, axis = (self, dim) if dim is not None else (ops.reshape.call(self, (-1,)), 0)
+    mask = reduced_mask((axis,), len(source._size))
+    if dim is None:
+        ops.as_strided.call(out, (1,), (0,), None)
+    else:
+        with_reduced_dims(out, source, mask, keepdim)
+    if numel(source._size):
+        found = getattr(array_module(out._device.type), name)(source._array.reshape(source._size or (1,)), axis)
+        out._array[...] = found.reshape(out._size)
+
+
+# -- along one dimension, with places ----------------------------------------------------------------------------------
+
+
+def max_dim_meta(op: tuple[Structured, Structured], self: Tensor, dim: int, keepdim: bool) -> None:
+    """Values and int64 places, without the dimension."""
+    _with_places(op, "max", self, dim, keepdim)
+
+
+def min_dim_meta(op: tuple[Structured, Structured], self: Tensor, dim: int, keepdim: bool) -> None:
+    """Values and int64 places, without the dimension."""
+    _with_places(op, "min", self, dim, keepdim)
+
+
+def _with_places(op: tuple[Structured, Structured], name: str, self: Tensor, dim: int, keepdim: bool) -> None:
+    wrap_dim(dim, len(self._size))
+    check_not_empty(f"{name}()", self, dim)
+    if self._dtype.is_complex:
+        raise RuntimeError(f"{name}(): does not support complex input")
+    set_reduced(op[0], self, (dim,), keepdim, self._dtype)
+    set_reduced(op[1], self, (dim,), keepdim, int64)
+
+
+def max_out_dim_max(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> None:
+    """The largest along a dimension, and the first place of it"""
+    _values_and_places("argmax", self, dim, keepdim, values, indices)
+
+
+def min_out_dim_min(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> None:
+    """The smallest along a dimension, and the first place of it"""
+    _values_and_places("argmin", self, dim, keepdim, values, indices)
+
+
+def _values_and_places(function: str, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> None:
+    if not self._size:
+        ops.fill__Tensor.call(values, self)
+        ops.fill__Scalar.call(indices, 0)
+        return
+    if not numel(self._size):
+        return
+    if not keepdim and self._device.type == "cpu":  # the loop wants the dimension
+        for tensor in (values, indices):
+            ops.unsqueeze_.call(tensor, dim)
+        for tensor in (values, indices):
+            ops.squeeze__dim.call(tensor, dim)
+    xp: Any = array_module(self._device.type)
+    axis = wrap_dim(dim, len(self._size))
+    places = xp.expand_dims(getattr(xp, function)(self._array, axis), axis)
+    values._array[...] = xp.take_along_axis(self._array, places, axis).reshape(values._size)
+    indices._array[...] = places.reshape(indices._size)
+
+
+# -- backward ----------------------------------------------------------------------------------------------------------
+
+
+def value_selecting_reduction_backward_symint(
+    grad: Tensor, dim: int, indices: Tensor, sizes: Size, keepdim: bool
+) -> Tensor:
+    """Zeros with the gradient at the places that were chosen."""
+    if not keepdim and sizes:
+        grad, indices = ops.unsqueeze.call(grad, dim), ops.unsqueeze.call(indices, dim)
+    zeros = ops.zeros.call(sizes, grad._dtype, "strided", grad._device, None)
+    return ops.scatter__src.call(zeros, dim, indices, grad)
+
+
+# -- aminmax -----------------------------------------------------------------------------------------------------------
+
+
+def aminmax_meta(op: tuple[Structured, Structured], self: Tensor, dim: int | None, keepdim: bool) -> None:
+    """The smallest and the largest, of all or along a dimension."""
+    if dim is not None:
+        check_not_empty("aminmax", self, dim)
+        dims: Dims = (dim,)
+    elif not numel(self._size):
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+        )
+    else:
+        dims = None
+    for each in op:
+        set_reduced(each, self, dims, keepdim, self._dtype)
+
+
+def aminmax_out(self: Tensor, dim: int | None, keepdim: bool, min: Tensor, max: Tensor) -> None:
+    """Both in one walk"""
+    on_cpu = self._device.type == "cpu"
+    if dim is None and not self._is_contiguous:
+        self = ops.contiguous.call(self, "contiguous_format")
+    if self._dtype.is_complex:
+        raise not_implemented("aminmax_cpu", self._dtype)
+    if not self._size or (dim is None and on_cpu):
+        for out in (min, max):
+            ops.fill__Scalar.call(out, 0)
+    elif dim is not None and on_cpu and not keepdim:
+        for out in (min, max):
+            ops.unsqueeze_.call(out, dim)
+        for out in (min, max):
+            ops.squeeze__dim.call(out, dim)
+    if numel(self._size):
+        xp = array_module(self._device.type)
+        axis = None if dim is None or not self._size else wrap_dim(dim, len(self._size))
+        store(min, xp.min(self._array, axis).reshape(min._size))
+        store(max, xp.max(self._array, axis).reshape(max._size))

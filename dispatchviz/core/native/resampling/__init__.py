@@ -1,0 +1,1 @@
+"""Images in another size: upsampling, grid sampling, im2col, padding."""

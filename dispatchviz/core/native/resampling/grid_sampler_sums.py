@@ -1,0 +1,165 @@
+"""Sums over the taps of samples, and their gradients (``aten/src/ATen/native/cpu/GridSamplerKernel.cpp``), as arrays.
+
+Every step is rounded to the input's dtype, so that in half precision the order of the steps shows: an image's taps are
+added up all at once, but a cubic's row by row; gradients of a grid, channel by channel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+from operator import add
+from typing import Any, NamedTuple
+
+from dispatchviz.core.native.indexing.ufunc_at import add_at
+from dispatchviz.core.native.resampling.grid_sampler_taps import BICUBIC, NEAREST, Element, Taps, elements, taps
+from dispatchviz.core.tensor.tensor import Size
+
+Mode = tuple[int, int, bool]
+"""Interpolation, padding, align_corners."""
+_VECTOR = 32
+"""Bytes that the kernel for images reads at once; PyTorch does not compile it for AVX-512."""
+
+
+class Samples(NamedTuple):
+    """What is sampled, where."""
+
+    xp: Any
+    values: Any
+    by_dim: list[Taps]
+    """The taps of each dimension of the input, as arrays of (N, 1, *places)."""
+    mode: Mode
+
+    @property
+    def space(self) -> Size:
+        """Of the input."""
+        return tuple(self.values.shape[2:])
+
+    def at(self, element: Element) -> Any:
+        """The element of every sample, as (N, C, *places); 0 where it is outside."""
+        found = self.values[self.positions(element)]
+        kept = self.xp.where(element.inside, found, found.dtype.type(0))
+        return kept.astype(found.dtype, copy=False)  # CuPy chooses among float32 numbers for bfloat16
+
+    def positions(self, element: Element) -> tuple[Any, ...]:
+        """Where an element is in the input, with batch and channel."""
+        count, channels = self.values.shape[:2]
+        more = (1,) * len(self.space)
+        batch = self.xp.arange(count).reshape(-1, 1, *more)
+        return batch, self.xp.arange(channels).reshape(1, -1, *more), *element.places
+
+
+def samples(xp: Any, values: Any, grid: Any, mode: Mode) -> Samples:
+    """The samples of arrays."""
+    dims = values.ndim - 2
+    places = grid[:, None]
+    found = [taps(xp, places[..., dims - 1 - d], values.shape[2 + d], mode, dims) for d in range(dims)]
+    return Samples(xp, values, found, mode)
+
+
+def sampled(given: Samples) -> Any:
+    """(N, C, *places)"""
+    if given.mode[0] != BICUBIC:
+        return reduce(add, (given.at(each) * each.weight for each in elements(given.by_dim, given.space)))
+    height, width = given.by_dim
+    rows = []
+    for tap in height.taps:
+        row = given._replace(by_dim=[Taps([tap], height.scale), width])
+        along = elements(row.by_dim, given.space)
+        rows.append(reduce(add, (given.at(each) * each.weights[1] for each in along)) * tap.weight)
+    return reduce(add, rows)
+
+
+# -- gradient of the input ---------------------------------------------------------------------------------------------
+
+
+def input_gradient(given: Samples, grad: Any) -> Any:
+    """Each sample's gradient, handed back to its elements."""
+    xp, total = given.xp, given.xp.zeros(given.values.shape, given.values.dtype)
+    each = list(_columns_first(given) if given.mode[0] == BICUBIC else elements(given.by_dim, given.space))
+    places = [xp.ravel_multi_index(xp.broadcast_arrays(*given.positions(one)), total.shape) for one in each]
+    shares = [_share(given, grad, one) for one in each]
+    inside = [xp.broadcast_to(one.inside, grad.shape) for one in each]
+    order = _order_of_adding(given, len(each), _count(grad.shape[2:]))
+    chosen, where, shared = (_in_order(xp, parts, order) for parts in (inside, places, shares))
+    add_at(total.reshape(-1), where[chosen], shared[chosen])
+    return total
+
+
+def _columns_first(given: Samples) -> Iterator[Element]:
+    height, width = given.by_dim
+    for tap in width.taps:
+        yield from elements([height, Taps([tap], width.scale)], given.space)
+
+
+def _share(given: Samples, grad: Any, element: Element) -> Any:
+    if given.mode[0] == BICUBIC:
+        return grad * element.weights[1] * element.weights[0]
+    return grad * element.weight
+
+
+def _order_of_adding(given: Samples, taps: int, places: int) -> Any:
+    """As many samples as fit into a vector, tap by tap, then the next; volumes sample by sample."""
+    lanes = _VECTOR // given.values.itemsize if len(given.space) == 2 else 1
+    place = given.xp.arange(places)
+    ranks = place // lanes * (lanes * taps) + place % lanes + given.xp.arange(taps)[:, None] * lanes
+    return given.xp.argsort(ranks.reshape(-1))
+
+
+def _in_order(xp: Any, parts: list[Any], order: Any) -> Any:
+    batch, channels = parts[0].shape[:2]
+    return xp.stack([part.reshape(batch, channels, -1) for part in parts], 2).reshape(batch, channels, -1)[..., order]
+
+
+def _count(shape: Size) -> int:
+    found = 1
+    for length in shape:
+        found *= length
+    return found
+
+
+# -- gradient of the grid ----------------------------------------------------------------------------------------------
+
+
+def grid_gradient(given: Samples, grad: Any) -> Any:
+    """(N, *places, dimensions), width first."""
+    if given.mode[0] == NEAREST:
+        found = [given.xp.zeros_like(grad[:, 0]) for _ in given.by_dim]
+    elif len(given.space) == 3:
+        found = _of_volumes(given, grad)
+    else:
+        found = _of_cubic(given, grad) if given.mode[0] == BICUBIC else _of_bilinear(given, grad)
+    scaled = [slope * along.scale[:, 0] for slope, along in zip(found, given.by_dim, strict=True)]
+    return given.xp.stack(scaled[::-1], -1)
+
+
+def _of_volumes(given: Samples, grad: Any) -> list[Any]:
+    parts: list[list[Any]] = [[], [], []]
+    for each in elements(given.by_dim, given.space):
+        value = given.at(each)
+        for d, terms in enumerate(parts):
+            near, far = [each.weights[other] for other in (2, 1, 0) if other != d]
+            terms.append(value * near * far * grad * each.slopes[d])
+    return [_over_channels(terms) for terms in parts]
+
+
+def _of_bilinear(given: Samples, grad: Any) -> list[Any]:
+    (south, north), (east, west) = [[tap.weight for tap in along.taps] for along in given.by_dim]
+    nw, ne, sw, se = (given.at(each) for each in elements(given.by_dim, given.space))
+    by_width = ((ne - nw) * south + (se - sw) * north) * grad
+    by_height = ((sw - nw) * east + (se - ne) * west) * grad
+    return [_over_channels([by_height]), _over_channels([by_width])]
+
+
+def _of_cubic(given: Samples, grad: Any) -> list[Any]:
+    by_height, by_width = [], []
+    for each in _columns_first(given):
+        felt = given.at(each) * grad
+        by_height.append(felt * each.slopes[0] * each.weights[1])
+        by_width.append(felt * each.slopes[1] * each.weights[0])
+    return [_over_channels(by_height), _over_channels(by_width)]
+
+
+def _over_channels(parts: list[Any]) -> Any:
+    """The sum: all parts of a channel, then the next channel's."""
+    return reduce(add, (part[:, channel] for channel in range(parts[0].shape[1]) for part in parts))

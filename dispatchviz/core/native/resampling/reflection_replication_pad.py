@@ -1,0 +1,237 @@
+"""Padding with what is inside: mirrored or repeated edges.
+
+Mirrors ``aten/src/ATen/native/ReflectionPad.cpp`` and ``ReplicationPadding.cpp``. Lengths of padding come in pairs, the
+last dimension first; negative ones cut.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchviz.core.call.structured import Structured
+from dispatchviz.core.device.array_library import array_module
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.indexing.ufunc_at import add_at
+from dispatchviz.core.native.iterator.memory_formats import in_format, suggested
+from dispatchviz.core.native.iterator.tensor_iterator import not_implemented, store
+from dispatchviz.core.native.resampling.pad_checks import check_gradient, check_padded, padded_size
+from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides
+
+# -- both --------------------------------------------------------------------------------------------------------------
+
+
+def _sources(xp: Any, name: str, length: int, left: int, right: int) -> Any:
+    """For every padded place along a dimension, the index inside."""
+    places = xp.arange(-left, length + right)
+    if name.startswith("replication"):
+        return xp.clip(places, 0, length - 1)
+    places = xp.abs(places)
+    return xp.where(places < length, places, 2 * length - 2 - places)
+
+
+def _grid(xp: Any, name: str, size: Size, padding: Size) -> Any:
+    """The places of ``_sources`` along all padded dimensions, to index with."""
+    rank, count = len(size), len(padding) // 2
+    each = [_sources(xp, name, size[rank - 1 - i], *padding[2 * i : 2 * i + 2]) for i in range(count)]
+    return (..., *xp.ix_(*reversed(each)))
+
+
+def _put(name: str, self: Tensor, padding: Size, out: Tensor, memory_format: str) -> None:
+    dtype = self._dtype
+    if dtype.name == "bool":
+        raise not_implemented(name, dtype)
+    if out._array is not None and 0 not in out._size:
+        inside = in_format(self, memory_format)
+        store(out, inside._array[_grid(array_module(self._device.type), name, self._size, padding)])
+
+
+def _put_backward(name: str, grad_output: Tensor, padding: Size, grad_input: Tensor, memory_format: str) -> None:
+    dtype = grad_output._dtype
+    if not dtype.can_require_grad:
+        raise not_implemented(f"{name}_backward", dtype)
+    if grad_input._array is not None and 0 not in grad_output._size:
+        xp: Any = array_module(grad_input._device.type)
+        grad = in_format(grad_output, memory_format)
+        places = _grid(xp, name, grad_input._size, padding)
+        add_at(grad_input._array, places, grad._array)
+
+
+def _structured_meta(name: str, op: Structured, self: Tensor, padding: Size) -> None:
+    check_padded(name, self, padding)
+    size = padded_size(self._size, padding)
+    op.set_output_raw_strided(size, contiguous_strides(size), self._dtype, self._device)
+
+
+def _structured_backward_meta(name: str, op: Structured, grad_output: Tensor, self: Tensor, padding: Size) -> None:
+    check_gradient(name, grad_output, self, padding)
+    op.set_output_raw_strided(self._size, contiguous_strides(self._size), self._dtype, self._device)
+
+
+def _zeros(grad_output: Tensor, self: Tensor) -> Tensor:
+    return ops.zeros_like.call(self, None, None, None, None, suggested(self))
+
+
+def _zeroed(self: Tensor, grad_input: Tensor) -> None:
+    ops.resize_as_.call(grad_input, self, suggested(self))
+    ops.zero_.call(grad_input)
+
+
+# -- reflection -------------------------------------------------------------------------------------------------------
+
+
+def reflection_pad1d_meta(op: Structured, self: Tensor, padding: Size) -> None:
+    """The last dimension grow. RuntimeError for shapes that do not fit."""
+    _structured_meta("reflection_pad1d", op, self, padding)
+
+
+def reflection_pad1d_out(self: Tensor, padding: Size, out: Tensor) -> None:
+    """The last dimension, mirrored"""
+    _put("reflection_pad1d", self, padding, out, "contiguous_format")
+
+
+def reflection_pad1d_backward_meta(op: Structured, grad_output: Tensor, self: Tensor, padding: Size) -> None:
+    """The shape of self."""
+    _structured_backward_meta("reflection_pad1d", op, grad_output, self, padding)
+
+
+def reflection_pad1d_backward_out(grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> None:
+    """Each element's gradients, added up"""
+    ops.zero_.call(grad_input)
+    _put_backward("reflection_pad1d", grad_output, padding, grad_input, "contiguous_format")
+
+
+def reflection_pad2d(self: Tensor, padding: Size) -> Tensor:
+    """The last two dimensions, mirrored. RuntimeError for shapes that do not fit."""
+    output = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
+    return reflection_pad2d_out(self, padding, output)
+
+
+def reflection_pad2d_out(self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    """Into ``out``."""
+    check_padded("reflection_pad2d", self, padding)
+    ops.resize_.call(out, padded_size(self._size, padding), None if len(self._size) == 3 else suggested(self))
+    _put("reflection_pad2d", self, padding, out, suggested(self))
+    return out
+
+
+def reflection_pad2d_backward(grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+    """Each element's gradients, added up."""
+    grad_input = _zeros(grad_output, self)
+    return _reflection_pad2d_backward_into(grad_output, self, padding, grad_input)
+
+
+def reflection_pad2d_backward_out(grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> Tensor:
+    """Into ``grad_input``."""
+    _zeroed(self, grad_input)
+    return _reflection_pad2d_backward_into(grad_output, self, padding, grad_input)
+
+
+def _reflection_pad2d_backward_into(grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> Tensor:
+    check_gradient("reflection_pad2d", grad_output, self, padding)
+    _put_backward("reflection_pad2d", grad_output, padding, grad_input, suggested(self))
+    return grad_input
+
+
+def reflection_pad3d_meta(op: Structured, self: Tensor, padding: Size) -> None:
+    """The last three dimensions grow. RuntimeError for shapes that do not fit."""
+    _structured_meta("reflection_pad3d", op, self, padding)
+
+
+def reflection_pad3d_out(self: Tensor, padding: Size, out: Tensor) -> None:
+    """The last three dimensions, mirrored"""
+    ops.resize_.call(out, out._size, suggested(self))
+    _put("reflection_pad3d", self, padding, out, suggested(self))
+
+
+def reflection_pad3d_backward_meta(op: Structured, grad_output: Tensor, self: Tensor, padding: Size) -> None:
+    """The shape of self."""
+    _structured_backward_meta("reflection_pad3d", op, grad_output, self, padding)
+
+
+def reflection_pad3d_backward_out(grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> None:
+    """Each element's gradients, added up"""
+    ops.resize_.call(grad_input, self._size, suggested(self))
+    ops.zero_.call(grad_input)
+    _put_backward("reflection_pad3d", grad_output, padding, grad_input, suggested(self))
+
+
+# -- replication ------------------------------------------------------------------------------------------------------
+
+
+def replication_pad1d_meta(op: Structured, self: Tensor, padding: Size) -> None:
+    """The last dimension grow. RuntimeError for shapes that do not fit."""
+    _structured_meta("replication_pad1d", op, self, padding)
+
+
+def replication_pad1d_out(self: Tensor, padding: Size, out: Tensor) -> None:
+    """The last dimension, edges repeated"""
+    _put("replication_pad1d", self, padding, out, "contiguous_format")
+
+
+def replication_pad1d_backward_meta(op: Structured, grad_output: Tensor, self: Tensor, padding: Size) -> None:
+    """The shape of self."""
+    _structured_backward_meta("replication_pad1d", op, grad_output, self, padding)
+
+
+def replication_pad1d_backward_out(grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> None:
+    """Each element's gradients, added up"""
+    ops.zero_.call(grad_input)
+    _put_backward("replication_pad1d", grad_output, padding, grad_input, "contiguous_format")
+
+
+def replication_pad2d_meta(op: Structured, self: Tensor, padding: Size) -> None:
+    """The last two dimensions grow. RuntimeError for shapes that do not fit."""
+    _structured_meta("replication_pad2d", op, self, padding)
+
+
+def replication_pad2d_out(self: Tensor, padding: Size, out: Tensor) -> None:
+    """The last two dimensions, edges repeated"""
+    ops.resize_.call(out, out._size, suggested(self))
+    _put("replication_pad2d", self, padding, out, suggested(self))
+
+
+def replication_pad2d_backward(grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+    """Each element's gradients, added up."""
+    grad_input = _zeros(grad_output, self)
+    return _replication_pad2d_backward_into(grad_output, self, padding, grad_input)
+
+
+def replication_pad2d_backward_out(grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> Tensor:
+    """Into ``grad_input``."""
+    _zeroed(self, grad_input)
+    return _replication_pad2d_backward_into(grad_output, self, padding, grad_input)
+
+
+def _replication_pad2d_backward_into(grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> Tensor:
+    check_gradient("replication_pad2d", grad_output, self, padding)
+    _put_backward("replication_pad2d", grad_output, padding, grad_input, suggested(self))
+    return grad_input
+
+
+def replication_pad3d_meta(op: Structured, self: Tensor, padding: Size) -> None:
+    """The last three dimensions grow. RuntimeError for shapes that do not fit."""
+    _structured_meta("replication_pad3d", op, self, padding)
+
+
+def replication_pad3d_out(self: Tensor, padding: Size, out: Tensor) -> None:
+    """The last three dimensions, edges repeated"""
+    ops.resize_.call(out, out._size, suggested(self))
+    _put("replication_pad3d", self, padding, out, suggested(self))
+
+
+def replication_pad3d_backward(grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+    """Each element's gradients, added up."""
+    grad_input = _zeros(grad_output, self)
+    return _replication_pad3d_backward_into(grad_output, self, padding, grad_input)
+
+
+def replication_pad3d_backward_out(grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> Tensor:
+    """Into ``grad_input``."""
+    _zeroed(self, grad_input)
+    return _replication_pad3d_backward_into(grad_output, self, padding, grad_input)
+
+
+def _replication_pad3d_backward_into(grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> Tensor:
+    check_gradient("replication_pad3d", grad_output, self, padding)
+    _put_backward("replication_pad3d", grad_output, padding, grad_input, suggested(self))
+    return grad_input

@@ -1,0 +1,1 @@
+"""Recurrent networks: LSTM, GRU, their cells and fused kernels."""

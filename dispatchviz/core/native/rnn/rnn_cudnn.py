@@ -1,0 +1,28 @@
+"""Whether cuDNN computes a recurrent network (``aten/src/ATen/native/cudnn/RNN.cpp``).
+
+NB: ``_cudnn_rnn`` is not part of the model. Without cuDNN (``torch.backends.cudnn.enabled``), kernels of PyTorch's own
+run.
+"""
+
+from __future__ import annotations
+
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.tensor.dtype import bfloat16, float16, float32, float64
+from dispatchviz.core.tensor.tensor import Tensor, numel
+from dispatchviz.core.thread.context import context
+
+
+def cudnn_is_acceptable(self: Tensor) -> bool:
+    """Whether cuDNN takes such a tensor (``TensorProperties.cpp``)."""
+    if not context.user_enabled_cudnn or self._device.type != "cuda":
+        return False
+    return self._dtype in (float64, float32, float16, bfloat16) and numel(self._size) != 0
+
+
+def refuse_cudnn(input: Tensor) -> None:
+    """NotImplementedError where PyTorch would call cuDNN."""
+    if ops.cudnn_is_acceptable.call(input):
+        raise NotImplementedError(
+            "recurrent networks computed by cuDNN are not in dispatchviz's model of PyTorch; "
+            "torch.backends.cudnn.enabled = False has PyTorch's own CUDA kernels run"
+        )

@@ -1,0 +1,1 @@
+"""Joining, splitting, repeating and rearranging tensors into new ones."""

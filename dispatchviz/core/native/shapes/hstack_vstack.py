@@ -1,0 +1,144 @@
+"""Tensors side by side, after dimensions were added to those that have few (``aten/src/ATen/native/TensorShape.cpp``,
+``TensorTransformations.cpp``): ``hstack`` and its like, ``atleast_1d`` and its like. What joins them is ``cat``.
+"""
+
+from __future__ import annotations
+
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.tensor.tensor import Tensor, numel
+
+# -- atleast -----------------------------------------------------------------------------------------------------------
+
+
+def atleast_1d(self: Tensor) -> Tensor:
+    """With one dimension if it has none."""
+    return self if self._size else ops.reshape.call(self, (1,))
+
+
+def atleast_1d_Sequence(tensors: list[Tensor]) -> list[Tensor]:
+    """Of each."""
+    return [atleast_1d(tensor) for tensor in tensors]
+
+
+def atleast_2d(self: Tensor) -> Tensor:
+    """With two dimensions; a vector is a row."""
+    if not self._size:
+        return ops.reshape.call(self, (1, 1))
+    return ops.unsqueeze.call(self, 0) if len(self._size) == 1 else self
+
+
+def atleast_2d_Sequence(tensors: list[Tensor]) -> list[Tensor]:
+    """Of each."""
+    return [atleast_2d(tensor) for tensor in tensors]
+
+
+def atleast_3d(self: Tensor) -> Tensor:
+    """With three dimensions; a vector lies in the middle one."""
+    if not self._size:
+        return ops.reshape.call(self, (1, 1, 1))
+    if len(self._size) == 1:
+        return ops.unsqueeze.call(ops.unsqueeze.call(self, 0), -1)
+    return ops.unsqueeze.call(self, -1) if len(self._size) == 2 else self
+
+
+def atleast_3d_Sequence(tensors: list[Tensor]) -> list[Tensor]:
+    """Of each."""
+    return [atleast_3d(tensor) for tensor in tensors]
+
+
+# -- stacks ------------------------------------------------------------------------------------------------------------
+
+
+def hstack(tensors: list[Tensor]) -> Tensor:
+    """Along the second dimension; vectors one after the other."""
+    parts, dim = _side_by_side(tensors)
+    return ops.cat.call(parts, dim)
+
+
+def hstack_out(tensors: list[Tensor], out: Tensor) -> Tensor:
+    """Into out."""
+    parts, dim = _side_by_side(tensors)
+    return ops.cat_out.call(parts, dim, out)
+
+
+def _side_by_side(tensors: list[Tensor]) -> tuple[list[Tensor], int]:
+    _check("hstack", tensors)
+    parts = ops.atleast_1d_Sequence.call(tensors)
+    return parts, 0 if len(parts[0]._size) == 1 else 1
+
+
+def vstack(tensors: list[Tensor]) -> Tensor:
+    """Along the first dimension, vectors as rows."""
+    _check("vstack", tensors)
+    return ops.cat.call(ops.atleast_2d_Sequence.call(tensors), 0)
+
+
+def vstack_out(tensors: list[Tensor], out: Tensor) -> Tensor:
+    """Into out."""
+    _check("vstack", tensors)
+    return ops.cat_out.call(ops.atleast_2d_Sequence.call(tensors), 0, out)
+
+
+def row_stack(tensors: list[Tensor]) -> Tensor:
+    """``vstack``"""
+    return ops.vstack.call(tensors)
+
+
+def row_stack_out(tensors: list[Tensor], out: Tensor) -> Tensor:
+    """``vstack``"""
+    return ops.vstack_out.call(tensors, out)
+
+
+def dstack(tensors: list[Tensor]) -> Tensor:
+    """Along the third dimension."""
+    _check("dstack", tensors)
+    return ops.cat.call(ops.atleast_3d_Sequence.call(tensors), 2)
+
+
+def dstack_out(tensors: list[Tensor], out: Tensor) -> Tensor:
+    """Into out."""
+    _check("dstack", tensors)
+    return ops.cat_out.call(ops.atleast_3d_Sequence.call(tensors), 2, out)
+
+
+def column_stack(tensors: list[Tensor]) -> Tensor:
+    """Along the second dimension, vectors as columns."""
+    return ops.hstack.call(_as_columns(tensors))
+
+
+def column_stack_out(tensors: list[Tensor], out: Tensor) -> Tensor:
+    """Into out."""
+    return ops.hstack_out.call(_as_columns(tensors), out)
+
+
+def _as_columns(tensors: list[Tensor]) -> list[Tensor]:
+    _check("column_stack", tensors)
+    return [ops.reshape.call(t, (numel(t._size), 1)) if len(t._size) < 2 else t for t in tensors]
+
+
+def _check(name: str, tensors: list[Tensor]) -> None:
+    if not tensors:
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+
+
+# -- other names of cat ------------------------------------------------------------------------------------------------
+
+
+def concat(tensors: list[Tensor], dim: int) -> Tensor:
+    """``cat``"""
+    return ops.cat.call(tensors, dim)
+
+
+def concat_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
+    """``cat``"""
+    return ops.cat_out.call(tensors, dim, out)
+
+
+def concatenate(tensors: list[Tensor], dim: int) -> Tensor:
+    """``cat``"""
+    return ops.cat.call(tensors, dim)
+
+
+def concatenate_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
+    """``cat``"""
+    return ops.cat_out.call(tensors, dim, out)

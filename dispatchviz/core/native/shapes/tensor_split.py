@@ -1,0 +1,140 @@
+"""A tensor cut into several (``aten/src/ATen/native/TensorShape.cpp``): ``tensor_split``, ``hsplit``, ``vsplit``,
+``dsplit``, ``unsafe_split``. ``split`` and ``chunk`` are in ``split_flip_repeat.py``.
+"""
+
+from __future__ import annotations
+
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
+from dispatchviz.core.native.shapes.split_flip_repeat import chunk_sizes, split, split_with_sizes
+from dispatchviz.core.tensor.dtype import int64
+from dispatchviz.core.tensor.tensor import Size, Tensor, VersionCounter
+
+# -- split -------------------------------------------------------------------------------------------------------------
+
+
+def split_symint(self: Tensor, split_size: Size, dim: int) -> list[Tensor]:
+    """Pieces of the given sizes."""
+    return ops.split_with_sizes.call(self, split_size, dim)
+
+
+def unsafe_split(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
+    """``split`` whose pieces count their writes each for itself, and are no views to autograd."""
+    return _on_their_own(split(self, split_size, dim))
+
+
+def unsafe_split_with_sizes(self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
+    """``split_with_sizes``, likewise."""
+    return _on_their_own(split_with_sizes(self, split_sizes, dim))
+
+
+def unsafe_chunk(self: Tensor, chunks: int, dim: int) -> list[Tensor]:
+    """``chunk``, likewise."""
+    split_size = chunk_sizes(self, chunks, dim)
+    if isinstance(split_size, tuple):
+        return ops.unsafe_split_with_sizes.call(self, split_size, dim)
+    return ops.unsafe_split_Tensor.call(self, split_size, dim)
+
+
+def _on_their_own(pieces: list[Tensor]) -> list[Tensor]:
+    for piece in pieces:
+        piece._version_counter = VersionCounter()
+    return pieces
+
+
+# -- tensor_split ------------------------------------------------------------------------------------------------------
+
+
+def tensor_split_sections_symint(self: Tensor, sections: int, dim: int) -> list[Tensor]:
+    """As many pieces; the first ones have one index more if they cannot be alike."""
+    if not self._size:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    dim = wrap_dim(dim, len(self._size))
+    if sections <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
+    least, longer = divmod(self._size[dim], sections)
+    start, pieces = 0, []
+    for place in range(sections):
+        end = start + least + (place < longer)
+        pieces.append(ops.slice_Tensor.call(self, dim, start, end, 1))
+        start = end
+    return pieces
+
+
+def tensor_split_tensor_indices_or_sections(self: Tensor, tensor_indices_or_sections: Tensor, dim: int) -> list[Tensor]:
+    """A tensor of one number is their count, one of several the indices to cut before."""
+    given = tensor_indices_or_sections
+    what = "tensor_split expected tensor_indices_or_sections to"
+    if not self._size:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    if given._device.type != "cpu":
+        raise RuntimeError(f"{what} be on cpu, but it's on {given._device}")
+    if given._dtype is not int64:
+        raise RuntimeError(f"{what} have dtype of long, but got {given._dtype.legacy}")
+    if len(given._size) > 1:
+        raise RuntimeError(
+            f"{what} be a zero-dimensional or one-dimensional tensor, but got a tensor with {len(given._size)} dims"
+        )
+    if given._size:
+        return ops.tensor_split_indices.call(self, tuple(given._array.tolist()), dim)
+    return ops.tensor_split_sections.call(self, int(ops.item.call(given)), dim)  # type: ignore[arg-type]
+
+
+# -- hsplit, vsplit, dsplit --------------------------------------------------------------------------------------------
+
+
+def _check_rank(name: str, self: Tensor, least: int) -> None:
+    if len(self._size) < least:
+        raise RuntimeError(
+            f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {len(self._size)} "
+            "dimensions!"
+        )
+
+
+def _into_sections(name: str, self: Tensor, least: int, dim: int, sections: int) -> list[Tensor]:
+    _check_rank(name, self, least)
+    if sections == 0 or self._size[dim] % sections:
+        raise RuntimeError(
+            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {self._size[dim]} "
+            f"is not divisible by the split_size {sections}!"
+        )
+    return ops.tensor_split_sections.call(self, sections, dim)
+
+
+def _at_indices(name: str, self: Tensor, least: int, dim: int, indices: Size) -> list[Tensor]:
+    _check_rank(name, self, least)
+    return ops.tensor_split_indices.call(self, indices, dim)
+
+
+def _horizontal(self: Tensor) -> int:
+    return 0 if len(self._size) == 1 else 1
+
+
+def hsplit_int(self: Tensor, sections: int) -> list[Tensor]:
+    """Along the columns, a vector along itself."""
+    return _into_sections("hsplit", self, 1, _horizontal(self), sections)
+
+
+def hsplit_array(self: Tensor, indices: Size) -> list[Tensor]:
+    """Along the columns, a vector along itself."""
+    return _at_indices("hsplit", self, 1, _horizontal(self), indices)
+
+
+def vsplit_int(self: Tensor, sections: int) -> list[Tensor]:
+    """Along the rows."""
+    return _into_sections("vsplit", self, 2, 0, sections)
+
+
+def vsplit_array(self: Tensor, indices: Size) -> list[Tensor]:
+    """Along the rows."""
+    return _at_indices("vsplit", self, 2, 0, indices)
+
+
+def dsplit_int(self: Tensor, sections: int) -> list[Tensor]:
+    """Along the third dimension."""
+    return _into_sections("dsplit", self, 3, 2, sections)
+
+
+def dsplit_array(self: Tensor, indices: Size) -> list[Tensor]:
+    """Along the third dimension."""
+    return _at_indices("dsplit", self, 3, 2, indices)

@@ -1,0 +1,1 @@
+"""Sorting, searching, selecting by rank, unique elements."""

@@ -1,0 +1,206 @@
+"""Places in sorted sequences (``aten/src/ATen/native/Bucketization.cpp``): ``searchsorted``, ``bucketize``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from dispatchviz.core.call.structured import resize_output
+from dispatchviz.core.device.array_library import array_module
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.arithmetic.binary_ops import wrapped_scalar_tensor
+from dispatchviz.core.native.iterator.scalar import Scalar
+from dispatchviz.core.native.iterator.tensor_iterator import result_type
+from dispatchviz.core.tensor.dtype import int32, int64
+from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides, numel
+from dispatchviz.core.thread.warning import first_time, warn_python
+
+# -- searchsorted ------------------------------------------------------------------------------------------------------
+
+
+def searchsorted_Tensor(
+    sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor | None
+) -> Tensor:
+    """Where each value could be put into the sequence, or into that of its row."""
+    dtype = int32 if out_int32 else int64
+    result = ops.empty_memory_format.call((0,), dtype, "strided", self._device, None, "contiguous_format")
+    return searchsorted_out_Tensor_out(sorted_sequence, self, out_int32, right, side, sorter, result)
+
+
+def searchsorted_Scalar(
+    sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor | None
+) -> Tensor:
+    """The same for a number."""
+    number = _number(self, sorted_sequence)
+    return searchsorted_Tensor(sorted_sequence, number, out_int32, right, side, sorter)
+
+
+def searchsorted_out_Scalar_out(
+    sorted_sequence: Tensor,
+    self: Scalar,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
+    out: Tensor,
+) -> Tensor:
+    """Into out."""
+    number = _number(self, sorted_sequence)
+    return searchsorted_out_Tensor_out(sorted_sequence, number, out_int32, right, side, sorter, out)
+
+
+def _number(value: Scalar, like: Tensor) -> Tensor:
+    number = wrapped_scalar_tensor(value)
+    if like._device.type == "cpu":
+        return number
+    return ops.to_dtype_layout.call(number, None, None, like._device, None, False, False, None)
+
+
+def searchsorted_out_Tensor_out(
+    sorted_sequence: Tensor,
+    self: Tensor,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
+    out: Tensor,
+) -> Tensor:
+    """Into out, which is resized."""
+    _check_side(side, right)
+    _check_devices(sorted_sequence, self)
+    _check_sorter(sorted_sequence, sorter)
+    _check_shapes(sorted_sequence, self)
+    _check_output(out, out_int32)
+    if out._size != self._size:
+        resize_output(out, self._size, contiguous_strides(self._size))
+    if not numel(self._size):
+        return out
+    target = out if out._is_contiguous else ops.contiguous.call(out, "contiguous_format")
+    values, boundaries, order = _trimmed(self, sorted_sequence, sorter)
+    from_right = right if side is None else side == "right"
+    target._array[...] = _searched(values, boundaries, order, from_right)
+    return out if target is out else ops.copy_.call(out, target, False)
+
+
+def _check_side(side: str | None, right: bool) -> None:
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
+        )
+
+
+def _check_devices(boundaries: Tensor, values: Tensor) -> None:
+    if boundaries._device != values._device:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries and input value tensors should have same device type, but got "
+            f"boundaries tensor device type {boundaries._device} and input value tensor device type {values._device}"
+        )
+
+
+def _check_sorter(boundaries: Tensor, sorter: Tensor | None) -> None:
+    if sorter is None:
+        return
+    if sorter._size != boundaries._size:
+        raise RuntimeError(
+            "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
+            f"{list(boundaries._size)}and got sorter tensor {list(sorter._size)}"
+        )
+    if sorter._dtype is not int64:
+        raise RuntimeError(
+            f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {sorter._dtype.legacy}"
+        )
+    if not numel(sorter._size):
+        return
+    least, most = [ops.item.call(extreme).real for extreme in ops.aminmax.call(sorter, None, False)]
+    if least < 0 or most >= sorter._size[-1]:
+        raise RuntimeError("torch.searchsorted(): sorter index out of range")
+
+
+def _check_shapes(boundaries: Tensor, values: Tensor) -> None:
+    if not values._size and len(boundaries._size) != 1:
+        raise RuntimeError(
+            "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
+            f"boundaries tensor dim({len(boundaries._size)}) and input value's dim(0) numel(1)"
+        )
+    if not boundaries._size:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension"
+        )
+    if len(boundaries._size) != 1 and boundaries._size[:-1] != values._size[:-1]:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+            f"tensor and input value tensor must match, but we got boundaries tensor {list(boundaries._size)} and "
+            f"input value tensor {list(values._size)}"
+        )
+
+
+def _check_output(out: Tensor, out_int32: bool) -> None:
+    if out._dtype is not (int32 if out_int32 else int64):
+        raise RuntimeError(
+            "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending "
+            f"on whether out_int32 flag is True, but we got output tensor's dtype {out._dtype.legacy} and out_int32 "
+            f"flag is {out_int32}"
+        )
+
+
+def _trimmed(values: Tensor, boundaries: Tensor, sorter: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
+    """``searchsorted_maybe_trim_input_tensors``: contiguous, and of one dtype."""
+    dtype = values._dtype if values._dtype is boundaries._dtype else result_type(boundaries, values)
+    values = _dense(values, "input value", "input value ", 32)
+    boundaries = _dense(boundaries, "boundary", "boundary ", 38)
+    sorter = None if sorter is None else _dense(sorter, "sorter", "sorter ", 44)
+    if values._dtype is not dtype:
+        values = ops.to_dtype.call(values, dtype, False, False, None)
+    if boundaries._dtype is not dtype:
+        boundaries = ops.to_dtype.call(boundaries, dtype, False, False, None)
+    return values, boundaries, sorter
+
+
+def _dense(tensor: Tensor, name: str, wanted: str, line: int) -> Tensor:
+    if tensor._is_contiguous:
+        return tensor
+    if first_time(f"searchsorted {name}"):
+        warn_python(
+            f"torch.searchsorted(): {name} tensor is non-contiguous, this will lower the performance due to extra data "
+            f"copy when converting non-contiguous tensor to contiguous, please use contiguous {wanted}tensor if "
+            "possible. This message will only appear once per program.",
+            f"aten/src/ATen/native/BucketizationUtils.h:{line}",
+        )
+    return ops.contiguous.call(tensor, "contiguous_format")
+
+
+def _searched(values: Tensor, boundaries: Tensor, sorter: Tensor | None, right: bool) -> Any:
+    """NaN counts as larger than all numbers, in NumPy too."""
+    xp: Any = array_module(values._device.type)
+    side = "right" if right else "left"
+    bounds = boundaries._array if sorter is None else xp.take_along_axis(boundaries._array, sorter._array, -1)
+    if len(boundaries._size) == 1:
+        return xp.searchsorted(bounds, values._array.reshape(-1), side).reshape(values._size)
+    rows, columns = bounds.reshape(-1, bounds.shape[-1]), values._array.reshape(-1, values._size[-1])
+    found = [xp.searchsorted(row, column, side) for row, column in zip(rows, columns, strict=True)]
+    return xp.stack(found).reshape(values._size) if found else numpy.zeros(values._size)
+
+
+# -- bucketize ---------------------------------------------------------------------------------------------------------
+
+
+def bucketize_Tensor(self: Tensor, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
+    """``searchsorted`` in one sequence."""
+    dtype = int32 if out_int32 else int64
+    result = ops.empty_memory_format.call((0,), dtype, "strided", self._device, None, "contiguous_format")
+    return bucketize_out_Tensor_out(self, boundaries, out_int32, right, result)
+
+
+def bucketize_Scalar(self: Scalar, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
+    """The same for a number."""
+    return bucketize_Tensor(_number(self, boundaries), boundaries, out_int32, right)
+
+
+def bucketize_out_Tensor_out(self: Tensor, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor) -> Tensor:
+    """Into out."""
+    if len(boundaries._size) != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({len(boundaries._size)})")
+    return searchsorted_out_Tensor_out(boundaries, self, out_int32, right, None, None, out)

@@ -1,0 +1,172 @@
+"""Each element once (``aten/src/ATen/native/Unique.cpp``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from dispatchviz.core.device.array_library import array_module, on_host
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.tensor_iterator import not_implemented
+from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
+from dispatchviz.core.tensor.dtype import DType, bool_, int64
+from dispatchviz.core.tensor.tensor import Size, Tensor, numel
+
+Three = tuple[Tensor, Tensor, Tensor]
+"""The elements, where each one of the input is among them, how often each was there."""
+
+
+def _unique(self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
+    """Each element once, in order whether that is asked for or not; where each one of the input is among them."""
+    output, inverse, _ = _unique2(self, sorted, return_inverse, return_counts=False)
+    return output, inverse
+
+
+def _unique2(self: Tensor, sorted: bool, return_inverse: bool, return_counts: bool) -> Three:
+    """The same, and how often each was there."""
+    if not self._is_contiguous:
+        self = ops.contiguous.call(self, "contiguous_format")
+    output, inverse, counts = _empty(self, self._dtype), _empty(self, int64), _empty(self, int64)
+    if self._dtype.is_complex:
+        raise not_implemented("unique", self._dtype)
+    if self._dtype is bool_:
+        order, groups = _in_order(self)
+    elif not numel(self._size):
+        if return_inverse:
+            ops.resize_.call(inverse, self._size, None)
+        return output, inverse, counts
+    else:
+        firsts = _empty(self, int64)
+        ordered, places = ops.sort.call(ops.flatten_using_ints.call(self, 0, -1), -1, False)
+        order, groups = places._array, _groups(ordered._array)
+        if return_counts:
+            _put(firsts, _firsts(groups))
+    _put(output, self._array.reshape(-1)[order[_firsts(groups)]])
+    if return_inverse:
+        ops.resize_.call(inverse, self._size, None)
+        inverse._array.reshape(-1)[order] = groups
+    if return_counts:
+        _put(counts, array_module(self._device.type).bincount(groups))
+    return output, inverse, counts
+
+
+def _in_order(self: Tensor) -> tuple[Any, Any]:
+    """The places of elements in order, and the number of the group of equal ones that each belongs to."""
+    flat = self._array.reshape(-1)
+    order = flat.argsort(kind="stable")
+    return order, _groups(flat[order])
+
+
+def _groups(ordered: Any) -> Any:
+    """0 for the first elements that are equal, 1 for the next ones; nan is equal to nothing."""
+    changes = ordered[1:] != ordered[:-1]
+    groups = numpy.zeros_like(ordered, "int64")  # of CuPy where it is one of CuPy's
+    groups[1:] = changes.cumsum()
+    return groups
+
+
+def _firsts(groups: Any) -> Any:
+    """Where each group begins."""
+    starts = numpy.ones_like(groups, "bool")
+    starts[1:] = groups[1:] != groups[:-1]
+    return starts.nonzero()[0]
+
+
+def _put(out: Tensor, values: Any) -> None:
+    ops.resize_.call(out, values.shape, None)
+    out._array[...] = values
+
+
+def _empty(like: Tensor, dtype: DType, size: Size = (0,)) -> Tensor:
+    return ops.empty_memory_format.call(size, dtype, "strided", like._device, None, None)
+
+
+# -- neighbours --------------------------------------------------------------------------------------------------------
+
+
+def unique_consecutive(self: Tensor, return_inverse: bool, return_counts: bool, dim: int | None) -> Three:
+    """Without what equals the element, or the part along a dimension, before it."""
+    if dim is not None and (dim, len(self._size)) != (0, 0):
+        return _along(self, dim, "unique_consecutive", ordered=False)
+    if not self._is_contiguous:
+        self = ops.contiguous.call(self, "contiguous_format")
+    count = numel(self._size)
+    output, inverse, counts = _empty(self, self._dtype, (count,)), _empty(self, int64), _empty(self, int64)
+    if self._dtype.is_complex:
+        raise not_implemented("unique", self._dtype)
+    if return_inverse:
+        ops.resize_.call(inverse, self._size, None)
+    if not count:
+        return output, inverse, counts
+    groups = _groups(self._array.reshape(-1))
+    if return_inverse:
+        inverse._array[...] = groups.reshape(self._size)
+    if return_counts:
+        ops.resize_.call(counts, (count,), None)
+        _put(counts, array_module(self._device.type).bincount(groups))
+    _put(output, self._array.reshape(-1)[_firsts(groups)])
+    return output, inverse, counts
+
+
+# -- along a dimension -------------------------------------------------------------------------------------------------
+
+
+def unique_dim(self: Tensor, dim: int, sorted: bool, return_inverse: bool, return_counts: bool) -> Three:
+    """Each part along a dimension once, in order. RuntimeError for other empty dimensions."""
+    return _along(self, dim, "unique_dim", ordered=True)
+
+
+def unique_dim_consecutive(self: Tensor, dim: int, return_inverse: bool, return_counts: bool) -> Three:
+    """Without parts that equal the one before."""
+    return _along(self, dim, "unique_dim", ordered=False)
+
+
+def _along(self: Tensor, dim: int, kernel: str, *, ordered: bool) -> Three:
+    """``_unique_dim_cpu_template``"""
+    if not self._size:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    dim = wrap_dim(dim, len(self._size))
+    if self._size[dim] == 0:
+        if self._size.count(0) != 1:
+            raise RuntimeError("Number of zero sized dimensions is more than one, so unique cannot be applied ")
+        return _empty(self, self._dtype, self._size), _empty(self, int64), _empty(self, int64)
+    if 0 in self._size:
+        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+    moved = ops.moveaxis_int.call(self, dim, 0)
+    flat = moved if moved._is_contiguous else ops.contiguous.call(moved, "contiguous_format")
+    flat = ops.view.call(flat, (moved._size[0], -1))
+    if self._dtype.is_complex:
+        raise not_implemented("unique_dim", self._dtype)
+    order = list(range(flat._size[0]))
+    if ordered:
+        rows = on_host(flat._array).tolist()
+        order.sort(key=rows.__getitem__)
+        flat = _rows_in_order(flat, order)
+    return _without_repeats(flat, order, moved._size, dim)
+
+
+def _rows_in_order(flat: Tensor, order: list[int]) -> Tensor:
+    ordered = _empty(flat, flat._dtype, flat._size)
+    for at, place in enumerate(order):
+        row = ops.select_int.call(flat, 0, place)
+        ops.copy_.call(ops.select_int.call(ordered, 0, at), row, False)
+    return ordered
+
+
+def _without_repeats(rows: Tensor, order: list[int], size: Size, dim: int) -> Three:
+    """``_unique_dim_cpu_impl``: each row is compared with the last one that was kept."""
+    inverse = _empty(rows, int64, (len(order),))
+    counts = ops.zeros.call((len(order),), int64, "strided", rows._device, None)
+    first, *others = ops.unbind_int.call(rows, 0)
+    kept, groups = [first], [0]
+    for row in others:
+        if not ops.equal.call(kept[-1], row):
+            kept.append(row)
+        groups.append(len(kept) - 1)
+    xp: Any = array_module(rows._device.type)
+    inverse._array[xp.asarray(order)] = xp.asarray(groups)
+    counts._array[: len(kept)] = xp.bincount(xp.asarray(groups))
+    counts = ops.narrow.call(counts, 0, 0, len(kept))
+    output = ops.view.call(ops.stack.call(kept, 0), (-1, *size[1:]))
+    return ops.moveaxis_int.call(output, 0, dim), inverse, counts

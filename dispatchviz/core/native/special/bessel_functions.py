@@ -1,0 +1,156 @@
+"""Bessel and Airy functions, orthogonal polynomials (``aten/src/ATen/native/UnaryOps.cpp``, ``BinaryOps.cpp``).
+
+Two tables of kernels that are all alike, on the arrays of ``bessel_arrays.py`` and ``polynomial_arrays.py``. Results
+are floating. There are loops for float and double only; no function has a derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dispatchviz.core.call.structured import Structured
+from dispatchviz.core.device.array_library import array_module
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator.scalar import Scalar, wrapped_scalar_tensor
+from dispatchviz.core.native.iterator.tensor_iterator import (
+    compute,
+    elementwise_float,
+    float_type,
+    no_instance,
+    result_type,
+)
+from dispatchviz.core.native.special import bessel_arrays as bessel
+from dispatchviz.core.native.special import polynomial_arrays as polynomial
+from dispatchviz.core.tensor.dtype import float32, float64
+from dispatchviz.core.tensor.tensor import Tensor
+
+Kernel = Callable[..., Tensor]
+StructuredKernel = Callable[..., None]
+
+
+def of_function(function: Callable[..., Any]) -> StructuredKernel:
+    """The loop of a function of arrays, which has its name in errors.
+
+    NotImplementedError for another dtype than float and double.
+    """
+
+    def out(*operands_and_out: Tensor) -> None:
+        *operands, out = operands_and_out
+        dtype = float_type(result_type(*operands))
+        xp = array_module(out._device.type)
+        known = dtype in (float32, float64)
+        loop = function if known else no_instance(f"{function.__name__}_cpu", dtype)
+        compute(out, dtype, lambda *arrays: loop(xp, *arrays), *operands)
+
+    return out
+
+
+def _floating_result(op: Structured, *operands: Tensor) -> None:
+    elementwise_float(op, *operands)
+
+
+def of_numbers(name: str) -> Kernel:
+    """A polynomial of which the place or the degree is a number: that of a tensor of no dimensions."""
+
+    def call(x: Tensor | Scalar, n: Tensor | Scalar, *out: Tensor) -> Tensor:
+        tensors = [each if isinstance(each, Tensor) else wrapped_scalar_tensor(each) for each in (x, n)]
+        overload: Kernel = getattr(ops, f"special_{name}_out" if out else f"special_{name}").call
+        return overload(*tensors, *out)
+
+    return call
+
+
+# -- of one tensor -----------------------------------------------------------------------------------------------------
+
+special_airy_ai_meta: StructuredKernel = _floating_result
+special_bessel_j0_meta: StructuredKernel = _floating_result
+special_bessel_j1_meta: StructuredKernel = _floating_result
+special_bessel_y0_meta: StructuredKernel = _floating_result
+special_bessel_y1_meta: StructuredKernel = _floating_result
+special_modified_bessel_i0_meta: StructuredKernel = _floating_result
+special_modified_bessel_i1_meta: StructuredKernel = _floating_result
+special_modified_bessel_k0_meta: StructuredKernel = _floating_result
+special_modified_bessel_k1_meta: StructuredKernel = _floating_result
+special_scaled_modified_bessel_k0_meta: StructuredKernel = _floating_result
+special_scaled_modified_bessel_k1_meta: StructuredKernel = _floating_result
+special_spherical_bessel_j0_meta: StructuredKernel = _floating_result
+
+special_airy_ai_out: StructuredKernel = of_function(bessel.airy_ai)
+special_bessel_j0_out: StructuredKernel = of_function(bessel.bessel_j0)
+special_bessel_j1_out: StructuredKernel = of_function(bessel.bessel_j1)
+special_bessel_y0_out: StructuredKernel = of_function(bessel.bessel_y0)
+special_bessel_y1_out: StructuredKernel = of_function(bessel.bessel_y1)
+special_modified_bessel_i0_out: StructuredKernel = of_function(bessel.modified_bessel_i0)
+special_modified_bessel_i1_out: StructuredKernel = of_function(bessel.modified_bessel_i1)
+special_modified_bessel_k0_out: StructuredKernel = of_function(bessel.modified_bessel_k0)
+special_modified_bessel_k1_out: StructuredKernel = of_function(bessel.modified_bessel_k1)
+special_scaled_modified_bessel_k0_out: StructuredKernel = of_function(bessel.scaled_modified_bessel_k0)
+special_scaled_modified_bessel_k1_out: StructuredKernel = of_function(bessel.scaled_modified_bessel_k1)
+special_spherical_bessel_j0_out: StructuredKernel = of_function(bessel.spherical_bessel_j0)
+
+# -- polynomials: of places and degrees --------------------------------------------------------------------------------
+
+special_chebyshev_polynomial_t_meta: StructuredKernel = _floating_result
+special_chebyshev_polynomial_u_meta: StructuredKernel = _floating_result
+special_chebyshev_polynomial_v_meta: StructuredKernel = _floating_result
+special_chebyshev_polynomial_w_meta: StructuredKernel = _floating_result
+special_hermite_polynomial_h_meta: StructuredKernel = _floating_result
+special_hermite_polynomial_he_meta: StructuredKernel = _floating_result
+special_laguerre_polynomial_l_meta: StructuredKernel = _floating_result
+special_legendre_polynomial_p_meta: StructuredKernel = _floating_result
+special_shifted_chebyshev_polynomial_t_meta: StructuredKernel = _floating_result
+special_shifted_chebyshev_polynomial_u_meta: StructuredKernel = _floating_result
+special_shifted_chebyshev_polynomial_v_meta: StructuredKernel = _floating_result
+special_shifted_chebyshev_polynomial_w_meta: StructuredKernel = _floating_result
+
+special_chebyshev_polynomial_t_out: StructuredKernel = of_function(polynomial.chebyshev_polynomial_t)
+special_chebyshev_polynomial_u_out: StructuredKernel = of_function(polynomial.chebyshev_polynomial_u)
+special_chebyshev_polynomial_v_out: StructuredKernel = of_function(polynomial.chebyshev_polynomial_v)
+special_chebyshev_polynomial_w_out: StructuredKernel = of_function(polynomial.chebyshev_polynomial_w)
+special_hermite_polynomial_h_out: StructuredKernel = of_function(polynomial.hermite_polynomial_h)
+special_hermite_polynomial_he_out: StructuredKernel = of_function(polynomial.hermite_polynomial_he)
+special_laguerre_polynomial_l_out: StructuredKernel = of_function(polynomial.laguerre_polynomial_l)
+special_legendre_polynomial_p_out: StructuredKernel = of_function(polynomial.legendre_polynomial_p)
+special_shifted_chebyshev_polynomial_t_out: StructuredKernel = of_function(polynomial.shifted_chebyshev_polynomial_t)
+special_shifted_chebyshev_polynomial_u_out: StructuredKernel = of_function(polynomial.shifted_chebyshev_polynomial_u)
+special_shifted_chebyshev_polynomial_v_out: StructuredKernel = of_function(polynomial.shifted_chebyshev_polynomial_v)
+special_shifted_chebyshev_polynomial_w_out: StructuredKernel = of_function(polynomial.shifted_chebyshev_polynomial_w)
+
+special_chebyshev_polynomial_t: Kernel = of_numbers("chebyshev_polynomial_t")
+special_chebyshev_polynomial_u: Kernel = of_numbers("chebyshev_polynomial_u")
+special_chebyshev_polynomial_v: Kernel = of_numbers("chebyshev_polynomial_v")
+special_chebyshev_polynomial_w: Kernel = of_numbers("chebyshev_polynomial_w")
+special_hermite_polynomial_h: Kernel = of_numbers("hermite_polynomial_h")
+special_hermite_polynomial_he: Kernel = of_numbers("hermite_polynomial_he")
+special_laguerre_polynomial_l: Kernel = of_numbers("laguerre_polynomial_l")
+special_legendre_polynomial_p: Kernel = of_numbers("legendre_polynomial_p")
+special_shifted_chebyshev_polynomial_t: Kernel = of_numbers("shifted_chebyshev_polynomial_t")
+special_shifted_chebyshev_polynomial_u: Kernel = of_numbers("shifted_chebyshev_polynomial_u")
+special_shifted_chebyshev_polynomial_v: Kernel = of_numbers("shifted_chebyshev_polynomial_v")
+special_shifted_chebyshev_polynomial_w: Kernel = of_numbers("shifted_chebyshev_polynomial_w")
+
+special_chebyshev_polynomial_t_out_x_scalar_out: Kernel = special_chebyshev_polynomial_t
+special_chebyshev_polynomial_t_out_n_scalar_out: Kernel = special_chebyshev_polynomial_t
+special_chebyshev_polynomial_u_out_x_scalar_out: Kernel = special_chebyshev_polynomial_u
+special_chebyshev_polynomial_u_out_n_scalar_out: Kernel = special_chebyshev_polynomial_u
+special_chebyshev_polynomial_v_out_x_scalar_out: Kernel = special_chebyshev_polynomial_v
+special_chebyshev_polynomial_v_out_n_scalar_out: Kernel = special_chebyshev_polynomial_v
+special_chebyshev_polynomial_w_out_x_scalar_out: Kernel = special_chebyshev_polynomial_w
+special_chebyshev_polynomial_w_out_n_scalar_out: Kernel = special_chebyshev_polynomial_w
+special_hermite_polynomial_h_out_x_scalar_out: Kernel = special_hermite_polynomial_h
+special_hermite_polynomial_h_out_n_scalar_out: Kernel = special_hermite_polynomial_h
+special_hermite_polynomial_he_out_x_scalar_out: Kernel = special_hermite_polynomial_he
+special_hermite_polynomial_he_out_n_scalar_out: Kernel = special_hermite_polynomial_he
+special_laguerre_polynomial_l_out_x_scalar_out: Kernel = special_laguerre_polynomial_l
+special_laguerre_polynomial_l_out_n_scalar_out: Kernel = special_laguerre_polynomial_l
+special_legendre_polynomial_p_out_x_scalar_out: Kernel = special_legendre_polynomial_p
+special_legendre_polynomial_p_out_n_scalar_out: Kernel = special_legendre_polynomial_p
+special_shifted_chebyshev_polynomial_t_out_x_scalar_out: Kernel = special_shifted_chebyshev_polynomial_t
+special_shifted_chebyshev_polynomial_t_out_n_scalar_out: Kernel = special_shifted_chebyshev_polynomial_t
+special_shifted_chebyshev_polynomial_u_out_x_scalar_out: Kernel = special_shifted_chebyshev_polynomial_u
+special_shifted_chebyshev_polynomial_u_out_n_scalar_out: Kernel = special_shifted_chebyshev_polynomial_u
+special_shifted_chebyshev_polynomial_v_out_x_scalar_out: Kernel = special_shifted_chebyshev_polynomial_v
+special_shifted_chebyshev_polynomial_v_out_n_scalar_out: Kernel = special_shifted_chebyshev_polynomial_v
+special_shifted_chebyshev_polynomial_w_out_x_scalar_out: Kernel = special_shifted_chebyshev_polynomial_w
+special_shifted_chebyshev_polynomial_w_out_n_scalar_out: Kernel = special_shifted_chebyshev_polynomial_w

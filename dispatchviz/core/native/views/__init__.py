@@ -1,0 +1,1 @@
+"""Views: other sizes and strides on the same storage."""

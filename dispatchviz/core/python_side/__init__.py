@@ -1,0 +1,1 @@
+"""Where the dispatcher calls Python: modes, subclasses, and Python functions as kernels."""

@@ -1,0 +1,105 @@
+"""The thread's stack of dispatch modes, and the guards that hide it (``c10/core/impl/TorchDispatchModeTLS.cpp``).
+
+A mode is an object with ``__torch_dispatch__``; the last one pushed sees a call first. While there is any, the thread's
+included set has the Python keys, so that every call gets to it.
+
+Not here: calling a mode (``torch_dispatch.py``), the class that users derive from (the face).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchviz.core.keys.key_set import python_ks
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.thread.restoring_state import given_back_at_end
+from dispatchviz.core.thread.thread_state import Kept, thread
+
+
+def push(mode: Any) -> None:
+    """The mode is now the first to see a call."""
+    state = thread.state
+    if not state.modes:
+        state.included |= python_ks
+    state.modes = (*state.modes, mode)
+
+
+def pop() -> Any:
+    """Takes the newest mode off. RuntimeError if there is none."""
+    state = thread.state
+    if not state.modes:
+        raise RuntimeError("trying to pop from empty mode stack")
+    mode, state.modes = state.modes[-1], state.modes[:-1]
+    if not state.modes:
+        state.included &= ~python_ks
+    return mode
+
+
+def mode_at(index: int) -> Any:
+    """A mode by its place, the oldest is 0. RuntimeError if there are fewer."""
+    if index >= len(thread.state.modes):
+        raise RuntimeError("Tried to get stack at idx that's too big")
+    return thread.state.modes[index]
+
+
+@given_back_at_end
+class EnteredMode:
+    """A mode while its ``with`` block runs; told like a guard, since it changes the included set."""
+
+    __slots__ = ("_kept", "_mode")
+    _kept: Kept
+
+    def __init__(self, mode: Any) -> None:
+        self._mode = mode
+
+    def __enter__(self) -> None:
+        state = thread.state
+        before = state.included
+        push(self._mode)
+        if recorder.active is not None:
+            recorder.active.guard_entered(type(self._mode).__name__, before, state.excluded)
+
+    def __exit__(self, *error: object) -> None:
+        pop()
+        if recorder.active is not None:
+            recorder.active.guard_left(type(self._mode).__name__)
+
+
+class StashTorchDispatchModeGuard:
+    """Around a mode's handler: the mode itself is off the stack, what it calls gets to the next one."""
+
+    __slots__ = ("_mode",)
+
+    def __enter__(self) -> Any:
+        state = thread.state
+        before = state.included
+        self._mode = pop()
+        if recorder.active is not None:
+            recorder.active.guard_entered(type(self).__name__, before, state.excluded)
+        return self._mode
+
+    def __exit__(self, *error: object) -> None:
+        push(self._mode)
+        self._mode = None
+        if recorder.active is not None:
+            recorder.active.guard_left(type(self).__name__)
+
+
+class StashTorchDispatchStackGuard:
+    """No mode is on the stack inside."""
+
+    __slots__ = ("_modes",)
+
+    def __enter__(self) -> None:
+        state = thread.state
+        before, self._modes = state.included, state.modes
+        while state.modes:
+            pop()
+        if self._modes and recorder.active is not None:
+            recorder.active.guard_entered(type(self).__name__, before, state.excluded)
+
+    def __exit__(self, *error: object) -> None:
+        for mode in self._modes:
+            push(mode)
+        if self._modes and recorder.active is not None:
+            recorder.active.guard_left(type(self).__name__)

@@ -1,0 +1,31 @@
+"""What the machine asks of the Python side above it (``c10/core/impl/PyInterpreter.h``).
+
+``core`` knows no ``torch.ops``: the face fills this in when it is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dispatchviz.core.keys.keys import DispatchKey
+    from dispatchviz.core.table.operator_entry import OperatorEntry
+
+
+def _nobody(*args: Any) -> Any:
+    raise RuntimeError("there is no Python side: import dispatchviz.torch")
+
+
+class PyInterpreter:
+    """The Python side of the process; its functions raise RuntimeError until the face is there."""
+
+    op_overload: Callable[[OperatorEntry], Any] = staticmethod(_nobody)
+    """What handlers get for ``func``: ``torch.ops.aten.add.Tensor``."""
+    python_dispatch: Callable[[OperatorEntry, DispatchKey], Any] = staticmethod(_nobody)
+    """What the Python dispatcher runs for an operator at a key: another key, or a function."""
+    call_for_dispatch_key: Callable[[OperatorEntry, DispatchKey, list[Any]], None] = staticmethod(_nobody)
+    """``callBoxedForDispatchKey``."""
+
+
+interpreter = PyInterpreter()

@@ -1,0 +1,99 @@
+"""Kernels that are Python functions, as ``torch.library`` registers them.
+
+Mirrors ``PythonKernelHolder`` of ``torch/csrc/utils/python_dispatch.cpp``: a boxed kernel that pops its arguments,
+hands them to the function as Python objects and pushes what it returns; both conversions are told. The thread's state
+is what it was: nothing is excluded for such a kernel.
+
+Not here: the rules of ``torch.library`` (the face), the objects themselves (``operator_arguments.py``, ``ivalue.py``).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dispatchviz.core.bindings.python_keys import DispatchKeySet
+from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.python_side.ivalue import CastError, to_ivalue
+from dispatchviz.core.python_side.operator_arguments import python_arguments
+from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.seam import recorder
+
+if TYPE_CHECKING:
+    from dispatchviz.core.table.operator_entry import OperatorEntry
+
+POINTER = "PythonKernelHolder"
+"""All Python kernels have one function pointer, so that invariants cannot tell them apart."""
+FALLTHROUGH_POINTER = "fallthrough_kernel"
+
+
+def python_kernel(
+    function: Callable[..., Any],
+    debug: str,
+    with_keyset: bool = False,
+    op_object: Callable[[OperatorEntry], Any] | None = None,
+) -> Kernel:
+    """A Python function as a kernel.
+
+    ``with_keyset``: its first argument is the received DispatchKeySet. ``op_object``: then comes what this makes of the
+    operator, as fallbacks have it. What the function returns must fit the schema: see ``push_results``.
+    """
+
+    @functools.wraps(function, assigned=("__doc__", "__name__"), updated=())
+    def run(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
+        schema = op.schema  # the function may destroy the library that defined it
+        at = len(stack) - len(schema.arguments)
+        if recorder.active is not None:
+            recorder.active.unboxed(op, len(schema.arguments))
+        args, kwargs = python_arguments(schema, stack[at:])
+        del stack[at:]
+        leading = [DispatchKeySet.from_raw_repr(ks)] if with_keyset else []
+        if op_object is not None:
+            leading.append(op_object(op))
+        _push(schema, stack, function(*leading, *args, **kwargs), POINTER)
+        if recorder.active is not None:
+            recorder.active.boxed(op, len(stack) - at)
+
+    return Kernel(getattr(function, "__name__", type(function).__name__), run, debug, boxed=True, pointer=POINTER)
+
+
+def fallthrough(debug: str) -> Kernel:
+    """What ``torch.library.fallthrough_kernel`` stands for."""
+    return Kernel("fallthrough_kernel", None, debug, boxed=True, fallthrough=True, pointer=FALLTHROUGH_POINTER)
+
+
+def push_results(op: OperatorEntry, stack: list[Any], result: Any, who: str) -> None:
+    """Puts what Python code ``who`` returned on the stack.
+
+    RuntimeError for a result where there should be none and for one of a wrong type, TypeError if one of several is
+    not in a sequence. None is an undefined tensor; a sequence that is too short leaves its length of results.
+
+    NB: in PyTorch, a sequence that is too long ends the process; here it is a RuntimeError.
+    """
+    _push(op.schema, stack, result, who)
+
+
+def _push(schema: FunctionSchema, stack: list[Any], result: Any, who: str) -> None:
+    returns = schema.returns
+    if not returns:
+        if result is not None:
+            raise RuntimeError(
+                f"Expected {who} for {schema.full_name} to return None but it returned something else instead."
+            )
+        return
+    try:
+        stack.extend([to_ivalue(returns[0].type, result)] if len(returns) == 1 else _several(schema, result))
+    except CastError as error:
+        raise RuntimeError(str(error)) from None
+
+
+def _several(schema: FunctionSchema, result: Any) -> list[Any]:
+    if not isinstance(result, Sequence) or isinstance(result, str):
+        raise TypeError(f"Object of type '{type(result).__name__}' is not an instance of 'sequence'")
+    returns = schema.returns
+    if len(result) > len(returns):
+        raise RuntimeError(
+            f"{schema.full_name} returns {len(returns)} values, but its Python kernel returned {len(result)}"
+        )
+    return [to_ivalue(declared.type, value) for declared, value in zip(returns, result, strict=False)]

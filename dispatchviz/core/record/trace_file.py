@@ -1,0 +1,202 @@
+"""The trace: a header and a list of events, as a value; how it is saved and loaded.
+
+File format: JSON Lines in UTF-8. Line 1 is the header, then one event a line, an array that starts with the name of
+its kind. A file that was cut off opens up to the cut and says so in ``notice``; kinds that a newer version wrote are
+kept as ``Unknown``. A path ending in ``.gz`` is compressed.
+
+Not here: pictures and screens of a trace (``render``, ``tui``), sentences about it (``explain``).
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Self, overload
+
+import msgspec
+
+from dispatchviz.core.record.events import AnyEvent, Unknown
+from dispatchviz.core.record.file_replacement import write_whole
+
+FORMAT = 2
+"""Version of the file format; a reader refuses a header with a higher number. Since 2 meta and impl are spans."""
+
+
+class TraceError(Exception):
+    """A trace file cannot be read; the text says which, why and what to do."""
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """What holds for the whole trace."""
+
+    format: int = FORMAT
+    engine: str = "model"
+    """``model`` or ``torch``."""
+    pytorch: str = "2.13.0"
+    """The release whose rules apply."""
+    cuda: str
+    """``CuPy`` or ``emulated on NumPy (reason)``."""
+    program: str
+    """File name of the program, as the user gave it."""
+    arguments: tuple[str, ...] = ()
+    """What the program was given on its command line."""
+    sources: dict[str, str] = {}
+    """File name to text."""
+
+
+class Trace:
+    """An immutable recording.
+
+    ``trace[i]`` is the event with ``seq == i``; ``notice`` is a sentence about what is wrong with the file it came
+    from, or empty.
+    """
+
+    def __init__(self, header: Header, events: Sequence[AnyEvent], notice: str = "") -> None:
+        self.header = header
+        self.events = events
+        self.notice = notice
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def __iter__(self) -> Iterator[AnyEvent]:
+        return iter(self.events)
+
+    @overload
+    def __getitem__(self, at: int) -> AnyEvent: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[AnyEvent]: ...
+    def __getitem__(self, at: int | slice) -> AnyEvent | Sequence[AnyEvent]:
+        return self.events[at]
+
+    @cached_property
+    def depths(self) -> list[int]:
+        """Per event, how many others it happened within."""
+        depths: list[int] = []
+        for event in self.events:
+            depths.append(0 if event.parent is None else depths[event.parent] + 1)
+        return depths
+
+    @cached_property
+    def ends(self) -> list[int]:
+        """Per event, the ``seq`` of the last event that happened within it (its own if none did)."""
+        ends = list(range(len(self.events)))
+        for event in reversed(self.events):
+            if event.parent is not None and ends[event.seq] > ends[event.parent]:
+                ends[event.parent] = ends[event.seq]
+        return ends
+
+    def children(self, seq: int) -> Iterator[AnyEvent]:
+        """The events directly within one, in order."""
+        return (event for event in self.events[seq + 1 : self.ends[seq] + 1] if event.parent == seq)
+
+    def ancestors(self, seq: int) -> Iterator[AnyEvent]:
+        """The events around one, innermost first, without itself."""
+        parent = self.events[seq].parent
+        while parent is not None:
+            yield self.events[parent]
+            parent = self.events[parent].parent
+
+    def save(self, path: str | Path) -> None:
+        """Writes the trace file; compressed if the name ends in ``.gz``. OSError leaves what was there as it was."""
+        write_whole(path, self.encoded(compressed=str(path).lower().endswith(".gz")))
+
+    def encoded(self, compressed: bool = False) -> bytes:
+        """The trace file's bytes."""
+        encode = msgspec.json.encode
+        text = b"".join(encode(part) + b"\n" for part in (self.header, *self.events))
+        return gzip.compress(text, mtime=0) if compressed else text
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Reads a trace file, up to the cut if it was cut off (``notice`` then says so).
+
+        Raises TraceError if the file is missing or its first line is not the header of a trace.
+        """
+        try:
+            raw = Path(path).read_bytes()
+        except OSError as error:
+            raise TraceError(f"cannot read {path}: {error.strerror}") from None
+        return cls.decoded(raw, path)
+
+    @classmethod
+    def decoded(cls, raw: bytes, path: str | Path) -> Self:
+        """Reads what ``encoded`` gave, up to where it was cut off; ``path`` is what errors call it.
+
+        Raises TraceError if the first line is not the header of a trace.
+        """
+        header, *lines = _lines(raw)
+        events: list[AnyEvent] = []
+        for number, line in enumerate(lines):
+            try:
+                events.append(_event(line, number))
+            except msgspec.DecodeError:
+                return cls(_header(header, path), events, f"{path} is cut off: it opens up to step {number - 1}")
+        return cls(_header(header, path), events)
+
+
+_decode = msgspec.json.Decoder(AnyEvent).decode
+
+
+def _event(line: bytes, seq: int) -> AnyEvent:
+    """Decodes one line; ``msgspec.ValidationError`` means a kind or form that this version does not know."""
+    try:
+        event: AnyEvent = _decode(line)
+    except msgspec.ValidationError:
+        kind, _, parent, *fields = _array(line, seq)
+        parent = parent if isinstance(parent, int) and 0 <= parent < seq else None
+        return Unknown(seq, parent, str(kind), msgspec.json.encode(fields).decode())
+    if event.seq != seq or (event.parent is not None and not 0 <= event.parent < seq):
+        raise msgspec.DecodeError("events are out of order")
+    return event
+
+
+def _array(line: bytes, seq: int) -> list[object]:
+    match msgspec.json.decode(line):
+        case [str(), int() as number, _, *_] as fields if number == seq:
+            return list(fields)
+    raise msgspec.DecodeError("not an event")
+
+
+def looks_like_trace(raw: bytes) -> bool:
+    """Whether some bytes begin as a trace file does, as far as they go. What is compressed is looked into."""
+    return (_unpacked(raw) if raw[:2] == _GZIP else raw).startswith(_BEGIN)
+
+
+_BEGIN = b'{"format":'
+_GZIP = b"\x1f\x8b"
+
+
+def _lines(raw: bytes) -> list[bytes]:
+    lines = (_unpacked(raw) if raw[:2] == _GZIP else raw).split(b"\n")
+    return lines[:-1] if lines[-1] == b"" and len(lines) > 1 else lines
+
+
+def _unpacked(raw: bytes) -> bytes:
+    """Decompresses as far as the data goes, and as far as it is sound."""
+    unpack, parts = zlib.decompressobj(wbits=31).decompress, []
+    for start in range(0, len(raw), _PIECE):
+        try:
+            parts.append(unpack(raw[start : start + _PIECE]))
+        except zlib.error:
+            break
+    return b"".join(parts)
+
+
+_PIECE = 256
+"""Bytes at a time: of a damaged file so much may be lost before the damage."""
+
+
+def _header(line: bytes, path: str | Path) -> Header:
+    try:
+        header = msgspec.json.decode(line, type=Header)
+    except msgspec.DecodeError:
+        raise TraceError(f"{path} is not a dispatchviz trace: its first line is not a trace header") from None
+    if header.format > FORMAT:
+        raise TraceError(
+            f"{path} has trace format {header.format}, this version reads up to {FORMAT}: update dispatchviz"
+        )
+    return header

@@ -1,0 +1,120 @@
+"""Function schemas: the one-line declaration of an operator as a value, read from text and printed as PyTorch does.
+
+``aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor``. Mirrors
+``aten/src/ATen/core/function_schema.h``.
+
+Not here: the parser (``schema_parser.py``), how defaults are printed (``schema_defaults.py``), Python signatures
+(``codegen``), matching Python arguments to them (``python_arg_parser.py``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from dispatchviz.core.schema.schema_defaults import canonical_default
+from dispatchviz.core.schema.schema_lexer import SchemaError as SchemaError
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One parameter, or one return."""
+
+    name: str
+    """Empty for a return without a name."""
+    type: str
+    """Without alias annotations: ``Tensor``, ``Tensor?[]``, ``SymInt[2]``, ``int[1]?``."""
+    default: str | None = None
+    """As written; None if there is none."""
+    kwarg_only: bool = False
+    alias: str | None = None
+    """Inside of the annotation: ``a``, ``a!``, ``a -> *``; None without one."""
+    annotated: str = ""
+    """The type with its annotations in place: ``Tensor(a!)[]``."""
+
+    @property
+    def is_write(self) -> bool:
+        """The operator writes to it."""
+        return self.alias is not None and "!" in self.alias.partition("->")[0]
+
+    @property
+    def is_tensor(self) -> bool:
+        """Its key sets count for dispatch: Tensor, Tensor?, Tensor[], Tensor[2], Tensor?[] and nothing else."""
+        return _TENSOR.fullmatch(self.type) is not None
+
+    def __str__(self) -> str:
+        words = f"{self.annotated or self.type} {self.name}".rstrip()
+        return words if self.default is None else f"{words}={canonical_default(self.type, self.default)}"
+
+
+_TENSOR = re.compile(r"Tensor\??|Tensor\??\[\d*\]")
+
+
+@dataclass(frozen=True)
+class FunctionSchema:
+    """The declaration of one operator."""
+
+    name: str
+    """``aten::add``, without the overload."""
+    overload: str
+    """``Tensor``; empty for the operator without one."""
+    arguments: tuple[Argument, ...]
+    returns: tuple[Argument, ...]
+    is_vararg: bool = False
+    """Any further arguments (``...``)."""
+    is_varret: bool = False
+
+    @staticmethod
+    def parse(text: str, trusted: bool = True) -> FunctionSchema:
+        """Reads a schema; ``trusted`` ones may have types that only PyTorch's own have.
+
+        SchemaError with PyTorch's text.
+        """
+        from dispatchviz.core.schema.schema_parser import parse_schema  # which makes the values that are defined here
+
+        return parse_schema(text, trusted)
+
+    @cached_property
+    def full_name(self) -> str:
+        """``aten::add.Tensor``; ``aten::sum`` for the empty overload."""
+        return f"{self.name}.{self.overload}" if self.overload else self.name
+
+    @property
+    def namespace(self) -> str:
+        """``aten``; empty if the name has none."""
+        return self.name.rpartition("::")[0]
+
+    @cached_property
+    def tensor_positions(self) -> tuple[int, ...]:
+        """Positions of the arguments whose key sets count (``DispatchKeyExtractor``)."""
+        return tuple(position for position, argument in enumerate(self.arguments) if argument.is_tensor)
+
+    @cached_property
+    def returned_arguments(self) -> tuple[int, ...]:
+        """Positions of the arguments that an in-place or out= operator writes and returns; empty for all others."""
+        writable = {a.alias: position for position, a in enumerate(self.arguments) if a.is_write}
+        positions = tuple(writable[r.alias] for r in self.returns if r.alias in writable)
+        return positions if len(positions) == len(self.returns) else ()
+
+    @cached_property
+    def _text(self) -> str:
+        return f"{self.full_name}({', '.join(self._parameters())}) -> {self._result()}"
+
+    def _parameters(self) -> Iterator[str]:
+        kwarg_only = False
+        for argument in self.arguments:
+            if argument.kwarg_only and not kwarg_only:
+                kwarg_only = True
+                yield "*"
+            yield str(argument)
+        if self.is_vararg:
+            yield "..."
+
+    def _result(self) -> str:
+        returns = [str(value) for value in self.returns] + ["..."] * self.is_varret
+        return returns[0] if len(returns) == 1 else f"({', '.join(returns)})"
+
+    def __str__(self) -> str:
+        return self._text

@@ -1,0 +1,52 @@
+"""Names of operators: ``aten::add.Tensor`` is ``aten::add`` with the overload ``Tensor``.
+
+Mirrors ``ATen/core/operator_name.h`` and the first rule of ``function_schema_parser.cpp``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dispatchviz.core.schema.schema_lexer import EOF, IDENT, SchemaError, Tokens
+
+
+class OperatorName(NamedTuple):
+    """An operator's name and its overload, which may be empty."""
+
+    name: str
+    overload: str
+
+    @staticmethod
+    def parse(text: str) -> OperatorName:
+        """``torch::jit::parseName``. SchemaError (a RuntimeError) with PyTorch's text for anything else."""
+        tokens = Tokens(text)
+        found = read_name(tokens)
+        if tokens.next.kind == "(":
+            _refuse_schema(text)
+        tokens.expect(EOF)
+        return found
+
+    def __str__(self) -> str:
+        return f"{self.name}.{self.overload}" if self.overload else self.name
+
+
+def read_name(tokens: Tokens) -> OperatorName:
+    """The name at the beginning of a schema. SchemaError if there is none, and for a reserved overload."""
+    name = tokens.expect(IDENT).text
+    if tokens.accept(":"):
+        tokens.expect(":")
+        name = f"{name}::{tokens.expect(IDENT).text}"
+    if not tokens.accept("."):
+        return OperatorName(name, "")
+    overload = tokens.expect(IDENT).text
+    if overload == "default" or overload.startswith("__"):
+        problem = f"{overload} is not a legal overload name for aten operators"
+        raise SchemaError(tokens.source, 0, problem, length=0)
+    return OperatorName(name, overload)
+
+
+def _refuse_schema(text: str) -> None:
+    from dispatchviz.core.schema.function_schema import FunctionSchema  # which is read with what is defined here
+
+    FunctionSchema.parse(text)
+    raise RuntimeError("Tried to parse an operator name but function schema was given")

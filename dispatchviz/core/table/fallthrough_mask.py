@@ -1,0 +1,44 @@
+"""The mask of an operator: which functionality bits of a call's key set are left when fallthrough keys are gone.
+
+Mirrors the ``nonFallthroughKeys`` of ``ATen/core/dispatch/DispatchKeyExtractor.h``: one mask, and a copy of it per
+backend for the case that a key falls through for some backends only.
+"""
+
+from __future__ import annotations
+
+from dispatchviz.core.keys.key_set import FULL
+from dispatchviz.core.keys.keys import BACKEND_MASK, CUSTOMIZABLE, NUM_BACKENDS, DispatchKey
+
+
+class FallthroughMasks:
+    """Starts with every bit set; only functionality bits are ever cleared."""
+
+    __slots__ = ("backends", "differ", "single")
+
+    def __init__(self) -> None:
+        self.single = FULL
+        self.backends = [FULL] * NUM_BACKENDS
+        self.differ = False
+        """The copies are not all equal, so that they count instead of the single mask."""
+
+    def update(self, key: DispatchKey, falls_through: bool) -> None:
+        """``setOperatorHasFallthroughForKey``: the cell of a runtime key has just been computed."""
+        functionality = key.functionality
+        bit = functionality.bits
+        self.single = _changed(self.single, bit, falls_through)
+        if functionality in CUSTOMIZABLE:
+            own = key.backend - 1
+            self.backends[own] = _changed(self.backends[own], bit, falls_through)
+            self.differ = len(set(self.backends)) > 1
+        else:
+            self.backends = [_changed(mask, bit, falls_through) for mask in self.backends]
+
+    def of(self, ks: int) -> int:
+        """The mask of a call with this set (before or after masking): its highest backend's copy if they differ."""
+        if not self.differ:
+            return self.single
+        return self.backends[((ks & BACKEND_MASK) >> 1).bit_length()]
+
+
+def _changed(mask: int, bit: int, clear: bool) -> int:
+    return mask & ~bit if clear else mask | bit

@@ -1,0 +1,420 @@
+"""One operator: what was registered for it, and the table computed from that.
+
+Mirrors ``aten/src/ATen/core/dispatch/OperatorEntry.cpp`` and the masks of ``DispatchKeyExtractor.h``. Registrations
+are given; the table, the masks and the two look-up tables of the dispatcher are derived.
+
+Rule 1 (precedence): a cell takes the kernel that ``candidates`` yields as taken (``precedence.py`` has the order).
+Rule 2 (recomputation): a change under key d recomputes the cells of ``affected_by(d)`` and no others. Where that misses
+a cell, the cell stays as it was: PyTorch has the same stale cells.
+Rule 3 (laziness): a table exists from the first look at it on. What was registered before is the process's stock, whose
+order changes nothing; ``Library`` looks before it registers, so that Rule 2 holds for everything that users do.
+
+Not here: texts about an operator (``dump.py``), calling conventions (``boxing.py``).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from dispatchviz.core.kernel.boxing import Boxed, Typed, boxed_form, typed_form
+from dispatchviz.core.kernel.cpp_signature import FixedSignature
+from dispatchviz.core.kernel.guarded_calls import Guarded, guarded, told_guarded
+from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.kernel.recorded_calls import told_call, told_redispatch
+from dispatchviz.core.keys.key_set import table_index
+from dispatchviz.core.keys.keys import CELL, RUNTIME_KEYS, DispatchKey
+from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.table import dump
+from dispatchviz.core.table.fallthrough_mask import FallthroughMasks
+from dispatchviz.core.table.precedence import (
+    AMBIGUOUS,
+    COVERING,
+    FALLBACK,
+    MATH,
+    MISSING,
+    OBJECTORS,
+    PLACES,
+    Place,
+    affected_by,
+)
+from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView, AutoDispatchBelowAutograd, ExcludeFixed
+
+K = DispatchKey
+T = TypeVar("T")
+
+TAKEN = "taken"
+NOTHING = "nothing registered"
+NOT_ASKED = "not asked"
+
+
+class Source(Protocol):
+    """Where the definition and the kernels of an operator are until somebody first asks for them."""
+
+    def schema(self, name: str) -> FunctionSchema:
+        """Of an operator that it has."""
+
+    def place(self, name: str) -> str:
+        """Where it was defined."""
+
+    def alias_analysis(self, name: str) -> str:
+        """Kind of alias analysis, as dumps print it."""
+
+    def registrations(self, name: str) -> dict[DispatchKey, list[Kernel]]:
+        """Its kernels per key or alias, newest first."""
+
+
+FROM_SCHEMA = "FROM_SCHEMA"
+"""The kind of alias analysis of nearly all operators."""
+
+CONSERVATIVE = "CONSERVATIVE"
+"""Of operators that were defined by a kernel, without a schema."""
+
+
+class Candidate(NamedTuple):
+    """A place where the kernel of a cell could come from."""
+
+    source: DispatchKey
+    """The key or alias; of the backend fallback, which is always the last, the cell's own key again."""
+    reason: str
+    """PyTorch's tag of such a choice."""
+    outcome: str
+    """``taken``, ``nothing registered``, ``not asked`` (a better one was taken) or why it was passed over."""
+    kernel: Kernel | None
+
+
+class Cell:
+    """One entry of the table: the kernel and where it comes from.
+
+    ``function(ks, *args)`` runs it, ``boxed(ks, stack)`` too; where no kernel is, both raise PyTorch's error.
+    """
+
+    __slots__ = ("__dict__", "function", "index", "kernel", "key", "operator", "reason", "source")
+
+    def __init__(
+        self, op: OperatorEntry, key: DispatchKey, kernel: Kernel | None, reason: str, source: DispatchKey | None
+    ) -> None:
+        self.operator = op
+        self.key = key
+        self.index = CELL[key]
+        self.kernel = kernel
+        self.reason = reason
+        self.source = source
+        """The key or alias that the kernel is registered under; None if there is no kernel."""
+        self.function: Typed = op.missing if kernel is None else typed_form(op, kernel)
+
+    @property
+    def falls_through(self) -> bool:
+        """Calls skip it."""
+        return self.kernel is not None and self.kernel.fallthrough
+
+    @cached_property
+    def boxed(self) -> Boxed:
+        """The same for a caller with a stack."""
+        if self.kernel is None:
+            return self.operator.missing
+        return boxed_form(self.operator, self.kernel)
+
+
+class OperatorEntry:
+    """An operator's schema, registrations and tables."""
+
+    def __init__(self, name: str, fallbacks: Mapping[DispatchKey, Kernel], source: Source | None = None) -> None:
+        self.name = name
+        """With the namespace and the overload: ``aten::add.Tensor``, ``aten::sum``."""
+        self.has_schema = source is not None
+        """Whether it was defined."""
+        self.fixed_signatures: dict[bool, FixedSignature] = {}
+        """Who fixed the signature of typed kernels: False for plain integers, True for symbolic sizes."""
+        self.report_error_callback: Callable[[str], object] | None = None
+        """Called with the key of a lookup that fails, instead of PyTorch's own report; it has to raise."""
+        self._source = source
+        self._fallbacks = fallbacks
+        self._table: list[Cell] | None = None
+        self._masks = FallthroughMasks()
+        self.lookup = _Filled(self._cell_of_call)
+        """Set of a call before the mask -> (cell, effective set)."""
+        self.redispatch_lookup = _Filled(self._cell_of_redispatch)
+        """Set as given -> cell."""
+        self.kernels = _Filled(self._kernel_of_call)
+        """As ``lookup``, with what runs in the cell's place: what every call asks."""
+        self.redispatch_kernels = _Filled(self._kernel_of_redispatch)
+        """As ``redispatch_lookup``, with what runs in the cell's place."""
+        self.redispatch_within_AutoDispatchBelowAutograd = self._within(AutoDispatchBelowAutograd)
+        self.redispatch_within_AutoDispatchBelowADInplaceOrView = self._within(AutoDispatchBelowADInplaceOrView)
+        """Set as given -> what runs while the guard is held, called with all arguments but the set."""
+
+    @property
+    def schema(self) -> FunctionSchema:
+        """RuntimeError if the operator was never defined (only kernels were registered)."""
+        if self._schema is None:
+            raise RuntimeError(
+                f"Could not find schema for {dotted(self.name)} but we found an implementation; "
+                "did you forget to def() the operator?"
+            )
+        return self._schema
+
+    @cached_property
+    def _schema(self) -> FunctionSchema | None:
+        return self._source.schema(self.name) if self._source else None
+
+    @cached_property
+    def debug(self) -> str:
+        """Where it was defined."""
+        return self._source.place(self.name) if self._source else ""
+
+    @cached_property
+    def alias_analysis(self) -> str:
+        """Kind of alias analysis, as dumps print it."""
+        return self._source.alias_analysis(self.name) if self._source else FROM_SCHEMA
+
+    @cached_property
+    def tensor_parameters(self) -> tuple[tuple[str, int], ...]:
+        """Name and position of the arguments whose keys count."""
+        return tuple([(self.schema.arguments[i].name, i) for i in self.schema.tensor_positions])
+
+    @cached_property
+    def plain_tensors(self) -> tuple[int, ...]:
+        """Their positions if each is one tensor that is always given, no list; else nothing.
+
+        Nothing too where a generator may bring keys.
+        """
+        if self.generator_position is not None:
+            return ()
+        positions = self.schema.tensor_positions
+        return positions if all(self.schema.arguments[i].type == "Tensor" for i in positions) else ()
+
+    @cached_property
+    def generator_position(self) -> int | None:
+        """Which argument is a random generator."""
+        kinds = [argument.type for argument in self.schema.arguments]
+        return kinds.index("Generator?") if "Generator?" in kinds else None
+
+    # -- registrations ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def registrations(self) -> dict[DispatchKey, list[Kernel]]:
+        """Per key or alias, newest first; the first is active."""
+        return self._source.registrations(self.name) if self._source else {}
+
+    def define(self, schema: FunctionSchema | None, debug: str = "", alias_analysis: str = FROM_SCHEMA) -> None:
+        """Sets or, with None, takes away the schema."""
+        self.has_schema = schema is not None
+        self._schema = schema
+        self.debug = debug
+        self.alias_analysis = alias_analysis
+
+    def register(self, key: DispatchKey, kernel: Kernel, catch_all: bool = False) -> None:
+        """Puts a kernel in front of those under a key and recomputes what PyTorch recomputes then."""
+        _settle()
+        self.registrations.setdefault(key, []).insert(0, kernel)
+        self._recompute(RUNTIME_KEYS if catch_all else affected_by(key))
+
+    def deregister(self, key: DispatchKey, kernel: Kernel) -> None:
+        """Takes a kernel away, wherever it stands."""
+        _settle()
+        kernels = self.registrations[key]
+        kernels.remove(kernel)
+        if not kernels:
+            del self.registrations[key]
+        self._recompute(affected_by(key))
+
+    def kernel(self, key: DispatchKey) -> Kernel | None:
+        """The active kernel registered under a key itself."""
+        kernels = self.registrations.get(key)
+        return kernels[0] if kernels else None
+
+    # -- the rule -----------------------------------------------------------------------------------------------------
+
+    def candidates(self, key: DispatchKey) -> Iterator[Candidate]:
+        """Every place the kernel of a cell could come from, in order of precedence, and what became of it.
+
+        Aliases that do not stand for the key are there if they have a kernel, to say just that.
+        """
+        taken = False
+        for place in PLACES[key]:
+            kernel = self._kernel_at(place)
+            if place.covers:
+                outcome = NOT_ASKED if taken else self._outcome(key, place, kernel)
+                taken = taken or outcome == TAKEN
+                yield Candidate(place.source, self._reason(key, place), outcome, kernel)
+            elif kernel is not None and not taken:
+                yield Candidate(place.source, place.reason, f"does not stand for {key}", kernel)
+
+    def _kernel_at(self, place: Place) -> Kernel | None:
+        return self._fallbacks.get(place.source) if place.reason == FALLBACK else self.kernel(place.source)
+
+    def _outcome(self, key: DispatchKey, place: Place, kernel: Kernel | None) -> str:
+        if kernel is None:
+            return NOTHING
+        return (place.reason == MATH and self._objection(key)) or TAKEN
+
+    def _objection(self, key: DispatchKey) -> str:
+        """Why CompositeImplicitAutograd's kernel must not fill a cell of the autograd keys; empty if it may.
+
+        Its derivatives come from what it calls, so it would run instead of a backend's own kernel.
+        """
+        objector = self._objector(key)
+        if key == K.AutogradOther and objector is not None:
+            return ""  # it is taken, and fails when it is called: see ``_reason``
+        if K.CompositeExplicitAutograd in self.registrations:
+            return "a CompositeExplicitAutograd kernel exists, so the composite is not used"
+        return "" if objector is None else f"a kernel for {objector} exists, so the composite is not used"
+
+    def _objector(self, key: DispatchKey) -> DispatchKey | None:
+        """A backend key with a kernel of its own, among those that the autograd key looks at."""
+        objectors = OBJECTORS[key]
+        return min((k for k in self.registrations if k in objectors), default=None) if objectors else None
+
+    def _reason(self, key: DispatchKey, place: Place) -> str:
+        if place.reason == MATH and key == K.AutogradOther and self._objector(key) is not None:
+            return AMBIGUOUS
+        return place.reason
+
+    def compute(self, key: DispatchKey) -> Cell:
+        """What the cell of a runtime key should hold now: the first candidate that is taken."""
+        for place in COVERING[key]:
+            kernel = self._kernel_at(place)
+            if kernel is not None and self._outcome(key, place, kernel) == TAKEN:
+                reason = self._reason(key, place)
+                return Cell(self, key, self._ambiguous if reason == AMBIGUOUS else kernel, reason, place.source)
+        return Cell(self, key, None, MISSING, None)
+
+    @cached_property
+    def _ambiguous(self) -> Kernel:
+        """A kernel that only raises: a composite and a backend that shares AutogradOther collide."""
+        return Kernel(
+            AMBIGUOUS_NAME, lambda ks, *args: dump.report_ambiguous(self), AMBIGUOUS_NAME, pointer=AMBIGUOUS_NAME
+        )
+
+    def missing(self, ks: int, *args: Any) -> Any:
+        """What runs where no kernel is. NotImplementedError with PyTorch's text, which has the whole table."""
+        dump.report_missing(self, ks)
+
+    # -- the table ----------------------------------------------------------------------------------------------------
+
+    @property
+    def table(self) -> list[Cell]:
+        """The stored table, 137 cells: what calls use."""
+        if self._table is None:
+            self._table = [self.compute(key) for key in RUNTIME_KEYS]
+            for cell in self._table:
+                self._masks.update(cell.key, cell.falls_through)
+        return self._table
+
+    def cell_of(self, key: DispatchKey) -> int:
+        """Index of the cell of a runtime key."""
+        return CELL[key]
+
+    def fallback_changed(self, key: DispatchKey) -> None:
+        """The process's fallback for a runtime key is another one now."""
+        self._recompute(affected_by(key))
+
+    def _recompute(self, keys: Iterable[DispatchKey]) -> None:
+        if self._table is None:
+            return
+        changed = [key for key in keys if self._recompute_cell(self._table, key)]
+        for derived in self._lookups():
+            derived.clear()
+        if changed and recorder.active is not None:
+            recorder.active.cells_recomputed(self, changed)
+
+    # -- what the dispatcher asks -------------------------------------------------------------------------------------
+
+    def _lookups(self) -> Iterator[dict[int, Any]]:
+        yield from (self.lookup, self.kernels, self.redispatch_lookup, self.redispatch_kernels)
+        yield from (
+            self.redispatch_within_AutoDispatchBelowAutograd,
+            self.redispatch_within_AutoDispatchBelowADInplaceOrView,
+        )
+
+    def _cell_of_call(self, base: int) -> tuple[Cell, int]:
+        effective = base & self.masks.of(base)
+        return self.redispatch_lookup[effective], effective
+
+    def _cell_of_redispatch(self, ks: int) -> Cell:
+        return self.table[table_index(ks)]
+
+    def _kernel_of_call(self, base: int) -> tuple[Typed, int]:
+        cell, effective = self.lookup[base]
+        rec = recorder.active
+        return (cell.function if rec is None else told_call(rec, cell)), effective
+
+    def _kernel_of_redispatch(self, ks: int) -> Typed:
+        cell = self.redispatch_lookup[ks]
+        rec = recorder.active
+        return cell.function if rec is None else told_redispatch(rec, cell)
+
+    def _within(self, guard: type[ExcludeFixed]) -> _Filled[Guarded]:
+        return _Filled(functools.partial(self._guarded, guard))
+
+    def _guarded(self, guard: type[ExcludeFixed], ks: int) -> Guarded:
+        cell = self.redispatch_lookup[ks]
+        rec = recorder.active
+        return guarded(cell, ks, guard) if rec is None else told_guarded(rec, cell, ks, guard)
+
+    def _recompute_cell(self, table: list[Cell], key: DispatchKey) -> bool:
+        """Whether it has another kernel now."""
+        old, new = table[CELL[key]], self.compute(key)
+        table[CELL[key]] = new
+        self._masks.update(key, new.falls_through)
+        return new.kernel is not old.kernel
+
+    # -- masks --------------------------------------------------------------------------------------------------------
+
+    @property
+    def masks(self) -> FallthroughMasks:
+        """What the fallthroughs in the table take out of every call's set."""
+        self.table  # noqa: B018  computing it sets the masks
+        return self._masks
+
+    @property
+    def mask(self) -> int:
+        """The single mask."""
+        return self.masks.single
+
+    def mask_for(self, base: int) -> int:
+        """The mask of a call with this set."""
+        return self.masks.of(base)
+
+
+AMBIGUOUS_NAME = "ambiguous_autogradother"
+
+
+def dotted(name: str) -> str:
+    """``aten::sum.``: PyTorch's errors print the dot even before an empty overload."""
+    return name if "." in name else f"{name}."
+
+
+def _settle() -> None:
+    """What a recorder has noted is true of the registrations as they are now."""
+    if recorder.active is not None:
+        recorder.active.registrations_change()
+
+
+class _Filled(dict[int, T]):
+    """Derived: a dictionary that fills itself as sets are met."""
+
+    def __init__(self, fill: Callable[[int], T]) -> None:
+        super().__init__()
+        self._fill = fill
+
+    def __missing__(self, ks: int) -> T:
+        found = self[ks] = self._fill(ks)
+        _filled.append(self)
+        return found
+
+
+_filled: list[dict[int, Any]] = []
+"""Look-ups that are not empty. What they hold is told while a recorder listens, and is not while none does."""
+
+
+def _forget() -> None:
+    while _filled:
+        _filled.pop().clear()
+
+
+recorder.when_listening_changes.append(_forget)

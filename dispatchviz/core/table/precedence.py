@@ -1,0 +1,97 @@
+"""The rule that fills the dispatch table: where the kernel of a cell may come from, and what a change reaches.
+
+Mirrors ``OperatorEntry::computeDispatchTableEntryWithDebug`` and ``updateDispatchTable_`` of
+``aten/src/ATen/core/dispatch/OperatorEntry.cpp``. Everything here depends on keys alone; which of the places has a
+kernel is ``operator_entry.py``'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from dispatchviz.core.keys.key_set import AUTOGRAD_KEY, BACKENDS_OF_AUTOGRAD, highest_backend
+from dispatchviz.core.keys.keys import ALIAS_MEMBERS, CELL, RUNTIME_KEYS, DispatchKey
+
+K = DispatchKey
+
+KERNEL = "kernel"
+DEFAULT_BACKEND = "default backend kernel"
+NESTED = "nested kernel"
+AMBIGUOUS = "ambiguous autogradother"
+MATH = "math kernel"
+AUTOGRAD = "autograd kernel"
+BATCHED = "batched kernel"
+FALLBACK = "backend fallback"
+MISSING = "missing"
+"""Why a cell holds what it holds: the tags that PyTorch's dumps print."""
+
+
+class Place(NamedTuple):
+    """A place that the kernel of one cell may come from."""
+
+    source: DispatchKey
+    """The key or alias of the registration; for the backend fallback the cell's own key."""
+    reason: str
+    covers: bool = True
+    """False: an alias that does not stand for this key; it is looked at only to say so."""
+
+
+def _places(key: DispatchKey) -> Iterator[Place]:
+    """In order of precedence. The number of each step is PyTorch's."""
+    undefined = key == K.Undefined
+
+    def alias(source: DispatchKey, reason: str, for_undefined: bool = False) -> Place:
+        return Place(source, reason, key in ALIAS_MEMBERS[source] or (undefined and for_undefined))
+
+    if not undefined:
+        yield Place(key, KERNEL)  # 1
+    yield alias(K.CompositeExplicitAutogradNonFunctional, DEFAULT_BACKEND, for_undefined=True)  # 2.1
+    yield alias(K.CompositeExplicitAutograd, DEFAULT_BACKEND, for_undefined=True)  # 2.2
+    yield alias(K.CompositeImplicitAutogradNestedTensor, NESTED)  # 2.3
+    yield alias(K.CompositeImplicitAutograd, MATH, for_undefined=True)  # 2.3
+    yield alias(K.Autograd, AUTOGRAD)  # 2.4
+    yield alias(K.FuncTorchBatchedDecomposition, BATCHED)  # 2.5
+    if not undefined:
+        yield Place(key, FALLBACK)  # 3
+
+
+PLACES: dict[DispatchKey, tuple[Place, ...]] = {key: tuple(_places(key)) for key in RUNTIME_KEYS}
+"""Of each cell, best first."""
+
+COVERING: dict[DispatchKey, tuple[Place, ...]] = {
+    key: tuple(place for place in places if place.covers) for key, places in PLACES.items()
+}
+"""The places that can fill a cell."""
+
+OBJECTORS: dict[DispatchKey, frozenset[DispatchKey]] = {
+    key: frozenset(k for k in K if k.bits and BACKENDS_OF_AUTOGRAD[key] & k.bits == k.bits) for key in RUNTIME_KEYS
+}
+"""Keys whose own kernels keep CompositeImplicitAutograd out of a cell; AutogradOther they make ambiguous.
+
+Building blocks count too: a kernel for Dense fills no cell, and still it is one for every backend.
+"""
+
+
+def affected_by(key: DispatchKey) -> Iterator[DispatchKey]:
+    """The cells that PyTorch recomputes when something changes under ``key``.
+
+    Not every cell whose content would change is among them: those stay stale, in PyTorch too.
+    """
+    if key == K.Undefined:
+        yield key
+        return
+    yield from (runtime for runtime in RUNTIME_KEYS if runtime in ALIAS_MEMBERS.get(key, ()))
+    if key in CELL:
+        yield key
+    if key in _ALSO_UNDEFINED:
+        yield K.Undefined
+    if key in ALIAS_MEMBERS[K.CompositeExplicitAutograd]:
+        yield AUTOGRAD_KEY[highest_backend(key.bits)]
+
+
+_ALSO_UNDEFINED = (
+    K.CompositeImplicitAutograd,
+    K.CompositeExplicitAutograd,
+    K.CompositeExplicitAutogradNonFunctional,
+)

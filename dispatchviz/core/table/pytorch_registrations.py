@@ -1,0 +1,233 @@
+"""PyTorch's own registrations: what an unmodified PyTorch has put under which key of which operator.
+
+The data (``native/registrations.txt``) is written by ``scripts/snapshot_dispatch.py`` from an installed PyTorch;
+``scripts/registrations_file.py`` tells its format. Kernels have PyTorch's facts and no function; whoever implements one
+replaces it by a copy with a function (``native_library.py``). Nothing here needs NumPy, and asking for one operator
+makes that one and no other.
+
+A *build* is what PyTorch was compiled with: ``cpu``, or ``cuda``, which has kernels for CUDA's keys besides. NB: in
+PyTorch, where Triton is installed, ``torch/_native`` puts a Python kernel in front of CUDA's ``aten::bmm``; here not.
+
+Not here: what PyTorch calls a kernel (``kernel_names.py``).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+from typing import NamedTuple
+
+from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.kernel.kernel_names import FALLTHROUGH, fallback_name, kernel_name
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.schema.function_schema import FunctionSchema
+from dispatchviz.core.table.operator_entry import FROM_SCHEMA
+from dispatchviz.core.table.registry import Registry
+
+BOXED, UNBOXED, FALLS_THROUGH, TYPED = 1, 2, 4, 8
+"""Flags of a registration: a boxed form, a typed form without symbolic sizes, a fallthrough, a C++ signature."""
+
+BUILDS = ("cpu", "cuda")
+DEFAULT_BUILD = "cuda"
+VARIABLE = "DISPATCHVIZ_BUILD"
+"""The environment variable that chooses the build of the process."""
+
+
+class BuildError(ValueError):
+    """There is no such build of PyTorch here."""
+
+
+def chosen_build(given: str | None = None) -> str:
+    """The build of that name, or the one that the environment names. BuildError says what may be given."""
+    build = given or os.environ.get(VARIABLE) or DEFAULT_BUILD
+    if build not in BUILDS:
+        where = "" if given else f" (environment variable {VARIABLE})"
+        raise BuildError(f"unknown build {build!r}{where}: it is {' or '.join(BUILDS)}")
+    return build
+
+
+class Row(NamedTuple):
+    """One registration."""
+
+    key: str
+    debug: str
+    flags: int
+
+
+class _Operator(NamedTuple):
+    """One line of the file."""
+
+    schema: str
+    place: str
+    alias_analysis: str
+    marks: str
+    rows: str
+    cuda: str
+
+
+class _Snapshot:
+    """The file; its head is read at once, operators when they are asked for."""
+
+    def __init__(self, text: str) -> None:
+        head, _, body = text.partition("\n\n")
+        parts = {what: rest for what, *rest in (line.split("\t") for line in head.splitlines())}
+        (self.torch,), (self.fallbacks,) = parts["torch"], parts["fallbacks"]
+        self._keys, self._places = parts["keys"], parts["places"]
+        self.owners = dict(owned.split(" ", 1) for owned in parts["owners"])
+        self.lines = {line[: line.index("(")]: line for line in body.splitlines()}
+        """Full name -> its line."""
+
+    def number(self, key: DispatchKey) -> int:
+        """What stands for a key in a registration; -1 if nothing is registered under it."""
+        return self._keys.index(key.name) if key.name in self._keys else -1
+
+    def operator(self, name: str) -> _Operator | None:
+        """None if there is none of this name."""
+        line = self.lines.get(name)
+        return None if line is None else _Operator(*line.split("\t"))
+
+    def rows(self, text: str) -> Iterator[Row]:
+        """What ``KEY.TEXT.LINE.FLAGS``, parted by spaces, stand for."""
+        for key, place, line, flags in (word.split(".") for word in text.split()):
+            yield Row(self._keys[int(key)], self.place(place, line), int(flags))
+
+    def place(self, text: str, line: str) -> str:
+        """``registered at FILE:LINE``; kernels that torchgen told of have no line."""
+        return self._places[int(text)] + f":{line}" * (line != "0")
+
+
+@cache
+def _snapshot() -> _Snapshot:
+    with open(os.path.join(os.path.dirname(__file__), "native", "registrations.txt"), encoding="utf-8") as file:
+        return _Snapshot(file.read())
+
+
+def pytorch_version() -> str:
+    """The release that the registrations are of."""
+    return _snapshot().torch
+
+
+def pytorch_operators() -> Collection[str]:
+    """Full names of all operators; overloads of one name in the order in which PyTorch tries them."""
+    return _snapshot().lines.keys()
+
+
+def pytorch_schema(name: str) -> str:
+    """As PyTorch prints it. KeyError if there is no such operator."""
+    return _line(name).schema
+
+
+def is_structured(name: str) -> bool:
+    """Whether the operator's kernels are generated from a meta and an impl function; False if it is unknown."""
+    operator = _snapshot().operator(name)
+    return operator is not None and "s" in operator.marks
+
+
+def pytorch_registrations(name: str, build: str | None = None) -> Iterator[tuple[DispatchKey, Kernel]]:
+    """PyTorch's kernels of an operator, newest first under each key; nothing if it is unknown. BuildError."""
+    data, cuda = _snapshot(), chosen_build(build) == "cuda"
+    operator = data.operator(name)
+    if operator is None:
+        return
+    rows = [*data.rows(operator.rows), *(data.rows(operator.cuda) if cuda else ())]
+    structured = "s" in operator.marks
+    composite = any(row.key == "CompositeImplicitAutograd" for row in rows)
+    for key, debug, flags in rows:
+        through, boxed = flags & FALLS_THROUGH, not flags & TYPED
+        called = FALLTHROUGH if through else kernel_name(operator.schema, key, debug, structured, boxed, composite)
+        yield DispatchKey[key], _kernel(called, debug, flags)
+
+
+def operators_with(key: DispatchKey, build: str | None = None) -> frozenset[str]:
+    """Full names of the operators that have something registered under a key or alias itself. BuildError."""
+    data, cuda = _snapshot(), chosen_build(build) == "cuda"
+    number = f"{data.number(key)}."
+    lines = ((name, line) for name, line in data.lines.items() if number in line)  # most have not even that
+    return frozenset(name for name, line in lines if f" {number}" in _rows(line, cuda))
+
+
+def _rows(line: str, cuda: bool) -> str:
+    """The registrations in a line of the file, each after a space."""
+    *_, rows, more = line.split("\t")
+    return f" {rows} {more}" if cuda else f" {rows}"
+
+
+def pytorch_fallbacks() -> Iterator[tuple[DispatchKey, Kernel]]:
+    """PyTorch's 38 backend fallbacks."""
+    data = _snapshot()
+    for key, debug, flags in data.rows(data.fallbacks):
+        yield DispatchKey[key], _kernel(fallback_name(key, bool(flags & FALLS_THROUGH)), debug, flags)
+
+
+def _kernel(name: str, debug: str, flags: int) -> Kernel:
+    return Kernel(
+        name,
+        None,
+        debug,
+        boxed=not flags & TYPED,
+        fallthrough=bool(flags & FALLS_THROUGH),
+        unboxed=bool(flags & UNBOXED),
+        signature=bool(flags & TYPED),
+    )
+
+
+class PyTorch:
+    """The operators of a build, as a registry's stock. BuildError if there is no such build."""
+
+    def __init__(self, build: str | None = None) -> None:
+        self.build = chosen_build(build)
+
+    def names(self) -> Collection[str]:
+        """Full names of all operators."""
+        return pytorch_operators()
+
+    def owners(self) -> Mapping[str, str]:
+        """Namespace -> where its DEF library was made."""
+        return _snapshot().owners
+
+    def schema(self, name: str) -> FunctionSchema:
+        """KeyError if there is no such operator, as in all of these."""
+        return FunctionSchema.parse(pytorch_schema(name))
+
+    def place(self, name: str) -> str:
+        """Where it was defined."""
+        return _snapshot().place(*_line(name).place.split("."))
+
+    def alias_analysis(self, name: str) -> str:
+        """Kind of alias analysis, as dumps print it."""
+        return _line(name).alias_analysis or FROM_SCHEMA
+
+    def registrations(self, name: str) -> dict[DispatchKey, list[Kernel]]:
+        """PyTorch's kernels per key or alias, newest first."""
+        found: dict[DispatchKey, list[Kernel]] = {}
+        for key, kernel in pytorch_registrations(name, self.build):
+            found.setdefault(key, []).append(kernel)
+        return found
+
+
+def _line(name: str) -> _Operator:
+    return _Operator(*_snapshot().lines[name].split("\t"))
+
+
+def pytorch_registry(build: str | None = None) -> Registry:
+    """A new registry with exactly what a build of PyTorch has registered. BuildError if there is no such build."""
+    registry = Registry()
+    registry.adopt(PyTorch(build))
+    for key, kernel in pytorch_fallbacks():
+        registry.set_fallback(key, kernel)
+    return registry
+
+
+def implemented(name: str) -> frozenset[DispatchKey]:
+    """Keys and aliases under which dispatchviz has a function of its own for an operator."""
+    from dispatchviz.core.generated.implemented import KERNELS  # which is read off what this module registers
+
+    return frozenset(DispatchKey[key] for key in KERNELS.get(name, "").split())
+
+
+def implemented_fallbacks() -> frozenset[DispatchKey]:
+    """Keys whose backend fallback dispatchviz has a function for."""
+    from dispatchviz.core.generated.implemented import FALLBACKS
+
+    return frozenset(DispatchKey[key] for key in FALLBACKS.split())

@@ -1,0 +1,130 @@
+"""What is registered: operators by name, backend fallbacks by key, owners of namespaces.
+
+Mirrors the tables of ``aten/src/ATen/core/dispatch/Dispatcher.h``. A registry may adopt a ``Stock``: thousands of
+operators that it knows by name, and makes only when somebody asks for one.
+
+Not here: who registers (``library.py``), what PyTorch has registered (``registrations.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
+
+from dispatchviz.core.kernel.kernel_function import Kernel
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.table.operator_entry import OperatorEntry, Source, dotted
+
+
+class Stock(Source, Protocol):
+    """What a registry starts with."""
+
+    def names(self) -> Iterable[str]:
+        """Full names of all operators."""
+
+    def owners(self) -> Mapping[str, str]:
+        """Namespace -> where its DEF library was made."""
+
+
+class Operators(Mapping[str, OperatorEntry]):
+    """Full name -> operator, in order of definition; those of the stock are made when they are asked for."""
+
+    def __init__(self, fallbacks: Mapping[DispatchKey, Kernel]) -> None:
+        self._fallbacks = fallbacks
+        self._source: Source | None = None
+        self._entries: dict[str, OperatorEntry | None] = {}
+        """None: the source has it, and nobody has asked for it."""
+
+    def expect(self, names: Iterable[str], source: Source) -> None:
+        """These operators can be made from now on."""
+        self._source = source
+        self._entries |= dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> OperatorEntry:
+        found = self._entries[name]
+        if found is None:
+            found = self._entries[name] = OperatorEntry(name, self._fallbacks, self._source)
+        return found
+
+    def new(self, name: str) -> OperatorEntry:
+        """An operator that has nothing yet."""
+        made = self._entries[name] = OperatorEntry(name, self._fallbacks)
+        return made
+
+    def made(self) -> Iterator[OperatorEntry]:
+        """Those that somebody has asked for or registered."""
+        return (op for op in self._entries.values() if op is not None)
+
+    def forget(self, name: str) -> None:
+        """The name is free again."""
+        self._entries.pop(name, None)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+class Registry:
+    """Operators by full name, fallbacks by runtime key, and who owns which namespace."""
+
+    def __init__(self) -> None:
+        self.fallbacks: dict[DispatchKey, Kernel] = {}
+        self.operators = Operators(self.fallbacks)
+        self.owners: dict[str, str] = {}
+        """Namespace -> where its DEF library was made."""
+
+    def adopt(self, stock: Stock) -> None:
+        """Everything that the stock has is registered here, as if its libraries had run first."""
+        self.operators.expect(stock.names(), stock)
+        self.owners.update(stock.owners())
+
+    def names(self) -> list[str]:
+        """Full names of all operators, without making any."""
+        return list(self.operators)
+
+    def get(self, name: str) -> OperatorEntry | None:
+        """The operator of a name, also one that was only implemented; None if there is none."""
+        return self.operators.get(name)
+
+    def entry(self, name: str) -> OperatorEntry:
+        """The operator of a name, made if it is new (kernels may come before the definition)."""
+        found = self.operators.get(name)
+        return self.operators.new(name) if found is None else found
+
+    def find(self, name: str) -> OperatorEntry:
+        """A defined operator. RuntimeError with PyTorch's text if there is none (``findSchemaOrThrow``)."""
+        found = self.operators.get(name)
+        if found is None:
+            raise RuntimeError(f"Could not find schema for {dotted(name)}")
+        found.schema  # noqa: B018  raises if it was only implemented
+        return found
+
+    def dangling(self) -> list[str]:
+        """Operators that have kernels and were never defined (``_dispatch_find_dangling_impls``)."""
+        return [op.name for op in self.operators.made() if not op.has_schema]
+
+    def forget_if_empty(self, op: OperatorEntry) -> None:
+        """An operator without definition and kernels is gone."""
+        if not op.has_schema and not op.registrations:
+            self.operators.forget(op.name)
+
+    def set_fallback(self, key: DispatchKey, kernel: Kernel | None) -> None:
+        """Sets or removes a backend fallback; every operator recomputes that cell, and those made later see it."""
+        if recorder.active is not None:
+            recorder.active.registrations_change()
+        if kernel is None:
+            self.fallbacks.pop(key, None)
+        else:
+            self.fallbacks[key] = kernel
+        for op in self.operators.made():
+            op.fallback_changed(key)
+
+
+process = Registry()
+"""The registry of this process."""

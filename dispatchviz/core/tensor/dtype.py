@@ -1,0 +1,249 @@
+"""Dtypes, and PyTorch's type promotion (``c10/core/ScalarType.h``, ``aten/src/ATen/native/TypeProperties.cpp``).
+
+Torch's promotion is not NumPy's: dimension matters (a 0-dim tensor or a Python number only counts when its category is
+higher), and the result of two dtypes comes from PyTorch's own lattice.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import ml_dtypes
+import numpy
+
+from dispatchviz.core.device.declared_in_c import DeclaredInC
+
+
+class Category(enum.IntEnum):
+    """Kinds of numbers, lowest first; a higher one wins over any dimension."""
+
+    BOOL = 0
+    INTEGRAL = 1
+    FLOATING = 2
+    COMPLEX = 3
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DType(metaclass=DeclaredInC, name="torch.dtype"):
+    """One dtype: ``str()`` is PyTorch's name (``torch.float32``)."""
+
+    name: str
+    numpy: Any
+    """The NumPy dtype; CuPy uses the same objects."""
+    category: Category
+    legacy: str
+    """The word in old type strings: ``Float`` in ``torch.FloatTensor``."""
+    itemsize: int
+    can_require_grad: bool
+    """Floating and complex dtypes can."""
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+    @property
+    def is_floating_point(self) -> bool:
+        """Of a real floating dtype."""
+        return self.category is Category.FLOATING
+
+    @property
+    def is_complex(self) -> bool:
+        """Of a complex dtype."""
+        return self.category is Category.COMPLEX
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether its numbers can be below 0."""
+        return self.name not in ("bool", "uint8")
+
+    def to_real(self) -> DType:
+        """``real_type``."""
+        return real_type(self)
+
+    def to_complex(self) -> DType:
+        """That of complex numbers with such parts (``toComplexType``). RuntimeError if there is none.
+
+        NB: there is no complex32, the one of half precision.
+        """
+        if self not in _COMPLEX_OF or self is float16:
+            raise RuntimeError(f"Unknown Complex ScalarType for {self.legacy}")
+        return _COMPLEX_OF[self]
+
+
+def _dtype(name: str, category: Category, legacy: str, scalar: Any = None) -> DType:
+    """``scalar``: the type of its numbers, where NumPy knows no dtype of that name."""
+    plain = numpy.dtype(scalar or name)
+    return DType(name, plain, category, legacy, plain.itemsize, category >= Category.FLOATING)
+
+
+bool_ = _dtype("bool", Category.BOOL, "Bool")
+uint8 = _dtype("uint8", Category.INTEGRAL, "Byte")
+int8 = _dtype("int8", Category.INTEGRAL, "Char")
+int16 = _dtype("int16", Category.INTEGRAL, "Short")
+int32 = _dtype("int32", Category.INTEGRAL, "Int")
+int64 = _dtype("int64", Category.INTEGRAL, "Long")
+float16 = _dtype("float16", Category.FLOATING, "Half")
+float32 = _dtype("float32", Category.FLOATING, "Float")
+float64 = _dtype("float64", Category.FLOATING, "Double")
+complex64 = _dtype("complex64", Category.COMPLEX, "ComplexFloat")
+complex128 = _dtype("complex128", Category.COMPLEX, "ComplexDouble")
+bfloat16 = _dtype("bfloat16", Category.FLOATING, "BFloat16", ml_dtypes.bfloat16)
+
+ALL = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128, bfloat16)
+"""In the order of ``ScalarType``."""
+REDUCED = frozenset((float16, bfloat16))
+"""Floating dtypes that CPU kernels compute in float32, rounding once at the end (``isReducedFloatingType``)."""
+BY_NUMPY = {dtype.numpy: dtype for dtype in ALL}
+
+_default = float32
+
+
+def default_dtype() -> DType:
+    """The dtype of new floating tensors and of Python floats (``c10::get_default_dtype``)."""
+    return _default
+
+
+def set_default_dtype(dtype: object) -> None:
+    """TypeError unless it is a floating dtype.
+
+    NB: in PyTorch, float16 makes complex32 the dtype of Python's complex numbers; here that is refused.
+    """
+    global _default
+    if not isinstance(dtype, DType):
+        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
+    if not dtype.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    _default = dtype
+    result_type_of.cache_clear()
+
+
+_ROW = {dtype: row for row, dtype in enumerate((uint8, int8, int16, int32, int64))}
+_INTEGRAL = (
+    (uint8, int16, int16, int32, int64),
+    (int16, int8, int16, int32, int64),
+    (int16, int16, int16, int32, int64),
+    (int32, int32, int32, int32, int64),
+    (int64, int64, int64, int64, int64),
+)
+_FLOATING_ORDER = (float16, bfloat16, float32, float64)
+_COMPLEX_OF = {float16: complex64, bfloat16: complex64, float32: complex64, float64: complex128}
+_COMPLEX_OF |= {complex64: complex64, complex128: complex128}
+
+
+@cache
+def promote_types(a: DType, b: DType) -> DType:
+    """The dtype of two equally important operands (``torch.promote_types``)."""
+    if a is b:
+        return a
+    low, high = sorted((a, b), key=lambda dtype: dtype.category)
+    if low.category < high.category and high.category is not Category.COMPLEX:
+        return high
+    match high.category:
+        case Category.INTEGRAL:
+            return _INTEGRAL[_ROW[low]][_ROW[high]]
+        case Category.FLOATING:
+            return float32 if {a, b} == REDUCED else max(low, high, key=_FLOATING_ORDER.index)
+        case _:
+            widest = complex128 if float64 in (a, b) or complex128 in (a, b) else complex64
+            return widest if low.category >= Category.FLOATING else high
+
+
+@cache
+def result_type_of(operands: tuple[tuple[DType, int], ...]) -> DType:
+    """The dtype of an operation (``torch.result_type``).
+
+    ``operands``: (dtype, rank) of each; rank 2 is a tensor with dimensions, 1 a 0-dim tensor, 0 a wrapped number. A
+    lower rank counts only if its category is higher than that of all higher ranks.
+    """
+    result: DType | None = None
+    for rank in (2, 1, 0):
+        combined: DType | None = None
+        for dtype, its_rank in operands:
+            if its_rank == rank:
+                dtype = default_of_number(dtype) if rank == 0 else dtype
+                combined = dtype if combined is None else promote_types(combined, dtype)
+        if combined is not None and (result is None or combined.category > result.category):
+            result = _combined(result, combined)
+    assert result is not None
+    return result
+
+
+def default_complex_dtype() -> DType:
+    """The dtype of Python's complex numbers. RuntimeError if the default dtype has none."""
+    if _default in REDUCED:
+        raise RuntimeError("invalid default scalar type for complex")
+    return _COMPLEX_OF[_default]
+
+
+def default_of_number(dtype: DType) -> DType:
+    """A Python float counts as the default dtype, a Python complex as its complex partner."""
+    if dtype is float64:
+        return _default
+    return default_complex_dtype() if dtype is complex128 else dtype
+
+
+def _combined(higher: DType | None, lower: DType) -> DType:
+    """A lower rank of a higher category wins; a complex one keeps the precision of a floating tensor."""
+    if higher is not None and lower.is_complex and higher.is_floating_point:
+        return _COMPLEX_OF[higher]
+    return lower
+
+
+def real_type(dtype: DType) -> DType:
+    """The dtype of a complex one's parts; others are their own (``toRealValueType``)."""
+    return {complex64: float32, complex128: float64}.get(dtype, dtype)
+
+
+def of_scalar(value: bool | int | float | complex) -> DType:
+    """The dtype of a Python number as a 0-dim tensor: bool, int64, float64 or complex128."""
+    return _OF_SCALAR[type(value)]
+
+
+_OF_SCALAR: dict[type, DType] = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+
+def can_cast(source: DType, target: DType) -> bool:
+    """Whether a result may be written into a tensor of another dtype (``torch.can_cast``)."""
+    return source.category <= target.category
+
+
+# -- names in error messages -------------------------------------------------------------------------------------------
+
+_C_NAMES = {
+    "bool": "bool",
+    "uint8": "uint8_t",
+    "int8": "int8_t",
+    "int16": "int16_t",
+    "int32": "int",
+    "int64": "int64_t",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}
+"""C++ names of dtypes, as error messages show them."""
+
+_TYPE_META_NAMES = _C_NAMES | {
+    "uint8": "unsigned char",
+    "int8": "signed char",
+    "int16": "short int",
+    "int64": "long int",
+}
+"""The names that ``caffe2::TypeMeta`` prints."""
+
+
+def c_name(dtype: DType) -> str:
+    """``int64_t``: the C++ type of a dtype's numbers."""
+    return _C_NAMES[dtype.name]
+
+
+def type_meta_name(dtype: DType) -> str:
+    """``long int`` for int64: how checks outside TensorIterator name a dtype."""
+    return _TYPE_META_NAMES[dtype.name]

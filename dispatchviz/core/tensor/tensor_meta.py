@@ -1,0 +1,118 @@
+"""The class of tensor classes: what makes ``class T(torch.Tensor)`` an ordinary Python class (``_TensorMeta``).
+
+``Tensor`` is a msgspec Struct, because one is made for every result. A Struct may define neither ``__init__`` nor
+``__new__`` nor ``__slots__``, and is made from its fields; a user's subclass does all of that. So a subclass is
+created without what a Struct refuses, gets it afterwards, and is called as Python calls any class; ``Tensor`` itself is
+made as fast as before. Mirrors ``THPVariableMetaType`` of ``torch/csrc/autograd/python_variable.cpp``.
+
+Not here: instances of subclasses (``tensor_subclass.py``).
+
+NB: in PyTorch, ``__slots__`` of a subclass are slots; here such attributes live in the instance's ``__dict__``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from msgspec import StructMeta
+
+_NOT_IN_A_STRUCT = ("__init__", "__new__", "__annotations__", "__annotate__", "__annotate_func__", "__slots__")
+"""Names of a class body that msgspec refuses or would read as fields."""
+
+
+def disabled_torch_dispatch_impl(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """What a class has for ``__torch_dispatch__`` that does not take part in dispatch: called, it goes on below
+    Python's key (``disable_torch_dispatch``)."""
+    from dispatchviz.core.keys.key_set import from_Python_up_keyset
+    from dispatchviz.core.thread.guards import ExcludeDispatchKeyGuard
+
+    with ExcludeDispatchKeyGuard(from_Python_up_keyset):
+        return func(*args, **(kwargs or {}))
+
+
+def disabled_torch_function_impl(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """What a class has for ``__torch_function__`` whose results shall be left as they are: subclasses do not see it."""
+    from dispatchviz.core.bindings.torch_function import SUBCLASSES_DISABLED, disabled
+
+    with disabled(SUBCLASSES_DISABLED):
+        return func(*args, **(kwargs or {}))
+
+
+class TensorMeta(StructMeta):
+    """``type(torch.Tensor)``; subclasses get ``SubclassMeta``."""
+
+    def __new__(mcls, name: str, bases: tuple[type, ...], space: dict[str, Any], **keywords: Any) -> Any:
+        if not any(isinstance(base, TensorMeta) for base in bases):
+            return super().__new__(mcls, name, bases, space, **keywords)
+        held = {key: space[key] for key in _NOT_IN_A_STRUCT if key in space}
+        rest = {key: value for key, value in space.items() if key not in held}
+        kind = _callable(mcls)  # type: ignore[arg-type]  # msgspec's stubs give classes of classes no hash
+        cls = StructMeta.__new__(kind, name, _through_root(bases), rest, **keywords)
+        _give_back(cls, held)
+        _disable_torch_function(cls)
+        return cls
+
+
+class SubclassMeta(TensorMeta):
+    """Calling a class of this kind runs its ``__new__`` and ``__init__``."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return type.__call__(cls, *args, **kwargs)
+
+
+@cache
+def _callable(mcls: Any) -> type[TensorMeta]:
+    """The metaclass of a subclass: the user's own, if there is one, with a call as Python's."""
+    kind: type[TensorMeta] = SubclassMeta if mcls is TensorMeta else mcls
+    if not issubclass(kind, SubclassMeta):
+        kind = type(kind.__name__, (kind, SubclassMeta), {"__module__": kind.__module__})
+    return kind
+
+
+_ROOTS: dict[type, type] = {}
+"""``Tensor`` -> what its subclasses really derive from, once there is such a class."""
+
+
+def set_root(tensor: type, new: Callable[..., Any]) -> None:
+    """From now on subclasses of ``tensor`` have ``new`` as their ``__new__``, unless they define their own.
+
+    It sits on a class between them and ``tensor``: on ``tensor`` itself it would slow down every tensor that is made.
+    """
+    _ROOTS[tensor] = type(tensor)(tensor.__name__, (tensor,), {"__new__": new, "__module__": "torch"})
+
+
+def root_of(tensor: type) -> type:
+    """What the subclasses of ``tensor`` really derive from."""
+    return _ROOTS[tensor]
+
+
+def _through_root(bases: tuple[type, ...]) -> tuple[type, ...]:
+    return tuple(_ROOTS.get(base, base) for base in bases)
+
+
+def _give_back(cls: type, held: dict[str, Any]) -> None:
+    """What type() does for a class body: ``__new__`` is a static method, and slots are attributes anyway."""
+    for name, value in held.items():
+        if name == "__new__" and not isinstance(value, staticmethod):
+            value = staticmethod(value)
+        if name != "__slots__":
+            setattr(cls, name, value)
+
+
+def has_torch_dispatch(cls: type) -> bool:
+    """Whether instances of the class have the Python keys."""
+    return getattr(cls, "__torch_dispatch__", disabled_torch_dispatch_impl) is not disabled_torch_dispatch_impl
+
+
+def _disable_torch_function(cls: type) -> None:
+    """A class that says how to dispatch, and not what to do with results, gets its results as they are."""
+    default = next((getattr(tensor, "__torch_function__", None) for tensor in _ROOTS), None)
+    given = getattr(cls, "__torch_function__", None)
+    if has_torch_dispatch(cls) and getattr(given, "__func__", given) is getattr(default, "__func__", default):
+        cls.__torch_function__ = staticmethod(disabled_torch_function_impl)  # type: ignore[attr-defined]
+
+
+for _meta in (TensorMeta, SubclassMeta):
+    _meta.__module__, _meta.__qualname__, _meta.__name__ = "torch._C", "_TensorMeta", "_TensorMeta"

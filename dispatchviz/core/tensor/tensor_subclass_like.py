@@ -1,0 +1,27 @@
+"""``isTensorSubclassLike`` (``ATen/TensorSubclassLikeUtils.h``): may somebody look on at what is done to a tensor?
+
+Composite operators and autograd ask it before they write in place or look behind operators: they then take a way that
+vmap, functionalization, a subclass of Tensor or a dispatch mode can follow.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchviz.core.keys.key_set import DispatchKeySet, raw
+from dispatchviz.core.keys.keys import KEY_BITS, BackendComponent, DispatchKey
+from dispatchviz.core.thread.thread_state import thread
+
+K = DispatchKey
+
+TENSOR_SUBCLASS_LIKE = (
+    raw(K.FuncTorchGradWrapper, K.FuncTorchBatched, K.Functionalize, K.Batched, K.Sparse, K.SparseCsr)
+    | KEY_BITS[K.Python]
+    | DispatchKeySet(BackendComponent.MetaBit).raw_repr()
+)
+"""``kTensorSubclassLike``"""
+
+
+def is_tensor_subclass_like(tensor: Any) -> bool:
+    """A dispatch mode is on, or the tensor is not one that a backend's kernels alone see."""
+    return bool(thread.state.modes or tensor._ks & TENSOR_SUBCLASS_LIKE)

@@ -1,0 +1,298 @@
+"""Guards: they change the thread's key sets for a while and write the saved sets back on exit.
+
+Mirrors ``c10/core/impl/LocalDispatchKeySet.h`` and ``aten/src/ATen/core/LegacyTypeDispatch.h``. Changes made to a
+guarded set inside are lost at exit, as in PyTorch. Grad mode and inference mode are here too: grad mode changes no
+key, inference mode does.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import ClassVar
+
+from dispatchviz.core.keys.key_set import (
+    autograd_dispatch_keyset,
+    autograd_dispatch_keyset_with_ADInplaceOrView,
+    inplace_or_view_ks,
+    remove,
+)
+from dispatchviz.core.keys.keys import KEY_BITS, DispatchKey
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.thread.restoring_state import given_back_at_end
+from dispatchviz.core.thread.thread_state import Kept, State, thread
+
+K = DispatchKey
+
+_BACKENDS = 0xFFFF
+
+
+class _Guard:
+    """Base: ``_change`` says what becomes of the sets, ``_restore`` which of them are written back."""
+
+    __slots__ = ("_saved",)
+
+    def _change(self, included: int, excluded: int) -> tuple[int, int]:
+        raise NotImplementedError
+
+    def __enter__(self) -> None:
+        state = thread.state
+        self._saved = (state.included, state.excluded)
+        try:
+            state.included, state.excluded = self._change(*self._saved)
+            if recorder.active is not None:
+                recorder.active.guard_entered(type(self).__name__, *self._saved)
+        except BaseException:
+            state.included, state.excluded = self._saved
+            raise
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._restore(thread.state, *self._saved)
+        if recorder.active is not None:
+            recorder.active.guard_left(type(self).__name__)
+
+    def _restore(self, state: State, included: int, excluded: int) -> None:
+        state.included, state.excluded = included, excluded
+
+
+class ExcludeDispatchKeyGuard(_Guard):
+    """Keeps the keys of a raw set out of every dispatch below."""
+
+    __slots__ = ("keys",)
+
+    def __init__(self, keys: int) -> None:
+        self.keys = keys
+
+    def _change(self, included: int, excluded: int) -> tuple[int, int]:
+        return included, excluded | self.keys
+
+    def _restore(self, state: State, included: int, excluded: int) -> None:
+        state.excluded = excluded
+
+
+class IncludeDispatchKeyGuard(_Guard):
+    """Joins the keys of a raw set to those of every dispatch below."""
+
+    __slots__ = ("keys",)
+
+    def __init__(self, keys: int) -> None:
+        self.keys = keys
+
+    def _change(self, included: int, excluded: int) -> tuple[int, int]:
+        return included | self.keys, excluded
+
+    def _restore(self, state: State, included: int, excluded: int) -> None:
+        state.included = included
+
+
+class ForceDispatchKeyGuard(_Guard):
+    """Both raw sets are exactly these; without any, the guard only writes the sets back at its end."""
+
+    __slots__ = ("excluded", "included")
+
+    def __init__(self, included: int | None = None, excluded: int | None = None) -> None:
+        self.included = included
+        self.excluded = excluded
+
+    def _change(self, included: int, excluded: int) -> tuple[int, int]:
+        return (
+            included if self.included is None else self.included,
+            excluded if self.excluded is None else self.excluded,
+        )
+
+
+class AutoDispatchSkipFunctionalize(ExcludeDispatchKeyGuard):
+    """Around code that functionalization must not see."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(KEY_BITS[K.Functionalize])
+
+
+class DisableFuncTorch(ExcludeDispatchKeyGuard):
+    """Around code that no transform of functorch must see (``torch/csrc/utils/init.cpp``)."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(KEY_BITS[K.FuncTorchDynamicLayerFrontMode] | KEY_BITS[K.FuncTorchDynamicLayerBackMode])
+
+
+def _with_key(keys: int, key: DispatchKey, present: bool) -> int:
+    return keys | KEY_BITS[key] if present else remove(keys, key)
+
+
+def set_dispatch_key_included(key: DispatchKey, included: bool) -> None:
+    """``tls_set_dispatch_key_included``: not a guard, nothing is put back.
+
+    A key whose bits are all there is not added, one that is not all there is not removed; removing a key of a backend
+    leaves the backend's bit behind.
+    """
+    if _has(thread.state.included, key) != included:
+        thread.state.included = _with_key(thread.state.included, key, included)
+
+
+def set_dispatch_key_excluded(key: DispatchKey, excluded: bool) -> None:
+    """``tls_set_dispatch_key_excluded``: as ``set_dispatch_key_included``."""
+    if _has(thread.state.excluded, key) != excluded:
+        thread.state.excluded = _with_key(thread.state.excluded, key, excluded)
+
+
+def set_meta_in_tls_dispatch_include(included: bool) -> None:
+    """Meta in or out of the included set: out clears the backend's bit and leaves Dense behind."""
+    meta = KEY_BITS[K.Meta]
+    state = thread.state
+    state.included = state.included | meta if included else state.included & ~(meta & _BACKENDS)
+
+
+def _has(keys: int, key: DispatchKey) -> bool:
+    return keys & KEY_BITS[key] == KEY_BITS[key]
+
+
+class ExcludeFixed:
+    """A guard that always excludes the same keys: the kernel of every differentiable operator runs within one.
+
+    Its keys are constants of the methods, which ``_excludes`` makes, and not looked up. Where nothing but a redispatch
+    is within, ``guarded_calls.py`` does what the guard would do.
+    """
+
+    __slots__ = ("_excluded", "_state")
+
+    keys: ClassVar[int]
+    _excluded: int
+    _state: State
+
+    def __enter__(self) -> None:
+        raise NotImplementedError
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._state.excluded = self._excluded
+
+
+def _excludes(guard: type[ExcludeFixed], keys: int) -> None:
+    """Gives a guard its keys, and the methods that take the place of its own while a recorder listens."""
+    name, guard.keys = guard.__name__, keys
+
+    def enter(self: ExcludeFixed) -> None:
+        state = self._state = thread.state
+        saved = self._excluded = state.excluded
+        state.excluded = saved | keys
+
+    def told_enter(self: ExcludeFixed) -> None:
+        state = self._state = thread.state
+        saved = self._excluded = state.excluded
+        rec = recorder.active
+        if rec is not None:
+            if rec.finds_callers:
+                rec.find_caller()
+            rec.note(("guard_excludes", name, state.included, saved, saved | keys))
+        state.excluded = saved | keys
+
+    def told_exit(self: ExcludeFixed, kind: object, error: object, at: object) -> None:
+        state = self._state
+        excluded = state.excluded = self._excluded
+        rec = recorder.active
+        if rec is not None:
+            rec.note(("guard_left", name, state.included, excluded))
+
+    guard.__enter__ = enter  # type: ignore[method-assign]
+    guard.__exit__ = ExcludeFixed.__exit__  # type: ignore[method-assign]
+    recorder.while_listening(guard, __enter__=told_enter, __exit__=told_exit)
+
+
+class AutoDispatchBelowAutograd(ExcludeFixed):
+    """Around the redispatch of in-place, view and out= kernels: ADInplaceOrView still runs."""
+
+    __slots__ = ()
+
+
+class AutoDispatchBelowADInplaceOrView(ExcludeFixed):
+    """Around the redispatch of ordinary kernels, and around a whole factory binding."""
+
+    __slots__ = ()
+
+
+_excludes(AutoDispatchBelowAutograd, autograd_dispatch_keyset)
+_excludes(AutoDispatchBelowADInplaceOrView, autograd_dispatch_keyset_with_ADInplaceOrView)
+
+
+class AutoGradMode:
+    """Switches grad mode; not a dispatch change: autograd kernels still run."""
+
+    __slots__ = ("_saved", "enabled", "why")
+
+    def __init__(self, enabled: bool, why: str = "AutoGradMode") -> None:
+        self.enabled = enabled
+        self.why = why
+
+    def __enter__(self) -> None:
+        state = thread.state
+        saved = self._saved = state.grad_mode
+        try:
+            set_grad_mode(self.enabled, self.why)
+        except BaseException:
+            state.grad_mode = saved
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        set_grad_mode(self._saved, f"leaving {self.why}")
+
+
+class AutoFwGradMode:
+    """Switches whether this thread sees tangents."""
+
+    __slots__ = ("_saved", "enabled")
+
+    def __init__(self, enabled: bool) -> None:
+        self.enabled = enabled
+
+    def __enter__(self) -> None:
+        self._saved = thread.state.fw_grad_mode
+        thread.state.fw_grad_mode = self.enabled
+
+    def __exit__(self, *_: object) -> None:
+        thread.state.fw_grad_mode = self._saved
+
+
+def set_grad_mode(enabled: bool, why: str) -> None:
+    """Sets grad mode of this thread."""
+    changed = thread.state.grad_mode != enabled
+    thread.state.grad_mode = enabled
+    if changed and recorder.active is not None:
+        recorder.active.grad_mode_changed(enabled, why)
+
+
+@given_back_at_end
+class InferenceMode(_Guard):
+    """``InferenceMode(True)`` takes the autograd keys out and grad mode off; ``InferenceMode(False)`` the opposite."""
+
+    __slots__ = ("_kept", "_saved_fw_grad_mode", "_saved_modes", "enabled")
+
+    _kept: Kept
+
+    def __init__(self, enabled: bool = True) -> None:
+        self.enabled = enabled
+
+    def _change(self, included: int, excluded: int) -> tuple[int, int]:
+        if self.enabled:
+            return included & ~(inplace_or_view_ks & ~_BACKENDS), excluded | autograd_dispatch_keyset
+        return included | inplace_or_view_ks, excluded & ~(autograd_dispatch_keyset & ~_BACKENDS)
+
+    def __enter__(self) -> None:
+        self._saved_modes = (thread.state.grad_mode, thread.state.inference_mode)
+        self._saved_fw_grad_mode = thread.state.fw_grad_mode
+        super().__enter__()
+        thread.state.fw_grad_mode = not self.enabled
+        self._set(not self.enabled, self.enabled, "inference mode" if self.enabled else "inference mode off")
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._set(*self._saved_modes, "leaving inference mode")
+        thread.state.fw_grad_mode = self._saved_fw_grad_mode
+        super().__exit__(kind, error, at)
+
+    def _set(self, grad_mode: bool, inference_mode: bool, why: str) -> None:
+        changed = thread.state.inference_mode != inference_mode
+        thread.state.inference_mode = inference_mode
+        if changed and recorder.active is not None:
+            recorder.active.inference_mode_changed(inference_mode)
+        set_grad_mode(grad_mode, why)

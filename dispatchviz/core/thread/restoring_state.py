@@ -1,0 +1,64 @@
+"""What is called from Python gives the thread back as it found it when an exception ends it, wherever that came from.
+
+C++ unwinds its guards whatever happens. Python looks for signals where functions begin, ``__exit__`` of a guard
+included, so a guard alone may be struck before it has put anything back. ``binding.py``, ``engine.py`` and
+``dispatcher.call_boxed`` have the same in line.
+
+NB: interrupted at the very beginning of its ``__exit__``, a ``with torch.no_grad()`` of the user's stays in force; so
+does PyTorch's, whose ``__exit__`` is a Python function too.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+from dispatchviz.core.thread.thread_state import keep_state, put_back
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Manager = TypeVar("Manager")
+
+
+def given_back(function: Callable[P, R]) -> Callable[P, R]:
+    """A function after whose failure the thread carries what it carried before."""
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        kept = keep_state()
+        try:
+            return function(*args, **kwargs)
+        except BaseException:
+            put_back(kept)
+            raise
+
+    return run
+
+
+def given_back_at_end(manager: type[Manager]) -> type[Manager]:
+    """A context manager that fails in one piece: where it does not begin nothing has changed, where it does not end all
+    is as it was before it began."""
+    enter, leave = vars(manager)["__enter__"], vars(manager)["__exit__"]
+
+    @functools.wraps(enter)
+    def __enter__(self: Any) -> Any:
+        self._kept = kept = keep_state()
+        try:
+            return enter(self)
+        except BaseException:
+            put_back(kept)
+            raise
+
+    @functools.wraps(leave)
+    def __exit__(self: Any, *error: Any) -> Any:
+        kept = self._kept
+        try:
+            return leave(self, *error)
+        except BaseException:
+            put_back(kept)
+            raise
+
+    for method in (__enter__, __exit__):
+        setattr(manager, method.__name__, method)
+    return manager

@@ -1,0 +1,206 @@
+"""What every thread carries: its included and excluded keys, grad mode, inference mode, the autograd counter.
+
+Mirrors ``c10/core/impl/LocalDispatchKeySet.h``, ``c10/core/AutogradState.h`` and the thread-locals of
+``torch/csrc/autograd/node.h``. The guards that change it are in ``guards.py``.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from dispatchviz.core.keys.key_set import default_excluded_set, default_included_set
+
+if TYPE_CHECKING:
+    from dispatchviz.core.autograd.engine.graph_task import GraphTask
+    from dispatchviz.core.autograd.graph.node import Node
+    from dispatchviz.core.layers.functorch.dynamic_layer import DynamicLayer
+    from dispatchviz.core.tensor.dtype import DType
+
+
+class State:
+    """What one thread carries."""
+
+    __slots__ = (
+        "autocast_cache_enabled",
+        "autocast_dtypes",
+        "autocast_nesting",
+        "current_node",
+        "dynamic_layers",
+        "excluded",
+        "function_modes",
+        "functionalization_reapply_views",
+        "fw_grad_mode",
+        "grad_mode",
+        "graph_task",
+        "included",
+        "inference_mode",
+        "modes",
+        "python_dispatcher",
+        "saved_tensors_hooks",
+        "saved_tensors_hooks_disabled",
+        "sequence_nr",
+        "thread_id",
+        "tls_on_entry",
+        "torch_function",
+    )
+
+    included: int
+    """Raw set joined with the arguments' keys."""
+    excluded: int
+    """Raw set taken away afterwards: exclusion wins."""
+    grad_mode: bool
+    inference_mode: bool
+    fw_grad_mode: bool
+    """Tangents are seen (``forward_ad.py``)."""
+    sequence_nr: int
+    """The number that the next Node of this thread takes."""
+    thread_id: int
+    """1 for the first thread that asks, as in the profiler's numbering."""
+    current_node: Node | None
+    """The Node being evaluated."""
+    graph_task: GraphTask | None
+    """The backward that the thread works on (``graph_task.py``)."""
+    saved_tensors_hooks: tuple[Any, ...]
+    """Pairs that pack and unpack what Nodes keep, the innermost last (``saved_variable_hooks.py``)."""
+    saved_tensors_hooks_disabled: str | None
+    """What pushing such a pair raises, if it is disabled."""
+    autocast_dtypes: dict[str, DType]
+    """What autocast casts to, for the kinds of devices for which it was set (``autocast.py``)."""
+    autocast_cache_enabled: bool
+    """Casts of weights are kept."""
+    autocast_nesting: int
+    """How many ``with torch.autocast`` are open."""
+    dynamic_layers: list[DynamicLayer]
+    """functorch's stack of transforms, the innermost last."""
+    functionalization_reapply_views: bool
+    """Functionalization takes views as views, not as copies."""
+
+    modes: tuple[Any, ...]
+    """Dispatch modes, the newest last."""
+    tls_on_entry: tuple[int, int] | None
+    """Included and excluded set when the call that a handler sees began."""
+    python_dispatcher: bool
+    """The Python dispatcher is on."""
+    function_modes: tuple[Any, ...]
+    """Modes with ``__torch_function__``, the newest last (``torch_function.py``)."""
+    torch_function: int
+    """Who may see calls before they are made: all, modes only, nobody."""
+
+    def __init__(self, thread_id: int) -> None:
+        self.included = default_included_set
+        self.excluded = default_excluded_set
+        self.grad_mode = True
+        self.inference_mode = False
+        self.fw_grad_mode = True
+        self.sequence_nr = 0
+        self.thread_id = thread_id
+        self.current_node = None
+        self.graph_task = None
+        self.saved_tensors_hooks = ()
+        self.saved_tensors_hooks_disabled = None
+        self.modes = ()
+        self.tls_on_entry = None
+        self.python_dispatcher = False
+        self.function_modes = ()
+        self.torch_function = 0
+        self.autocast_dtypes = {}
+        self.autocast_cache_enabled = True
+        self.autocast_nesting = 0
+        self.dynamic_layers = []
+        self.functionalization_reapply_views = False
+
+    def take_over(self, other: State) -> None:
+        """``ThreadLocalStateGuard``: everything as on another thread, but for the numbers, which stay this thread's."""
+        for name in self.__slots__:
+            if name not in ("sequence_nr", "thread_id"):
+                value = getattr(other, name)
+                setattr(self, name, value.copy() if isinstance(value, (list, dict)) else value)
+
+
+class ThreadState(threading.local):
+    """``state`` is that of whichever thread reads it; every thread starts from the defaults."""
+
+    state: State
+
+    def __init__(self) -> None:
+        self.state = State(_next_thread_id())
+        when_one_begins()
+
+
+def when_one_begins() -> None:
+    """Called in a thread that uses the machine for the first time; the recorder puts its own function here."""
+
+
+alone = True
+"""No second thread has used the machine so far: nobody needs a lock yet."""
+
+_threads = 0
+_threads_lock = threading.Lock()
+
+
+def _next_thread_id() -> int:
+    global alone
+    number = new_thread_id()
+    alone = number == 1
+    return number
+
+
+def several() -> bool:
+    """More than one thread was numbered, those of devices included, which are no threads of their own here."""
+    return _threads > 1
+
+
+def new_thread_id() -> int:
+    """The next in the numbering of the profiler."""
+    global _threads
+    with _threads_lock:
+        _threads += 1
+        return _threads
+
+
+thread = ThreadState()
+"""The state of whichever thread reads it."""
+
+Kept = tuple[Any, ...]
+"""A State and what it held."""
+
+
+def keep_state() -> Kept:
+    """What the thread carries when the machine is entered."""
+    state = thread.state
+    return (
+        state,
+        state.included,
+        state.excluded,
+        state.grad_mode,
+        state.inference_mode,
+        state.fw_grad_mode,
+        state.graph_task,
+        state.current_node,
+        state.modes,
+        state.tls_on_entry,
+        state.function_modes,
+        state.torch_function,
+        state.dynamic_layers[:],
+        state.saved_tensors_hooks_disabled,
+        state.python_dispatcher,
+        state.autocast_dtypes.copy(),
+        state.autocast_cache_enabled,
+        state.autocast_nesting,
+    )
+
+
+def put_back(kept: Kept) -> None:
+    """After an exception the thread carries what it carried before, wherever in the machine the exception came from.
+
+    See ``restoring_state.py``.
+    """
+    state = kept[0]
+    thread.state = state
+    _, state.included, state.excluded, state.grad_mode, state.inference_mode, state.fw_grad_mode = kept[:6]
+    state.graph_task, state.current_node, state.modes, state.tls_on_entry = kept[6:10]
+    state.function_modes, state.torch_function = kept[10:12]
+    state.dynamic_layers[:] = kept[12]
+    state.saved_tensors_hooks_disabled, state.python_dispatcher = kept[13:15]
+    state.autocast_dtypes, state.autocast_cache_enabled, state.autocast_nesting = kept[15:]

@@ -1,0 +1,156 @@
+"""Warnings of PyTorch's C++ code (``c10/util/Exception.h``, ``torch/csrc/Exceptions.h``).
+
+A warning goes to whoever handles warnings on this thread: to Python's ``warnings`` inside of functions that hand errors
+over to Python (bindings, attributes, ``as_python``), to stderr everywhere else (``torch.ops``).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType
+
+from dispatchviz.core.thread.thread_state import thread
+
+_said: set[str] = set()
+"""Texts of which one warning a process is enough."""
+
+
+BUILT_IN = "/__w/pytorch/pytorch/"
+"""Where PyTorch's wheels for the CPU were compiled: places in its source tree are told with it."""
+
+_always = False
+
+
+class _Thread(threading.local):
+    to_python = False
+
+
+_thread = _Thread()
+
+
+@contextmanager
+def as_python() -> Iterator[None]:
+    """Warnings inside the block are Python's (``HANDLE_TH_ERRORS``)."""
+    before, _thread.to_python = _thread.to_python, True
+    try:
+        yield
+    finally:
+        _thread.to_python = before
+
+
+@contextmanager
+def nothing_said() -> Iterator[None]:
+    """Inside the block no warning has been given yet, and one of each kind is enough."""
+    before, always = set(_said), _always
+    _said.clear()
+    set_warn_always(False)
+    try:
+        yield
+    finally:
+        _said.clear()
+        _said.update(before)
+        set_warn_always(always)
+
+
+def set_warn_always(always: bool) -> None:
+    """``torch.set_warn_always``: whether warnings that are given once are given each time. RuntimeError for no bool."""
+    global _always
+    if not isinstance(always, bool):
+        raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(always).__name__}")
+    _always = always
+
+
+def is_warn_always_enabled() -> bool:
+    """``torch.is_warn_always_enabled``"""
+    return _always
+
+
+def warn_once(kind: str, text: str, place: str) -> None:
+    """``TORCH_WARN_ONCE``: says ``text`` the first time that there is a warning of its kind.
+
+    ``place`` is PyTorch's: FILE:LINE in its source tree.
+    """
+    if first_time(kind):
+        warn(text, place)
+
+
+def warn_python_once(kind: str, text: str, place: str) -> None:
+    """``TORCH_WARN_ONCE`` inside of a call from Python."""
+    if first_time(kind):
+        warn_python(text, place)
+
+
+def first_time(kind: str) -> bool:
+    """Whether a warning that is given once in a process has to be given now; always given, it does not count."""
+    if _always:
+        return True
+    first = kind not in _said
+    _said.add(kind)
+    return first
+
+
+def warn(text: str, place: str) -> None:
+    """``TORCH_WARN``"""
+    if _thread.to_python or _within_a_binding():
+        warn_python(text, place)
+        return
+    nanoseconds = time.time_ns()
+    now = time.strftime("%m%d %H:%M:%S", time.localtime(nanoseconds // 10**9))
+    stamp = f"W{now}.{nanoseconds % 10**9:09} {os.path.basename(place)}"
+    print(f"[{stamp}] Warning: {text} (function operator())", file=sys.stderr)
+
+
+def _within_a_binding() -> bool:
+    """Whether a function that handles warnings is being called, further out than any other."""
+    frame = sys._getframe(1).f_back
+    while frame is not None and not frame.f_globals.get("__name__", "").startswith(_HANDLING):
+        frame = frame.f_back
+    return frame is not None
+
+
+def warn_python(text: str, place: str) -> None:
+    """``TORCH_WARN`` inside of a call from Python."""
+    give(f"{text} (Triggered internally at {BUILT_IN}{place}.)")
+
+
+def give(text: str) -> None:
+    """A UserWarning on the line that called.
+
+    What backward itself warns of, not a function of the user's that it calls, comes when backward is over
+    (``DelayWarningHandler``).
+    """
+    level, frame = 1, sys._getframe(1)
+    nameless = _COMPILED_IN_PYTORCH[0]  # functions that are compiled from a text have no module
+    while frame.f_back is not None and frame.f_globals.get("__name__", nameless).startswith(_COMPILED_IN_PYTORCH):
+        if frame.f_code is _delaying:
+            assert thread.state.graph_task is not None, "the engine is running"
+            thread.state.graph_task.warnings.append(text)
+            return
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, UserWarning, stacklevel=level + 1)
+
+
+_delaying: CodeType | None = None
+
+
+def delay_within(function: Callable[..., object]) -> None:
+    """Warnings given below this function of the engine are its graph task's."""
+    global _delaying
+    _delaying = function.__code__
+
+
+_COMPILED_IN_PYTORCH = (
+    *("dispatchviz.core", "dispatchviz.torch._C", "dispatchviz.torch.indexing", "dispatchviz.torch.tensor_kinds"),
+    *("dispatchviz.torch.creation", "dispatchviz.torch.as_tensor", "dispatchviz.torch.sequence_data"),
+    *("dispatchviz.torch.legacy_constructors", "contextlib"),
+)
+_HANDLING = (
+    *("dispatchviz.core.bindings.binding", "dispatchviz.torch.indexing"),
+    *("dispatchviz.torch.tensor_kinds", "dispatchviz.torch.tensor_methods"),
+)

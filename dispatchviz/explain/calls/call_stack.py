@@ -1,0 +1,61 @@
+"""The call stack at a step, in PyTorch's names: what a debugger would show in the real thing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.locations.native_files import kernel_file, structured_file
+from dispatchviz.explain.locations.pytorch_locations import ENGINE, apply_function, binding_file, entry_point
+from dispatchviz.explain.trace_index.enclosing_steps import source_text, user_stack
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A function on the stack."""
+
+    title: str
+    """``VariableType::add_Tensor``; of the program the text of its line, after its function."""
+    file: str
+    """PyTorch's file; of the program file and line."""
+    seq: int
+    """The step that entered it: where a click on the frame goes."""
+
+
+def call_stack(trace: Trace, seq: int) -> tuple[Frame, ...]:
+    """The frames around step ``seq``, outermost first; a step that enters a function is its own last frame."""
+    events = [*reversed(list(trace.ancestors(seq))), trace[seq]]
+    frames = [_program(trace, line) for line in user_stack(trace, seq)]
+    return (*frames, *(frame for event in events for frame in _frames(event)))
+
+
+def _program(trace: Trace, line: ev.SourceLine) -> Frame:
+    text = source_text(trace, line) or f"line {line.line}"
+    return Frame(f"{line.function}: {text}" if line.function else text, f"{line.file}:{line.line}", line.seq)
+
+
+def _frames(event: ev.AnyEvent) -> Iterator[Frame]:
+    """What an event puts on the stack; guards, lines and facts put nothing there."""
+    match event:
+        case ev.BindingEntered():
+            yield Frame(event.pytorch_function or event.function, binding_file(event), event.seq)
+        case ev.Dispatched():
+            yield Frame(*entry_point(event), event.seq)
+        case ev.KernelEntered():
+            yield Frame(event.kernel, kernel_file(event.kernel, event.pytorch_file), event.seq)
+        case ev.MetaEntered() | ev.ImplEntered():
+            yield Frame(event.function, structured_file(event.function), event.seq)
+        case ev.FunctionEntered():
+            yield Frame("THPFunction_apply", "torch/csrc/autograd/python_function.cpp", event.seq)
+            yield Frame(f"{event.function}.forward", f"{event.file}:{event.line}", event.seq)
+        case ev.ForwardFormulaEntered():
+            yield Frame(f"forward formula: {event.formula}", "tools/autograd/derivatives.yaml", event.seq)
+        case ev.BackwardStarted():
+            yield Frame("torch::autograd::Engine::execute", ENGINE, event.seq)
+        case ev.NodeStarted():
+            yield Frame("torch::autograd::Engine::evaluate_function", ENGINE, event.seq)
+            yield Frame(*apply_function(event.name), event.seq)
+        case _:
+            return

@@ -1,0 +1,74 @@
+"""The cell of the dispatch table that a call landed in: which kernel, by which rule, and what else was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences import dispatch_sentences
+from dispatchviz.explain.trace_index.enclosing_steps import at_or_around, within
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A place that a cell's kernel could have come from."""
+
+    source: str
+    """Key or alias; ``fallback of AutogradCUDA`` for the key's fallback."""
+    outcome: str
+    """``taken``, ``nothing registered``, ``not asked``, or why it was passed over."""
+    kernel: str
+    """Empty if there is none."""
+
+    @property
+    def taken(self) -> bool:
+        """Whether the cell has its kernel from here."""
+        return self.outcome == "taken"
+
+
+@dataclass(frozen=True, slots=True)
+class CellCard:
+    """What a screen shows of a cell."""
+
+    operator: str
+    key: str
+    index: int
+    """Position in the operator's table of 137 cells."""
+    kernel: str
+    reason: str
+    """PyTorch's own tag."""
+    source: str
+    """Key or alias that the kernel is registered under."""
+    registered: str
+    """Where, in PyTorch's words."""
+    why: str
+    candidates: tuple[Candidate, ...]
+    """In order of precedence."""
+
+
+def cell_card(trace: Trace, seq: int) -> CellCard | None:
+    """The cell of the dispatch that step ``seq`` is or is within; None outside any dispatch."""
+    call = at_or_around(trace, seq, ev.Dispatched)
+    chosen = within(trace, call.seq, ev.KernelSelected) if call else None
+    if chosen is None:
+        return None
+    return CellCard(
+        operator=chosen.operator,
+        key=chosen.key,
+        index=chosen.cell,
+        kernel=chosen.kernel,
+        reason=chosen.reason,
+        source=chosen.source,
+        registered=chosen.registered,
+        why=dispatch_sentences.selected(chosen).text,
+        candidates=tuple(_candidates(chosen)),
+    )
+
+
+def _candidates(chosen: ev.KernelSelected) -> Iterator[Candidate]:
+    """The key itself comes twice, first for its own kernel and last for its fallback: the second is called so."""
+    for position, (source, outcome, kernel) in enumerate(chosen.candidates):
+        fallback = position and source == chosen.key
+        yield Candidate(f"fallback of {source}" if fallback else source, outcome, kernel)

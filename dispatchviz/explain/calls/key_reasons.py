@@ -1,0 +1,209 @@
+"""Why a key is in the key set of a call, or why it is not: one sentence per key, in the user's words."""
+
+from __future__ import annotations
+
+from dispatchviz.core.keys.key_set import default_excluded_set, default_included_set, highest_backend, raw
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.keys.key_text import (
+    backend_bit,
+    backend_name,
+    backends,
+    functionalities,
+    is_autograd,
+    is_per_backend,
+    runtime_name,
+)
+from dispatchviz.explain.sentences import functorch_sentences
+from dispatchviz.explain.sentences.english import capital, listed
+from dispatchviz.explain.trace_index.display_names import tensor_name, tensor_names
+from dispatchviz.explain.trace_index.enclosing_steps import around, excluder, includer, key_of_kernel
+from dispatchviz.explain.trace_index.trace_index import index, latest
+
+
+def origin(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str:
+    """Where a key of a call comes from: its arguments, the thread, or both."""
+    bit = raw(key)
+    carried = _carried(trace, computed, key) if any(ks & bit for _, _, ks in computed.arguments) else ""
+    if not computed.included & bit:
+        return carried
+    included = _included(trace, computed, key)
+    return f"{carried}; {included} too" if carried else included
+
+
+def _carried(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str:
+    bit, backend = raw(key), _deciding_backend(computed, key)
+    carriers = [tensor for _, tensor, ks in computed.arguments if ks & bit and ks & backend == backend]
+    who = tensor_names(trace, carriers, computed.seq)
+    several = len(set(carriers)) > 1
+    if not backend:
+        return f"{who} {'carry' if several else 'carries'} it{_habit(key)}"
+    device = backend_name(highest_backend(backend))
+    lower = [backend_name(found) for found in backends(computed.united) if backend_bit(found) < backend]
+    rank = f" ({device} comes before {listed(lower)})" if lower else ""
+    kind = f"{who} {f'are {device} tensors' if several else f'is {_article(device)} {device} tensor'}{rank}"
+    if key == DispatchKey.AutogradFunctionality:
+        return f"{kind}, and every ordinary {device} tensor carries it from the moment it is made"
+    return kind
+
+
+def _deciding_backend(computed: ev.KeySetComputed, key: DispatchKey) -> int:
+    """The highest backend bit of the call if the key joins with one; 0 otherwise."""
+    return backend_bit(highest_backend(computed.united)) if is_per_backend(key) else 0
+
+
+def _article(word: str) -> str:
+    return "an" if word in ("HPU", "XPU", "XLA", "IPU", "MPS", "MTIA", "MAIA") else "a"
+
+
+def _habit(key: DispatchKey) -> str:
+    if key == DispatchKey.ADInplaceOrView:
+        return ", as every ordinary tensor does"
+    if key.name.startswith("Autocast"):
+        return f", as every {key.name.removeprefix('Autocast')} tensor does"
+    return ""
+
+
+def _included(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str:
+    guard = includer(trace, computed.seq, raw(key))
+    if guard is not None:
+        return f"the guard {guard.guard} includes it"
+    always = " by default" if default_included_set & raw(key) else ""
+    return f"the thread includes it{always}"
+
+
+def exclusion(trace: Trace, seq: int, key: DispatchKey) -> str:
+    """Why the thread excludes a key at a step: ``autograd has had its turn``."""
+    guard = excluder(trace, seq, raw(key))
+    if guard is not None:
+        return f"the guard {guard.guard} keeps it out, because {guard_reason(trace, guard)}"
+    if is_autograd(key.name) and latest(index(trace).inference, seq):
+        return "inference mode keeps it out"
+    if key.name.startswith("Autocast") and default_excluded_set & raw(key):
+        return "the thread keeps it out while autocast is off"
+    return "the thread excludes it"
+
+
+def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
+    """Why a guard stands where it stands."""
+    if guard.guard == "InferenceMode":
+        return f"inference mode is {'off' if guard.included & raw(DispatchKey.ADInplaceOrView) else 'on'}"
+    parent = trace[guard.parent] if guard.parent is not None else None
+    if isinstance(parent, ev.BindingEntered) and guard.guard.startswith("AutoDispatchBelow"):
+        return f"a new tensor has no history, so autograd has no part in {parent.function}"
+    if guard.guard == "StashTorchDispatchModeGuard":
+        return "a mode does not see what its own handler calls"
+    if guard.included & ~guard.included_before & raw(DispatchKey.PythonTLSSnapshot):
+        return "a dispatch mode is on, and every call must get to it"
+    kernel = around(trace, guard.seq, ev.KernelEntered)
+    if kernel is not None and key_of_kernel(trace, kernel) == "Python":
+        return "everything above Python has had its turn"
+    if transform := functorch_sentences.guard_reason(trace, guard):
+        return transform
+    if kernel is None and guard.guard == "AutoDispatchBelowADInplaceOrView":
+        return "what is made here is new and has no history"
+    key = key_of_kernel(trace, kernel) if kernel is not None else ""
+    if is_autograd(key):
+        return "autograd has had its turn"
+    if key.startswith("Autocast"):
+        return "autocast has had its turn"
+    if key == "ADInplaceOrView":
+        return "autograd and ADInplaceOrView have had their turn"
+    if key and raw(DispatchKey[key]) & guard.excluded & ~guard.excluded_before:
+        return f"{key} has had its turn"
+    if key == "Functionalize":
+        return "what is tried here, on meta tensors, is for their shapes alone"
+    if kernel is not None:
+        return f"{kernel.kernel} wants what it calls to pass by them"
+    return _of_new_numbers(trace, guard) or "the program itself asked for that"
+
+
+MODES = raw(DispatchKey.Python, DispatchKey.FuncTorchDynamicLayerFrontMode, DispatchKey.FuncTorchDynamicLayerBackMode)
+TRACER = raw(DispatchKey.Tracer)
+
+
+def _of_new_numbers(trace: Trace, guard: ev.GuardEntered) -> str:
+    """Of the guards that stand while a tensor is made from Python's numbers (``torch/csrc/utils/tensor_new.cpp``)."""
+    if around(trace, guard.seq, ev.BindingEntered) is None:
+        return ""
+    taken = guard.excluded & ~guard.excluded_before
+    if taken == TRACER:
+        return "torch.jit.trace is not to record how a tensor is made of Python's numbers"
+    if taken & MODES == MODES:
+        return "no mode and no transform may see, or wrap, a new tensor before it is finished"
+    return ""
+
+
+def reasons(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed) -> tuple[tuple[str, str], ...]:
+    """Of each functionality that came into play, highest first: the key's name and why it is in the set or not."""
+    keys = functionalities(computed.with_included | computed.effective)
+    return tuple((_name(key, computed), _reason(trace, call, computed, key)) for key in keys)
+
+
+def _name(key: DispatchKey, computed: ev.KeySetComputed) -> str:
+    return runtime_name(key, backend_bit(highest_backend(computed.with_included)))
+
+
+def _reason(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed, key: DispatchKey) -> str:
+    names = _names(trace, computed)
+    begin = capital(origin(trace, computed, key), names)
+    anyway = ", whether it requires grad or not" if is_autograd(key.name) and computed.united & raw(key) else ""
+    return f"{begin}{anyway}. {capital(_fate(trace, call, computed, key), names)}."
+
+
+def _names(trace: Trace, computed: ev.KeySetComputed) -> frozenset[str]:
+    """What the arguments are called."""
+    return frozenset(tensor_name(trace, tensor, computed.seq) for _, tensor, _ in computed.arguments)
+
+
+def _fate(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed, key: DispatchKey) -> str:
+    bit = raw(key)
+    if not computed.without_excluded & bit:
+        return f"not in the set: {exclusion(trace, computed.seq, key)}"
+    if not computed.effective & bit:
+        return f"not in the set: its cell of {call.operator} holds a fallthrough, so the operator's mask takes it out"
+    if next(functionalities(computed.effective)) == key:
+        return "the highest key left, so it wins"
+    return f"in the set, and left for later: {call.key} is higher"
+
+
+def higher_keys_kept_out(trace: Trace, computed: ev.KeySetComputed) -> str:
+    """A clause on the keys above the winner that the thread excludes, autocast aside; empty if there are none."""
+    winner = next(functionalities(computed.effective), None)
+    lost = computed.with_included & ~computed.without_excluded
+    keys = [key for key in functionalities(lost) if not key.name.startswith("Autocast")]
+    above = [key for key in keys if winner is None or key > winner]
+    if not above:
+        return ""
+    names = listed([_name(key, computed) for key in reversed(above)])
+    have = "have" if len(above) > 1 else "has"
+    guard = excluder(trace, computed.seq, raw(above[0]))
+    if guard is None:
+        why = exclusion(trace, computed.seq, above[0])
+        return f"{names} would come before it, but {why.replace(' it ', f' {_them(above)} ')}"
+    return f"{names} {have} no say here: {guard_reason(trace, guard)} ({guard.guard})"
+
+
+def _them(keys: list[DispatchKey]) -> str:
+    return "them" if len(keys) > 1 else "it"
+
+
+def grad_note(trace: Trace, computed: ev.KeySetComputed) -> str:
+    """A sentence on which arguments require grad, and that no key depends on it; empty without tensor arguments."""
+    known = index(trace)
+    tensors = list(dict.fromkeys(tensor for _, tensor, _ in computed.arguments))
+    needed = [tensor for tensor in tensors if known.grad_needed(tensor, computed.seq)]
+    others = [tensor for tensor in tensors if tensor not in needed]
+    if not needed:
+        nobody = (
+            "none of them requires"
+            if len(tensors) > 1
+            else f"{tensor_name(trace, tensors[0], computed.seq)} does not require"
+        )
+        return f"{capital(nobody, _names(trace, computed))} grad; no key depends on that."
+    who = f"{tensor_names(trace, needed, computed.seq)} {'require' if len(needed) > 1 else 'requires'} grad"
+    if not others:
+        return f"That {who} plays no part: no key depends on it."
+    do = "do" if len(others) > 1 else "does"
+    return f"Only {who}, {tensor_names(trace, others, computed.seq)} {do} not; no key depends on that."

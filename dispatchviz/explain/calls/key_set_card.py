@@ -1,0 +1,163 @@
+"""The key-set card: how a call came to its set, or what a kernel left of the set it received, as rows of lit keys.
+
+Columns are the keys that came into play, highest priority first, then the backend bits; keys that only the excluded
+set or the mask mention are left out, since they change nothing. Rows follow the computation from top to bottom.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from dispatchviz.core.keys.key_set import highest_backend, raw
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.key_reasons import reasons
+from dispatchviz.explain.calls.redispatch_masks import mask_of
+from dispatchviz.explain.keys.key_text import (
+    BACKENDS,
+    backend_bit,
+    backend_name,
+    backends,
+    functionalities,
+    is_per_backend,
+    purpose,
+    runtime_name,
+)
+from dispatchviz.explain.trace_index.display_names import tensor_name
+from dispatchviz.explain.trace_index.enclosing_steps import at_or_around, kernel_before, key_of_kernel, within
+
+State = Literal["lit", "dark", "masked", "won"]
+"""``lit``: the key is in this row's set. ``dark``: it is not. ``masked``: this row takes it away, or it has been taken
+away since the rows above. ``won``: it is in the set and decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A key (functionality bit) or a backend bit."""
+
+    name: str
+    """``AutogradCUDA``; of a backend bit ``CUDA bit``."""
+    functionality: str
+    """``AutogradFunctionality``: the name of the bit; of a backend bit that of the backend."""
+    bit: int
+    """The bit as a raw set."""
+    backend: bool
+    """It is a backend bit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A set in the computation, a cell per column."""
+
+    title: str
+    raw: int
+    cells: tuple[State, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeySetCard:
+    """What a screen shows of a key set."""
+
+    operator: str
+    how: str
+    """``call``, ``redispatch`` and so on."""
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    arguments: int
+    """How many of the rows, the first ones, are arguments."""
+    winner: str
+    """The key that picks the cell."""
+    reasons: tuple[tuple[str, str], ...]
+    """Of each key that came into play: name, and one sentence why it is in the set or not."""
+
+
+def key_set_card(trace: Trace, seq: int) -> KeySetCard | None:
+    """The card of the dispatch that step ``seq`` is or is within; None outside any dispatch."""
+    call = at_or_around(trace, seq, ev.Dispatched)
+    if call is None:
+        return None
+    computed = within(trace, call.seq, ev.KeySetComputed)
+    return _given(trace, call) if computed is None else _computed(trace, call, computed)
+
+
+def _computed(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed) -> KeySetCard:
+    columns = _columns(computed.with_included | computed.effective)
+    rows = [
+        Row(_argument(trace, name, tensor, computed.seq), ks, _lit(columns, ks))
+        for name, tensor, ks in computed.arguments
+    ]
+    if computed.generator:
+        rows.append(Row("generator", computed.generator, _lit(columns, computed.generator)))
+    lost = computed.with_included & ~computed.effective
+    rows += [
+        Row("united", computed.united, _lit(columns, computed.united)),
+        Row("included", computed.included, _lit(columns, computed.included)),
+        Row("excluded", computed.excluded, _taking(columns, computed.excluded & ~BACKENDS)),
+        Row("mask", computed.mask, _mask(columns, computed.mask)),
+        Row("effective", computed.effective, _lit(columns, computed.effective, lost)),
+        _winner(columns, computed.effective, call.key),
+    ]
+    given = len(computed.arguments)
+    return KeySetCard(call.operator, call.how, columns, tuple(rows), given, call.key, reasons(trace, call, computed))
+
+
+def _given(trace: Trace, call: ev.Dispatched) -> KeySetCard:
+    """The card of a redispatch: the set that the calling kernel received, its mask, what is left."""
+    kernel = kernel_before(trace, call)
+    received = kernel.key_set if kernel else call.key_set
+    columns = _columns(received | call.key_set)
+    mask = mask_of(trace, call)
+    rows = [Row(f"received by {kernel.kernel}", received, _lit(columns, received))] if kernel else []
+    if mask is not None:
+        rows.append(Row(f"& {mask.name}", mask.raw, _mask(columns, mask.raw)))
+    rows.append(Row("passed on", call.key_set, _lit(columns, call.key_set, received & ~call.key_set)))
+    rows.append(_winner(columns, call.key_set, call.key))
+    said = tuple((column.name, _given_reason(trace, call, kernel, column)) for column in columns if not column.backend)
+    return KeySetCard(call.operator, call.how, columns, tuple(rows), 0, call.key, said)
+
+
+def _given_reason(trace: Trace, call: ev.Dispatched, kernel: ev.KernelEntered | None, column: Column) -> str:
+    kept = bool(call.key_set & column.bit)
+    if kernel is None:
+        return "In the set that was given."
+    if kept and not kernel.key_set & column.bit:
+        return f"{kernel.kernel} put it in: it {purpose(DispatchKey[column.functionality])}."
+    if not kept:
+        if column.name == key_of_kernel(trace, kernel):
+            return f"{kernel.kernel} ran for this key and takes it out, so that the call goes on below it."
+        mask = mask_of(trace, call)
+        by = f", by {mask.name}" if mask else ""
+        return f"Taken out together with the key that ran{by}."
+    return "Highest key left, so it wins." if column.name == call.key else f"Kept for later: {call.key} is higher."
+
+
+def _argument(trace: Trace, parameter: str, tensor: int, at: int) -> str:
+    name = tensor_name(trace, tensor, at)
+    return name if name == parameter else f"{parameter} = {name}"
+
+
+def _columns(ks: int) -> tuple[Column, ...]:
+    keys = [Column(runtime_name(key, ks), key.name, raw(key), False) for key in functionalities(ks)]
+    bits = [(backend_name(backend), backend_bit(backend)) for backend in backends(ks)]
+    return (*keys, *(Column(f"{name} bit", name, bit, True) for name, bit in bits))
+
+
+def _lit(columns: tuple[Column, ...], ks: int, lost: int = 0) -> tuple[State, ...]:
+    return tuple("lit" if ks & column.bit else "masked" if lost & column.bit else "dark" for column in columns)
+
+
+def _taking(columns: tuple[Column, ...], ks: int) -> tuple[State, ...]:
+    return tuple("masked" if ks & column.bit else "dark" for column in columns)
+
+
+def _mask(columns: tuple[Column, ...], ks: int) -> tuple[State, ...]:
+    return tuple("lit" if ks & column.bit else "masked" for column in columns)
+
+
+def _winner(columns: tuple[Column, ...], ks: int, key: str) -> Row:
+    """The bits that name the winning key: its functionality and, if it is one per backend, the highest backend."""
+    top = next(functionalities(ks), DispatchKey.Undefined)
+    won = raw(top) | (backend_bit(highest_backend(ks)) if is_per_backend(top) else 0)
+    return Row(key, won, tuple("won" if won & column.bit else "dark" for column in columns))

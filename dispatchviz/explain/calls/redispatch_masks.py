@@ -1,0 +1,51 @@
+"""Which named set a kernel masked its key set with before it redispatched.
+
+The events hold the set before and the set after; the mask is the one that PyTorch's kernels at that key use, and it is
+named only if it explains the two sets.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dispatchviz.core.keys.key_set import after_ADInplaceOrView_keyset, after_autograd_keyset, full_after
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.keys.key_text import is_autograd
+from dispatchviz.explain.trace_index.enclosing_steps import kernel_before, key_of_kernel
+
+
+class Mask(NamedTuple):
+    """A named set that a kernel ANDs with the set it received."""
+
+    name: str
+    """``after_autograd_keyset``."""
+    raw: int
+    keeps: str
+    """What it keeps, in words."""
+
+
+AFTER_AUTOGRAD = Mask("after_autograd_keyset", after_autograd_keyset, "every key below the autograd keys")
+AFTER_VIEW = Mask("after_ADInplaceOrView_keyset", after_ADInplaceOrView_keyset, "every key below ADInplaceOrView")
+
+
+def mask_of(trace: Trace, redispatch: ev.Dispatched) -> Mask | None:
+    """The mask between the calling kernel's set and a redispatch; None if no named one explains the step."""
+    kernel = kernel_before(trace, redispatch)
+    if kernel is None:
+        return None
+    candidates = _candidates(key_of_kernel(trace, kernel), kernel.kernel)
+    return next((mask for mask in candidates if kernel.key_set & mask.raw == redispatch.key_set), None)
+
+
+def _candidates(key: str, kernel: str) -> tuple[Mask, ...]:
+    if is_autograd(key):
+        # the boxed kernel of operators without a derivative goes below ADInplaceOrView at once
+        boxed = "notimplemented" in kernel.lower().replace("_", "")
+        return (AFTER_VIEW, AFTER_AUTOGRAD) if boxed else (AFTER_AUTOGRAD, AFTER_VIEW)
+    if key == "ADInplaceOrView":
+        return (AFTER_VIEW,)
+    if key == "BackendSelect" or key not in DispatchKey.__members__:
+        return ()  # BackendSelect kernels make a new set out of the device that was asked for
+    return (Mask(f"FULL_AFTER({key})", full_after(DispatchKey[key]), f"every key below {key}"),)

@@ -1,0 +1,84 @@
+"""What the kernel in an autograd cell does with a call."""
+
+from __future__ import annotations
+
+from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
+from dispatchviz.core.table.precedence import FALLBACK, MATH
+from dispatchviz.explain.codegen.generated_functions import node_of
+from dispatchviz.explain.sentences.sentence_claims import AutogradKernel, CellHolds
+from dispatchviz.explain.sentences.statement import Statement
+
+NOT_IMPLEMENTED = "autogradNotImplementedFallback"
+"""Boxed kernel at Autograd of operators that have no derivative."""
+
+
+def autograd(op: OperatorEntry, cell: Cell) -> Statement:
+    """Of a cell with a kernel."""
+    assert cell.kernel is not None
+    name, key = cell.kernel.name, cell.key
+    holds = (CellHolds(op.name, str(key), name, cell.reason),)
+    if cell.reason == MATH:
+        return Statement(
+            "autograd cell: composite",
+            f"{name} runs already at {key}, above the backend: it takes the call apart into other operators. Each of "
+            f"them passes {key} by itself and records its own derivative. {op.name} needs none and leaves no Node.",
+            holds,
+        )
+    if cell.reason == FALLBACK:
+        return Statement(
+            "autograd cell: fallback",
+            "It passes the call on to the keys below (ks & after_autograd_keyset), without a guard, and records no "
+            "derivative. If an input requires grad and the kernel below gives a result without a history, that result "
+            "gets a Node (WarnNotImplemented) that only warns when backward reaches it: no gradient goes on from "
+            "there. That is where the gradient of an operator without an autograd kernel is lost. (A kernel that calls "
+            "differentiable operators keeps theirs.)",
+            holds,
+        )
+    if any(argument.is_write and argument.kwarg_only for argument in op.schema.arguments):
+        return Statement(
+            "autograd cell: out",
+            f"{name} records nothing: out= forms have no derivative. If an argument requires grad and grad mode is on, "
+            "it raises RuntimeError (functions with out=... arguments don't support automatic differentiation); else "
+            "it passes the call on below.",
+            (AutogradKernel(op.name, "out"),),
+        )
+    if name == NOT_IMPLEMENTED:
+        return Statement(
+            "autograd cell: not implemented",
+            "The operator has no derivative. If an input requires grad and grad mode is on, this kernel makes a Node "
+            "that raises when backward reaches it (derivative for ... is not implemented), passes the call on below, "
+            "and ties the result to that Node.",
+            (AutogradKernel(op.name, "not implemented"),),
+        )
+    if name.startswith("wrapper_"):
+        return Statement(
+            "autograd cell: composite of nested tensors",
+            f"{name} computes nothing itself: it takes the call apart into other operators, which pass the autograd "
+            "keys by themselves and record their own derivatives.",
+            holds,
+        )
+    if not name.startswith("VariableType::"):
+        return Statement(
+            "autograd cell: Python",
+            f"{name} is a kernel written in Python: it decides what is recorded, and calls the operator again below "
+            "the autograd keys.",
+        )
+    return _generated(op, name)
+
+
+def _generated(op: OperatorEntry, name: str) -> Statement:
+    node = node_of(op.name.removeprefix("aten::"))
+    begin = f"{name} computes nothing itself. If an input requires grad and grad mode is on, "
+    end = "the call on with every key below autograd (ks & after_autograd_keyset)"
+    if node:
+        return Statement(
+            "autograd cell: Node",
+            f"{begin}it makes a Node, the operator's way back ({node}). Then it passes {end}, and ties what comes back "
+            "to the Node.",
+            (AutogradKernel(op.name, node),),
+        )
+    return Statement(
+        "autograd cell: generated",
+        f"{begin}and the operator has a derivative for that input, it makes a Node, the operator's way back, and ties "
+        f"to it what comes back. It passes {end}.",
+    )

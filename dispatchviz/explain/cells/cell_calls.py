@@ -1,0 +1,238 @@
+"""What a call meets in a cell: what the kernel there does, what comes next, or the error."""
+
+from __future__ import annotations
+
+from dispatchviz.core.keys.key_set import AUTOGRAD_KEY, raw
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
+from dispatchviz.core.table.precedence import AMBIGUOUS, FALLBACK, KERNEL, MATH
+from dispatchviz.core.table.pytorch_registrations import is_structured
+from dispatchviz.explain.cells.autograd_cell import autograd
+from dispatchviz.explain.cells.cell_path import Way, way
+from dispatchviz.explain.cells.key_groups import said_keys
+from dispatchviz.explain.keys.key_text import is_autograd, is_backend, purpose, runtime_name, shown
+from dispatchviz.explain.keys.tensor_keys import backend_of, tensor_set
+from dispatchviz.explain.sentences.english import hexed, listed
+from dispatchviz.explain.sentences.sentence_claims import (
+    BackendKeys,
+    CallVisits,
+    CellHolds,
+    Claim,
+    FilledCells,
+    MissingRaises,
+)
+from dispatchviz.explain.sentences.statement import Statement
+
+K = DispatchKey
+
+
+def when_called(op: OperatorEntry, cell: Cell) -> list[Statement]:
+    """What the cell means for a call: a paragraph each."""
+    return [said for said in (_kernel(op, cell), _carried(cell.key), _way(op, cell)) if said is not None]
+
+
+def holds(cell: Cell) -> tuple[CellHolds, ...]:
+    """The claim that a cell holds what it holds."""
+    name = cell.kernel.name if cell.kernel else ""
+    return (CellHolds(cell.operator.name, str(cell.key), name, cell.reason),)
+
+
+def _kernel(op: OperatorEntry, cell: Cell) -> Statement:
+    key, kernel = cell.key, cell.kernel
+    if kernel is None:
+        return _error(op, key)
+    if kernel.fallthrough:
+        return _fallthrough(cell)
+    if cell.reason == AMBIGUOUS:
+        text = "The call raises RuntimeError (ambiguous autogradother). In inference mode it does not come here."
+        return Statement("cell: ambiguous", text, holds(cell))
+    if is_autograd(key.name):
+        return autograd(op, cell)
+    if cell.reason == MATH:
+        return Statement(
+            "cell: composite",
+            f"{kernel.name} computes nothing for {key} in particular: it is made of calls of other operators, each "
+            "through the dispatcher, and their kernels do the work.",
+            holds(cell),
+        )
+    if key == K.Undefined:
+        text = "It runs when no key is left at all, as for a call without tensors."
+        return Statement("cell: no key", text, holds(cell))
+    if cell.reason == FALLBACK:
+        return _fallback(cell)
+    if is_backend(key.name):
+        return _backend(op, cell)
+    text = f"The kernels at {key} have a task of their own: this key {purpose(key.functionality)}."
+    return Statement("cell: layer", text, holds(cell))
+
+
+def _error(op: OperatorEntry, key: DispatchKey) -> Statement:
+    if key == K.Undefined:
+        begins = "There were no tensor arguments to this function"
+        return Statement(
+            "cell: empty, no key",
+            f"A call that brings no key at all (no tensors, an empty list) raises NotImplementedError: {begins}, ... "
+            f"no fallback function is registered for schema {op.name}.",
+            (MissingRaises(op.name, str(key), begins),),
+        )
+    begins = f"Could not run '{op.name}' with arguments from the '{key}' backend."
+    return Statement(
+        "cell: empty",
+        f"A call whose highest key is {key} raises NotImplementedError: {begins} The list in that error names the "
+        "keys that do have a kernel.",
+        (MissingRaises(op.name, str(key), begins),),
+    )
+
+
+def _fallthrough(cell: Cell) -> Statement:
+    whose = "this operator's own" if cell.reason == KERNEL else "the key's fallback"
+    return Statement(
+        "cell: fallthrough",
+        f"A call never comes here. The cell holds a fallthrough ({whose}): it is no function but a hole in the "
+        f"operator's mask, which takes {cell.key} out of the set of every call before the highest key is picked.",
+        holds(cell),
+    )
+
+
+LOOPS = ("batchedTensorForLoopFallback", "batchedNestedTensorForLoopFallback", "at::batchedTensorForLoopFallback")
+"""Fallbacks of operators without a rule for whole batches."""
+
+
+def _fallback(cell: Cell) -> Statement:
+    assert cell.kernel is not None
+    if cell.key == K.Meta:
+        return Statement(
+            "cell: Meta fallback",
+            "The Meta fallback always raises NotImplementedError: attempted to run this operator with Meta tensors, "
+            "but there was no fake impl or Meta kernel registered.",
+            holds(cell),
+        )
+    if cell.kernel.name in LOOPS:
+        return Statement(
+            "cell: batching fallback",
+            "The operator has no rule for whole batches. The fallback calls it once for each example and puts the "
+            "results together again.",
+            holds(cell),
+        )
+    text = f"The fallback does for any operator what this key is for: it {purpose(cell.key.functionality)}."
+    return Statement("cell: fallback", text, holds(cell))
+
+
+def _backend(op: OperatorEntry, cell: Cell) -> Statement:
+    assert cell.kernel is not None
+    name, key = cell.kernel.name, cell.key
+    if cell.source == K.CompositeExplicitAutogradNonFunctional and is_structured(op.name):
+        return Statement(
+            "cell: structured default",
+            f"{name} runs the operator's meta function, allocates the output and calls the out= form "
+            "through the dispatcher: a backend that has a kernel only for the out= form needs no other.",
+            holds(cell),
+        )
+    if cell.source in (K.CompositeExplicitAutograd, K.CompositeExplicitAutogradNonFunctional):
+        return _for_many_backends(op, cell, name)
+    return Statement(
+        "cell: backend",
+        f"{name} gives the result for {key} tensors, by itself or with the help of operators that it calls. The call "
+        "goes no further.",
+        holds(cell),
+    )
+
+
+def _for_many_backends(op: OperatorEntry, cell: Cell, name: str) -> Statement:
+    """Of an alias that leaves the autograd keys out."""
+    begin = (
+        f"{name} is one function for many backends: what has to be computed on {cell.key} it gets by calling other "
+        "operators, below autograd."
+    )
+    recorder = op.kernel(K.Autograd)
+    if recorder is None or not recorder.name.startswith("VariableType::"):
+        text = (
+            f"{begin} Whatever is recorded for backward is up to the operator's autograd key, not to these operators."
+        )
+        return Statement("cell: explicit composite without derivative", text, holds(cell))
+    return Statement(
+        "cell: explicit composite",
+        f"{begin} A derivative is not made of theirs but registered to Autograd: {recorder.name}, the operator's "
+        f"autograd kernel, runs before the call comes to {cell.key}.",
+        holds(cell),
+    )
+
+
+def _carried(key: DispatchKey) -> Statement | None:
+    """Why a call comes to an autograd key at all: the founding question."""
+    backend = backend_of(key)
+    if not is_autograd(key.name) or backend is None:
+        return None
+    carries = (BackendKeys(str(backend), tensor_set(backend)),)
+    if key == K.AutogradOther:
+        text = "Tensors of backends without an autograd key of their own (HIP, VE, MKL-DNN, FPGA, ...) carry this key."
+        return Statement("cell: AutogradOther's tensors", text, carries)
+    own = AUTOGRAD_KEY[backend.backend]
+    if own != key and key != K.AutogradNestedTensor:
+        text = f"No tensor carries {key}: {backend} tensors carry {own} instead."
+        return Statement("cell: no tensor carries it", text, carries)
+    return Statement(
+        "cell: every tensor carries both",
+        f"Why a call comes here: every ordinary {backend} tensor carries both {backend} and {key} from the moment it "
+        f"is made, whether it requires grad or not (the two alone are {hexed(raw(key, backend))}). {key} is the higher "
+        f"one, so its cell is first, and {backend}, which computes, is for later.",
+        carries,
+    )
+
+
+def _way(op: OperatorEntry, cell: Cell) -> Statement | None:
+    backend = backend_of(cell.key)
+    if backend is None:
+        return None
+    found = way(op, backend)
+    skipped = listed([runtime_name(key, found.tensor) for key in found.skipped])
+    skips = f"; {skipped} {'fall' if len(found.skipped) > 1 else 'falls'} through" if skipped else ""
+    text = (
+        f"A call with an ordinary {backend} tensor has the key set {shown(found.effective)}{skips}. It visits "
+        f"{said(found)}."
+    )
+    visits = CallVisits(op.name, str(backend), tuple(str(visited.key) for visited in found.cells))
+    claims: tuple[Claim, ...] = (BackendKeys(str(backend), found.tensor), visits)
+    if cell in found.cells or not is_backend(cell.key.name):
+        return Statement("way of a call", text, claims)
+    return Statement("way of a call past the cell", text + _missed(cell, found), claims)
+
+
+def _missed(cell: Cell, found: Way) -> str:
+    """Why such a call does not come to the cell."""
+    last = found.cells[-1]
+    ends = "takes it apart first" if last.reason == MATH else "ends it"
+    return (
+        f" So it does not come to this cell: {last.key} {ends}. Only calls below autograd do: in inference mode, or "
+        "from a kernel that keeps the autograd keys out."
+    )
+
+
+def said(found: Way) -> str:
+    """The cells of a way: ``AutogradCPU (VariableType::sum), then CPU (...)``."""
+    steps = [f"{cell.key} {_holds(cell)}" for cell in found.cells]
+    return ", then ".join(steps)
+
+
+def _holds(cell: Cell) -> str:
+    if cell.kernel is None:
+        return "(no kernel: error)"
+    return f"({cell.kernel.name}, {cell.reason})"
+
+
+def counted_cells(op: OperatorEntry) -> Statement:
+    """How many cells hold a kernel, which do not, and what happens there."""
+    empty = [cell.key for cell in op.table if cell.kernel is None]
+    claims: tuple[Claim, ...] = (
+        FilledCells(op.name, 137 - len(empty)),
+        *(claim for cell in op.table for claim in holds(cell)),
+    )
+    if not empty:
+        return Statement("table: full", "All 137 cells hold a kernel.", claims)
+    return Statement(
+        "table: filled cells",
+        f"{137 - len(empty)} of the operator's 137 cells hold a kernel. The other {len(empty)} are empty: "
+        f"{said_keys(empty)}. A call that lands there raises NotImplementedError (Could not run '{op.name}' with "
+        "arguments from the '...' backend), and the list in that error is the keys that are not empty.",
+        claims,
+    )

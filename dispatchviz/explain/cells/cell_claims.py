@@ -1,0 +1,127 @@
+"""Why a cell holds what it holds, in sentences: the rule that filled it, and what became of every other claim."""
+
+from __future__ import annotations
+
+from dispatchviz.core.keys.key_set import BACKENDS_OF_AUTOGRAD, members
+from dispatchviz.core.keys.keys import ALIAS_MEMBERS, DispatchKey
+from dispatchviz.core.table.operator_entry import NOT_ASKED, NOTHING, TAKEN, Candidate, Cell, OperatorEntry
+from dispatchviz.core.table.precedence import (
+    AMBIGUOUS,
+    AUTOGRAD,
+    BATCHED,
+    DEFAULT_BACKEND,
+    FALLBACK,
+    KERNEL,
+    MATH,
+    MISSING,
+    NESTED,
+)
+from dispatchviz.explain.cells.pytorch_tables import served
+from dispatchviz.explain.keys.alias_keys import ALIAS_WORDS
+from dispatchviz.explain.sentences.english import counted, listed
+from dispatchviz.explain.sentences.sentence_claims import AliasKeys, CellHolds
+from dispatchviz.explain.sentences.statement import Statement
+
+K = DispatchKey
+
+TAGS = {
+    KERNEL: "registered for this key itself; nothing comes before that",
+    DEFAULT_BACKEND: "from an alias that serves every backend without a kernel of its own",
+    NESTED: "from the alias of composites written for nested tensors",
+    MATH: "a composite: written in terms of other operators, which bring their own derivatives",
+    AUTOGRAD: "from the alias Autograd, which stands for the autograd keys of all backends",
+    BATCHED: "from the alias for operators that vmap may take apart",
+    FALLBACK: "the key's own fallback, the same for every operator that has nothing better there",
+    AMBIGUOUS: "two claims that exclude each other; a call fails",
+    MISSING: "nobody claims the cell; a call fails",
+}
+"""PyTorch's tags, and what each means."""
+
+
+def because(op: OperatorEntry, cell: Cell) -> Statement:
+    """Why this kernel fills the cell, in a few sentences."""
+    key, source = cell.key, cell.source
+    if cell.kernel is None or source is None:
+        return Statement(
+            "cell: why empty",
+            f"Nothing is registered for {key}, no alias that covers it has a kernel of this operator, and {key} has no "
+            "fallback. So the cell is empty.",
+            _holds(cell),
+        )
+    if cell.reason == KERNEL:
+        text = f"{cell.kernel.name} is registered for {key} itself. Such a kernel comes before every other claim."
+        return Statement("cell: own kernel", text, _holds(cell))
+    if cell.reason == FALLBACK:
+        return Statement(
+            "cell: key's fallback",
+            f"Nothing of this operator covers {key}, so the cell holds {key}'s fallback, {cell.kernel.name}, which "
+            "serves all operators alike.",
+            _holds(cell),
+        )
+    if cell.reason == AMBIGUOUS:
+        return _ambiguous(op, cell)
+    return _covered(op, cell, source)
+
+
+def _holds(cell: Cell) -> tuple[CellHolds, ...]:
+    name = cell.kernel.name if cell.kernel else ""
+    return (CellHolds(cell.operator.name, str(cell.key), name, cell.reason),)
+
+
+def _nothing_itself(key: DispatchKey) -> str:
+    if key == K.Undefined:
+        return "Undefined is the cell of calls without any key, and no kernel can be registered for it."
+    return f"Nothing is registered for {key} itself."
+
+
+def _covered(op: OperatorEntry, cell: Cell, source: DispatchKey) -> Statement:
+    """How an alias fills the cell, and how many others with it."""
+    key, many = cell.key, len(ALIAS_MEMBERS[source])
+    filled = sum(cell in ALIAS_MEMBERS[source] for cell in served(op, source))
+    stands = f"The alias {source} stands for {counted(many, 'key')}: {ALIAS_WORDS[source]}."
+    here = ", this one among them" if key in ALIAS_MEMBERS[source] else "; Undefined is none of them, but gets it too"
+    others = f" ({many - filled} have a better claim)" if filled < many else ""
+    cells = "all their cells" if filled == many else f"{filled} of their cells{others}"
+    return Statement(
+        "cell: filled by an alias",
+        f"{_nothing_itself(key)} {stands} When kernels are registered, not when the operator is called, the alias is "
+        f"put into the table: its kernel fills {cells}{here}. A call then just reads the cell.",
+        (*_holds(cell), AliasKeys(str(source), tuple(map(str, sorted(ALIAS_MEMBERS[source]))))),
+    )
+
+
+def _ambiguous(op: OperatorEntry, cell: Cell) -> Statement:
+    names = [str(key) for key in members(BACKENDS_OF_AUTOGRAD[K.AutogradOther]) if key in op.registrations]
+    return Statement(
+        "cell: why ambiguous",
+        f"The operator has a composite kernel and kernels of its own for {listed(names)}. AutogradOther serves all of "
+        "these backends at once, so PyTorch cannot know whether to run the composite (whose derivative comes from its "
+        "parts) or the backend's kernel (which has none), and puts a kernel there that only raises.",
+        _holds(cell),
+    )
+
+
+def outcome(op: OperatorEntry, cell: Cell, candidate: Candidate) -> str:
+    """What became of a claim, as a short sentence without its full stop."""
+    source = candidate.source
+    if candidate.outcome == TAKEN:
+        return "taken"
+    if candidate.outcome == NOTHING:
+        return "nothing registered" if candidate.reason != FALLBACK else f"{cell.key} has no fallback"
+    if candidate.outcome == NOT_ASKED:
+        return "nothing registered" if candidate.kernel is None else "has a kernel, but comes after the one taken"
+    if candidate.outcome.startswith("does not stand"):
+        return f"has a kernel, but does not stand for {cell.key}" + _beside(source, cell.key)
+    return f"has a kernel, but {candidate.outcome}"
+
+
+def _beside(source: DispatchKey, key: DispatchKey) -> str:
+    """Which near relative of the key the alias stands for, where that is the usual mistake."""
+    if source == K.Autograd and not key.name.startswith("Autograd"):
+        return ", only for autograd keys"
+    if source in (K.CompositeExplicitAutograd, K.CompositeExplicitAutogradNonFunctional):
+        if key.name.startswith("Autograd"):
+            return ", only for backends"
+        if key.functionality == K.Sparse:
+            return ": it leaves sparse layouts out"
+    return ""

@@ -1,0 +1,68 @@
+"""The cells that a call with one ordinary tensor visits, as far as the table and the key set say it.
+
+An autograd or ADInplaceOrView kernel passes the call on below itself; a composite kernel ends it: it calls other
+operators, and each of those has a way of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from dispatchviz.core.keys.key_set import (
+    after_ADInplaceOrView_keyset,
+    after_autograd_keyset,
+    default_excluded_set,
+    default_included_set,
+    subtract,
+    table_index,
+)
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
+from dispatchviz.core.table.precedence import MATH
+from dispatchviz.explain.keys.key_text import functionalities, is_autograd
+from dispatchviz.explain.keys.tensor_keys import tensor_set
+
+K = DispatchKey
+
+
+class Way(NamedTuple):
+    """What happens to a call."""
+
+    backend: DispatchKey
+    """The backend key of its tensors: ``CUDA``, ``SparseCPU``."""
+    tensor: int
+    """The set of such a tensor."""
+    effective: int
+    """The set of the call: joined with the thread's included set, without the excluded one, masked."""
+    skipped: tuple[DispatchKey, ...]
+    """Functionalities of the call that the operator's mask takes out, highest first."""
+    cells: tuple[Cell, ...]
+    """In the order of visiting."""
+
+
+def way(op: OperatorEntry, backend: DispatchKey) -> Way:
+    """The way of a call whose tensor arguments are ordinary tensors of one backend."""
+    tensor = tensor_set(backend)
+    base = subtract(tensor | default_included_set, default_excluded_set)
+    effective = base & op.mask_for(base)
+    return Way(backend, tensor, effective, tuple(functionalities(base & ~effective)), tuple(_visited(op, effective)))
+
+
+def _visited(op: OperatorEntry, ks: int) -> Iterator[Cell]:
+    while True:
+        cell = op.table[table_index(ks)]
+        yield cell
+        below = _below(cell)
+        if not below:
+            return
+        ks &= below
+
+
+def _below(cell: Cell) -> int:
+    """The mask with which the cell's kernel passes a call on; 0 if it ends here."""
+    if cell.kernel is None or cell.reason == MATH:
+        return 0
+    if is_autograd(cell.key.name):
+        return after_autograd_keyset
+    return after_ADInplaceOrView_keyset if cell.key == K.ADInplaceOrView else 0

@@ -1,0 +1,244 @@
+"""Sentences of a registration that was tried: the cell, other cells, where calls go, what PyTorch forgets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.table.dump import stale_keys
+from dispatchviz.core.table.operator_entry import Cell
+from dispatchviz.core.table.precedence import AMBIGUOUS, AUTOGRAD, FALLBACK, KERNEL, MATH, MISSING
+from dispatchviz.explain.cells.cell_path import way
+from dispatchviz.explain.cells.key_groups import said_keys
+from dispatchviz.explain.cells.pytorch_tables import YOURS, cell_of
+from dispatchviz.explain.cells.tried_registrations import IMPL, WITHOUT, Tried, kernel_of
+from dispatchviz.explain.keys.key_text import is_autograd, is_backend
+from dispatchviz.explain.keys.tensor_keys import backend_of
+from dispatchviz.explain.sentences.english import capital, counted, listed
+from dispatchviz.explain.sentences.sentence_claims import CellAfter, StaleAfter
+from dispatchviz.explain.sentences.statement import Statement
+
+K = DispatchKey
+
+
+def of_kernel(tried: Tried, cell: Cell) -> tuple[Statement, ...]:
+    """A kernel of the reader's."""
+    return (*_here(tried, cell), *_elsewhere(tried, cell), *_reached(tried), *_stale(tried))
+
+
+def of_removal(tried: Tried, cell: Cell) -> tuple[Statement, ...]:
+    """The kernel in the cell, taken away."""
+    return (*_here(tried, cell), *_elsewhere(tried, cell), *_way_left(tried, cell), *_stale(tried))
+
+
+def of_fallthrough(tried: Tried) -> tuple[Statement, ...]:
+    """A fallthrough."""
+    return (*_masked(tried), *_next(tried), *_stale(tried), *_loop(tried))
+
+
+# -- the cell, and others ---------------------------------------------------------------------------------------------
+
+
+def _here(tried: Tried, cell: Cell) -> Iterator[Statement]:
+    new = tried.effects.get(cell.key)
+    if new is None:
+        text = f"The {cell.key} cell stays as it is."
+        yield Statement("change: cell stays", text, tried.holds(cell_of(tried.after, cell.key)))
+        return
+    inactive = cell.reason == KERNEL and cell.kernel is not None and new.kernel is YOURS and new.reason == KERNEL
+    behind = f"; {cell.kernel.name} waits behind it, inactive" if inactive and cell.kernel else ""
+    yield Statement("change: cell holds", f"The {cell.key} cell then holds {_named(new)}{behind}.", tried.holds(new))
+    if new.kernel is not YOURS:
+        yield from _consequence(tried, cell, [new])
+
+
+def _elsewhere(tried: Tried, cell: Cell) -> Iterator[Statement]:
+    """The other cells that changed, those that changed alike together; autograd cells with what that means."""
+    others = {key: new for key, new in tried.effects.items() if key != cell.key}
+    alike: dict[tuple[str, str], list[Cell]] = {}
+    for key, new in others.items():
+        if new.kernel is not YOURS:
+            alike.setdefault((_named(cell_of(tried.before, key)), _named(new)), []).append(new)
+    for (before, after), cells in alike.items():
+        keys = capital(said_keys([new.key for new in cells]))
+        text = f"{keys} then {'holds' if len(cells) == 1 else 'hold'} {after} (before: {before})."
+        yield Statement("change: other cells hold", text, tried.holds(*cells))
+        if tried.how != WITHOUT:
+            yield from _consequence(tried, cell_of(tried.before, cells[0].key), cells)
+    if mine := [new for new in others.values() if new.kernel is YOURS]:
+        text = f"So {'does' if len(mine) == 1 else 'do'} {counted(len(mine), 'other cell')}."
+        yield Statement("change: other cells hold yours", text, tried.holds(*mine))
+
+
+def _named(cell: Cell) -> str:
+    return "nothing" if cell.kernel is None else f"{cell.kernel.name} [{cell.reason}]"
+
+
+def _consequence(tried: Tried, old: Cell, cells: list[Cell]) -> Iterator[Statement]:
+    """What it means that cells got other kernels: what a call meets there."""
+    new = cells[0]
+    claims = tried.holds(*cells)
+    if new.reason == MISSING:
+        yield Statement("change: calls fail", f"Calls that come there then fail: {_failure(cells)}.", claims)
+        return
+    if not is_autograd(new.key.name):
+        return
+    if old.reason == MATH and new.reason != AMBIGUOUS and tried.how == IMPL and is_backend(tried.under.name):
+        yield Statement(
+            "change: composite switched off",
+            "That is meant so: at an autograd key the composite takes a call apart before it can reach the backend, "
+            "and your kernel would never run. So a backend's own kernel switches the composite off there.",
+            claims,
+        )
+    if new.reason == AUTOGRAD and new.kernel is not None:
+        yield Statement(
+            "change: Node instead of composite",
+            f"{new.kernel.name} makes the operator's Node and passes the call on to the kernel below; backward then "
+            "calls PyTorch's formula of this operator, whose operators the backend needs, too.",
+            claims,
+        )
+    elif new.reason == FALLBACK and old.reason == MATH:
+        yield _fallback_left(new, claims)
+    elif new.reason == FALLBACK and old.reason != FALLBACK:
+        yield Statement(
+            "change: autograd fallback",
+            "The fallback passes the call on and records no derivative: the result is computed, the operator's own "
+            "gradient ends there.",
+            claims,
+        )
+    elif new.reason == AMBIGUOUS:
+        yield Statement(
+            "change: ambiguous",
+            "Calls then fail: PyTorch cannot choose between the composite and the backend's kernel.",
+            claims,
+        )
+    elif new.reason == MATH:
+        yield Statement(
+            "change: composite takes apart",
+            "The composite takes the call apart there, and the derivative comes from its parts.",
+            claims,
+        )
+
+
+def _fallback_left(new: Cell, claims: tuple[CellAfter, ...]) -> Statement:
+    return Statement(
+        "change: no autograd kernel left",
+        "Nothing is registered to Autograd for this operator, since its composite needed no derivative of its "
+        f"own. So {new.key} is left with its fallback: the call works, and the gradient ends there, unless your "
+        "kernel calls differentiable operators itself. Register a "
+        f"kernel for {new.key} as well, or leave the composite alone and register what it calls{_parts(new)}. (In "
+        "releases whose autograd key had no fallback the call failed: Could not run ... with arguments from the "
+        f"'{new.key}' backend.)",
+        claims,
+    )
+
+
+PARTS = {"aten::to": "aten::_to_copy", "aten::reshape": "aten::view, aten::clone and aten::_unsafe_view"}
+"""What some composites come down to on any backend."""
+
+
+def _parts(cell: Cell) -> str:
+    parts = PARTS.get(cell.operator.name.partition(".")[0])
+    return f" ({parts})" if parts else ""
+
+
+def _failure(cells: list[Cell]) -> str:
+    """How the error of an empty cell begins."""
+    if [cell.key for cell in cells] == [K.Undefined]:
+        return "There were no tensor arguments to this function"
+    key = str(cells[0].key) if len(cells) == 1 else "..."
+    return f"Could not run '{cells[0].operator.name}' with arguments from the '{key}' backend"
+
+
+# -- calls ------------------------------------------------------------------------------------------------------------
+
+
+def _reached(tried: Tried) -> Iterator[Statement]:
+    """Whether an ordinary tensor of a backend comes to a kernel registered for it."""
+    if not is_backend(tried.under.name):
+        return
+    found = way(tried.after, tried.under)
+    if any(cell.kernel is YOURS for cell in found.cells):
+        return
+    last = found.cells[-1]
+    yield Statement(
+        "change: kernel is not reached",
+        f"But a call with an ordinary {tried.under} tensor never gets there: it lands in {last.key}, which holds "
+        f"{_named(last)} and does not ask whether {tried.under} has a kernel. The new kernel runs only below autograd, "
+        "as in inference mode.",
+        tried.visits(found),
+    )
+
+
+def _way_left(tried: Tried, cell: Cell) -> Iterator[Statement]:
+    """Where an ordinary call of the cell's backend goes when the kernel is gone."""
+    backend = backend_of(cell.key)
+    if backend is None or cell not in way(tried.before, backend).cells:
+        return
+    found = way(tried.after, backend)
+    last = found.cells[-1]
+    names = [kernel_of(visited) for visited in found.cells if visited.kernel is not None]
+    if last.kernel is None:
+        after = f", after {listed(names)}" if names else ""
+        text = f"A call with an ordinary {backend} tensor then fails{after}: {_failure([last])}."
+        yield Statement("change: call fails without it", text, tried.visits(found))
+    elif names:
+        text = f"A call with an ordinary {backend} tensor then runs {', then '.join(names)}."
+        yield Statement("change: call without it", text, tried.visits(found))
+
+
+def _stale(tried: Tried) -> Iterator[Statement]:
+    stale = stale_keys(tried.after)
+    if stale:
+        yield Statement(
+            "change: stale cells",
+            f"PyTorch does not recompute {said_keys(stale)} then: until another change does, what is in there is out "
+            "of date, and PyTorch's own invariant check fails.",
+            (StaleAfter(tried.before.name, tried.how, str(tried.under), tuple(map(str, stale))),),
+        )
+
+
+# -- fallthroughs -----------------------------------------------------------------------------------------------------
+
+
+def _masked(tried: Tried) -> Iterator[Statement]:
+    """What else a fallthrough changes: it counts as a kernel where a composite asks whether there is one."""
+    key = tried.under
+    claims = tried.holds(*tried.effects.values())
+    others = {other: new for other, new in tried.effects.items() if other != key}
+    if not others:
+        text = "It would do nothing but take the key out of the mask of calls."
+        yield Statement("fallthrough: only the mask", text, claims)
+        return
+    text = f"It would take the key out of the mask of calls, and counts as a kernel of {key} all the same."
+    yield Statement("fallthrough: counts as kernel", text, claims)
+    yield from _elsewhere(tried, cell_of(tried.before, key))
+
+
+def _next(tried: Tried) -> Iterator[Statement]:
+    key, backend = tried.under, backend_of(tried.under)
+    if backend is None:
+        return
+    found = way(tried.after, backend)
+    first, last = found.cells[0], found.cells[-1]
+    if is_backend(key.name):
+        text = f"A call with an ordinary {backend} tensor would end at {last.key}: {_named(last)}."
+        yield Statement("fallthrough: call ends", text, tried.visits(found))
+    else:
+        text = f"A call with an ordinary {backend} tensor would begin at {first.key}: {_named(first)}."
+        yield Statement("fallthrough: call begins", text, tried.visits(found))
+
+
+def _loop(tried: Tried) -> Iterator[Statement]:
+    if tried.under == K.PythonDispatcher:
+        yield Statement(
+            "fallthrough: PythonDispatcher loops",
+            "This key is the one that loops: every FULL_AFTER set keeps PythonDispatcher, so a kernel that masks its "
+            "set and passes the call on comes here again, at every level.",
+        )
+        return
+    yield Statement(
+        "fallthrough: redispatch",
+        "redispatch uses no mask. If a kernel passes on a set that still has the key, a fallthrough there is an "
+        "internal error; and a kernel that passes on its own set unchanged calls itself for ever.",
+    )

@@ -1,0 +1,106 @@
+"""An operator's computed table as a value: every cell with its kernel, the rule that filled it, and who runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
+from dispatchviz.core.table.precedence import AMBIGUOUS, FALLBACK
+from dispatchviz.core.table.pytorch_registrations import implemented, implemented_fallbacks
+from dispatchviz.explain.cells.key_groups import said_keys
+
+HERE, PYTORCH, SKIPPED, RAISES, MISSING = "here", "pytorch", "skipped", "raises", "missing"
+"""Who runs a cell: dispatchviz has the function; only PyTorch has it; calls skip it (fallthrough); it only raises; no
+kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A cell."""
+
+    cell: int
+    key: str
+    kernel: str
+    """Empty if the cell is."""
+    reason: str
+    """PyTorch's tag."""
+    source: str
+    """Key or alias that the kernel is registered under."""
+    registered: str
+    state: str
+    """``here``, ``pytorch``, ``skipped``, ``raises`` or ``missing``."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableCard:
+    """What there is to show of a table."""
+
+    operator: str
+    schema: str
+    defined: str
+    """Where."""
+    build: str
+    mask: int
+    """The operator's single fallthrough mask."""
+    rows: tuple[Row, ...]
+    """All 137, or those that were asked for; in cell order."""
+    valid: int
+    """How many of all cells hold a kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Cells of one functionality that hold the same kernel for the same reason."""
+
+    cells: str
+    """``2`` or ``4-15``."""
+    keys: str
+    row: Row
+    """The first of them."""
+
+
+def table_card(op: OperatorEntry, build: str, keys: Iterable[DispatchKey] = ()) -> TableCard:
+    """The table of an operator; with keys, only their cells, in the order in which they are given."""
+    own, fallbacks = implemented(op.name), implemented_fallbacks()
+    chosen = [op.table[op.cell_of(key)] for key in keys] or op.table
+    return TableCard(
+        operator=op.name,
+        schema=str(op.schema),
+        defined=op.debug,
+        build=build,
+        mask=op.mask,
+        rows=tuple(_row(cell, own, fallbacks) for cell in chosen),
+        valid=sum(cell.kernel is not None for cell in op.table),
+    )
+
+
+def _row(cell: Cell, own: frozenset[DispatchKey], fallbacks: frozenset[DispatchKey]) -> Row:
+    kernel = cell.kernel
+    source = "" if cell.source is None else str(cell.source)
+    name, debug = (kernel.name, kernel.debug) if kernel else ("", "")
+    return Row(cell.index, str(cell.key), name, cell.reason, source, debug, _state(cell, own, fallbacks))
+
+
+def _state(cell: Cell, own: frozenset[DispatchKey], fallbacks: frozenset[DispatchKey]) -> str:
+    if cell.kernel is None:
+        return MISSING
+    if cell.falls_through:
+        return SKIPPED
+    if cell.reason == AMBIGUOUS:
+        return RAISES
+    runs = cell.key in fallbacks if cell.reason == FALLBACK else cell.source in own
+    return HERE if runs else PYTORCH
+
+
+def folded(rows: Iterable[Row]) -> Iterator[Fold]:
+    """Rows put together by functionality, kernel and reason, in the order of their first cells; empty ones left out."""
+    groups: dict[tuple[DispatchKey, str, str], list[Row]] = {}
+    for row in rows:
+        if row.state != MISSING:
+            groups.setdefault((DispatchKey[row.key].functionality, row.kernel, row.reason), []).append(row)
+    for group in groups.values():
+        keys = [DispatchKey[row.key] for row in group]
+        cells = str(group[0].cell) if len(group) == 1 else f"{group[0].cell}-{group[-1].cell}"
+        yield Fold(cells, said_keys(keys), group[0])

@@ -1,0 +1,185 @@
+"""The functions that are generated for an operator, each with its file at PyTorch, in the order in which a call meets
+them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.table.operator_entry import OperatorEntry
+from dispatchviz.explain.codegen import generated_files
+from dispatchviz.explain.codegen.definitions import Piece, definition, definitions, line_at, mentioning, table, text_of
+
+K = DispatchKey
+
+TABLES = {
+    K.Autograd: "generated/variable_type.py",
+    K.ADInplaceOrView: "generated/inplace_or_view.py",
+    K.BackendSelect: "generated/register_backend_select.py",
+    K.CPU: "generated/register_cpu.py",
+    K.CUDA: "generated/register_cuda.py",
+    K.Meta: "generated/register_meta.py",
+    K.CompositeExplicitAutogradNonFunctional: "generated/register_composite_explicit_autograd_non_functional.py",
+    K.CompositeExplicitAutograd: "generated/register_composite_explicit_autograd.py",
+    K.CompositeImplicitAutograd: "generated/register_composite_implicit_autograd.py",
+}
+"""Where our generator puts the kernels of a key; calls meet the keys in this order."""
+
+BINDINGS = {
+    "generated/python_bindings.py": "",
+    "generated/nn_functions.py": "nn",
+    "generated/linalg_functions.py": "linalg",
+    "generated/special_functions.py": "special",
+}
+"""Where our generator puts bindings, and the module of ``torch`` that they are for, if not ``torch`` itself."""
+
+NODES = "generated/nodes.py"
+
+
+MANUAL = ("autograd/variable_type_manual.py", "autograd/list_nodes.py", "autograd/index_nodes.py")
+"""Modules with autograd kernels that are written by hand here, and the tables in them:"""
+
+MANUAL_TABLES = {K.Autograd: "AUTOGRAD_KERNELS", K.ADInplaceOrView: "INPLACE_OR_VIEW_KERNELS"}
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """Something that a generator writes, here or at PyTorch."""
+
+    role: str
+    """``binding``, ``operator``, ``kernel``, ``node`` or ``schema``."""
+    name: str
+    """As PyTorch calls it: ``VariableType::add_Tensor``."""
+    key: str
+    """That a kernel is registered under; empty for others."""
+    pytorch: str
+    """Its file at PyTorch, with the line where that is known."""
+    here: Piece
+    """Ours."""
+
+    @property
+    def by_hand(self) -> bool:
+        """Ours is not generated."""
+        return not self.here.file.startswith("generated/")
+
+
+def functions_of(op: OperatorEntry) -> list[Function]:
+    """All that our generator writes for an operator; empty if it has no entry in our yaml file."""
+    name = op.name.removeprefix("aten::")
+    identifier = name.replace(".", "_")
+    operator = definition("generated/operators.py", _class_name(name))
+    if operator is None:
+        return []
+    base = name.partition(".")[0]
+    called = Function("operator", f"at::_ops::{identifier}", "", generated_files.operators_file(base), operator)
+    return [*_bindings(name), called, *_kernels(op, name), *_nodes(name), *_schema(op)]
+
+
+def _class_name(name: str) -> str:
+    """Of an operator, in our code: as PyTorch's, less one of two underscores in front."""
+    return name.replace(".", "_").replace("__", "_", name.startswith("__"))
+
+
+def _bindings(name: str) -> Iterator[Function]:
+    """What Python programs call: the tables of signatures that name the operator, and the functions that call it."""
+    for file in BINDINGS:
+        yield from _bindings_in(file, name)
+
+
+def _bindings_in(file: str, name: str) -> Iterator[Function]:
+    called = f"ops.{_class_name(name)}.call"
+    callers = {_defined(piece): piece for piece in mentioning(file, called) if piece.text.startswith("def ")}
+    words = re.compile(rf"\b({'|'.join([re.escape(called), *callers])})\b")
+    for signatures in mentioning(file, called, *callers):
+        if " = Binding(" in signatures.text and (used := set(words.findall(signatures.text))):
+            shown = re.search(r'"([\w.]+)\.(\w+)"', signatures.text)
+            assert shown is not None
+            prefix, base = shown[1], shown[2]
+            place = (
+                generated_files.method_file()
+                if prefix == "Tensor"
+                else generated_files.function_file(base, BINDINGS[file])
+            )
+            yield Function("binding", f"{prefix}.{base}", "", place, signatures)
+            for caller in sorted(used - {called}):
+                yield Function("binding", f"THPVariable_{base}", "", place, callers[caller])
+
+
+def _defined(piece: Piece) -> str:
+    return piece.text.partition("(")[0].removeprefix("def ")
+
+
+def kernel_in(file: str, name: str) -> Piece | None:
+    """The kernel that a generated table has for an operator."""
+    kernel = table(file).get(name)
+    return None if kernel is None else definition(file, kernel)
+
+
+def _kernels(op: OperatorEntry, name: str) -> Iterator[Function]:
+    for key, file in TABLES.items():
+        piece = _manual(key, name) or kernel_in(file, name)
+        if piece is not None:
+            yield Function("kernel", *registration(op, key), piece)
+
+
+def _manual(key: DispatchKey, name: str) -> Piece | None:
+    """A kernel that is written by hand; goes before a generated one."""
+    for file in MANUAL if key in MANUAL_TABLES else ():
+        kernels = definition(file, MANUAL_TABLES[key])
+        row = re.search(rf'"{re.escape(name)}": (\w+)', kernels.text) if kernels else None
+        if row is not None:
+            return definition(file, row[1])
+    return None
+
+
+def registration(op: OperatorEntry, key: DispatchKey) -> tuple[str, str, str]:
+    """Of PyTorch's generated kernel under a key: its name, the key, where it is registered.
+
+    At Meta a Python decomposition may have taken the generated kernel's place.
+    """
+    kernels = op.registrations.get(key, [])
+    generated = (kernel for kernel in kernels if "build/" in kernel.debug or "generated/" in kernel.debug)
+    kernel = next(generated, kernels[0] if kernels else None)
+    return ("", str(key), "") if kernel is None else (kernel.name, str(key), placed(kernel.debug))
+
+
+def placed(debug: str) -> str:
+    """``registered at FILE:LINE`` without its words."""
+    return debug.removeprefix("registered at ")
+
+
+def node_of(name: str) -> str:
+    """The Node that an operator's autograd kernel makes; empty if it makes none."""
+    kernel = _manual(K.Autograd, name) or kernel_in(TABLES[K.Autograd], name)
+    found = re.search(r"\b(\w+Backward\d+)\(", kernel.text) if kernel else None
+    return found[1] if found else ""
+
+
+def operator_of_node(text: str) -> str:
+    """The operator whose autograd kernel makes a Node; empty if a text is no name of a Node that we generate."""
+    node = text.strip().rpartition("::")[2]
+    if not re.fullmatch(r"\w+Backward\d+", node):
+        return ""
+    kernels = {_defined(piece) for piece in definitions(TABLES[K.Autograd], f"nodes.{node}()")}
+    return next((f"aten::{name}" for name, kernel in table(TABLES[K.Autograd]).items() if kernel in kernels), "")
+
+
+def _nodes(name: str) -> Iterator[Function]:
+    node = node_of(name)
+    for file in (NODES, *MANUAL) if node else ():
+        piece = definition(file, node)
+        if piece is None:
+            continue
+        yield Function("node", f"{node}::apply", "", generated_files.node_files(node)[1], piece)
+
+
+def _schema(op: OperatorEntry) -> Iterator[Function]:
+    file = "generated/register_schema.py"
+    text = text_of(file)
+    at = text.find(f"{op.schema}")
+    if at >= 0:
+        start = text.rfind("\n", 0, at) + 1
+        piece = Piece(file, line_at(file, at), text[start : text.index("\n", at)])
+        yield Function("schema", f'm.def("{op.name.removeprefix("aten::")}")', "", placed(op.debug), piece)

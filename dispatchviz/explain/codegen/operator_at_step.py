@@ -1,0 +1,36 @@
+"""Which operator a step of a trace is about: the one whose generated code a reader wants to see there."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.codegen.generated_functions import operator_of_node
+from dispatchviz.explain.trace_index.display_names import plain_node
+
+
+def operator_at(trace: Trace, seq: int) -> str:
+    """Full name of the operator that runs at a step, of the Node that is made or evaluated there, or of the first call
+    that comes of it; empty if there is none."""
+    for event in (trace[seq], *trace.ancestors(seq)):
+        found = _named(event)
+        if found:
+            return found
+        if isinstance(event, ev.BindingEntered | ev.SourceLine):
+            return _first_call(trace, event.seq)
+    return ""
+
+
+def _named(event: ev.AnyEvent) -> str:
+    match event:
+        case ev.Dispatched():
+            return event.operator
+        case ev.NodeCreated() | ev.NodeStarted():
+            return operator_of_node(plain_node(event.name))
+    return ""
+
+
+def _first_call(trace: Trace, seq: int) -> str:
+    """The first call within a step, as far as the step that binds or starts it goes."""
+    within = range(seq + 1, trace.ends[seq] + 1)
+    calls = (event.operator for at in within if isinstance(event := trace[at], ev.Dispatched))
+    return next(calls, "")

@@ -1,0 +1,1 @@
+"""What PyTorch's error messages mean, and what caused them."""

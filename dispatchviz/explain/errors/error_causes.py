@@ -1,0 +1,200 @@
+"""Why a kernel is usually missing, and what to do about it: by the kind of the key whose cell is empty."""
+
+from __future__ import annotations
+
+from dispatchviz.explain.errors.error_parser import Message
+from dispatchviz.explain.keys.key_text import is_autograd
+
+Causes = tuple[list[str], list[str]]
+"""Usual causes, what to do."""
+
+LAYOUTS = ("SparseCsr", "Sparse", "NestedTensor", "Mkldnn")
+"""Layouts by what their keys begin with."""
+
+
+def causes(message: Message) -> Causes:
+    """The usual causes of an error, and remedies."""
+    special = {"no tensors": _no_tensors, "meta": _meta, "ambiguous": _ambiguous}.get(message.kind)
+    return special(message) if special else _no_kernel(message)
+
+
+def _no_kernel(message: Message) -> Causes:
+    key = message.key.removesuffix("TensorId")
+    if key.startswith("Quantized"):
+        return _quantized(message)
+    if key.startswith(LAYOUTS):
+        return _layout(message, key)
+    if is_autograd(key):
+        return _autograd(message, key)
+    if key in ("CUDA", "HIP", "XPU", "HPU", "MPS"):
+        return _device(message, key)
+    if key == "CPU":
+        return _cpu(message)
+    return _backend(message, key)
+
+
+def _quantized(message: Message) -> Causes:
+    return (
+        [
+            (
+                "An argument is a quantized tensor (quint8, qint8, ...), and the operator knows no quantized numbers. "
+                "Usual in a model that was quantized as a whole, where one layer has no quantized form."
+            ),
+        ],
+        [
+            "Give it an ordinary tensor: x.dequantize() before it; in a module, torch.ao.quantization.DeQuantStub.",
+            (
+                "Leave that layer out of quantization, or use the quantized form of the operator (torch.ops.quantized, "
+                "torch.ao.nn.quantized) where there is one."
+            ),
+            f"dispatchviz keys {message.key} --operators lists the operators that have one.",
+        ],
+    )
+
+
+def _layout(message: Message, key: str) -> Causes:
+    layout = next(name for name in LAYOUTS if key.startswith(name))
+    said = {"Sparse": "sparse (COO)", "SparseCsr": "sparse (CSR, CSC, BSR or BSC)", "NestedTensor": "a nested tensor"}
+    return (
+        [f"An argument is {said.get(layout, 'laid out for MKL-DNN')}, and the operator has no kernel for that layout."],
+        [
+            "Make it dense before the call: x.to_dense()"
+            + (
+                " (a nested tensor: x.to_padded_tensor(0.0), or one call for each part)." if "Nested" in layout else "."
+            ),
+            f"dispatchviz keys {message.key} --operators lists the operators that have a kernel for it.",
+        ],
+    )
+
+
+def _autograd(message: Message, key: str) -> Causes:
+    backend = key.removeprefix("Autograd")
+    return (
+        [
+            (
+                f"The backend {backend} has a kernel of its own for {message.operator}. That switches the operator's "
+                f"composite kernel off at {key}, and there is no derivative registered to Autograd and no fallback."
+            )
+        ],
+        [
+            f"Register a kernel for {key} too: one that records the derivative, or just passes the call on.",
+            (
+                "Or take the backend's kernel away and register the operators that the composite calls: then it does "
+                "the rest, derivative included (aten::to is such an operator; register aten::_to_copy)."
+            ),
+            f"dispatchviz why {message.operator} {key}",
+        ],
+    )
+
+
+def _device(message: Message, key: str) -> Causes:
+    listed = {*message.keys, *(line.key for line in message.lines)}
+    extension = not message.operator.startswith("aten::")
+    why = []
+    if key not in listed and extension:
+        package = message.operator.partition("::")[0]
+        why.append(
+            f"{message.operator} comes from the package of the namespace {package}, and that was built without {key}: "
+            "usual when its release or its build does not match that of PyTorch."
+        )
+    elif message.operator.startswith(("aten::empty", "aten::_copy_from")):
+        why.append(
+            f"Even making a tensor on {key} is impossible: this PyTorch was built without {key} (a CPU-only build)."
+        )
+    else:
+        why.append(f"Either the operator has no kernel for {key} at all, or this PyTorch was built without {key}.")
+    todo = [f"Look whether the build has {key}: python -m torch.utils.collect_env"]
+    if extension:
+        todo.append("Install the extension's build that was made for this very PyTorch.")
+    if key == "MPS":
+        todo.append("PYTORCH_ENABLE_MPS_FALLBACK=1 in the environment lets such operators run on the CPU.")
+    todo.append("Move the arguments to a device in the list above: x.cpu().")
+    return why, todo
+
+
+def _cpu(message: Message) -> Causes:
+    devices = [key for key in ("CUDA", "MPS", "XPU", "HPU") if key in message.keys]
+    known = f"only {', '.join(devices)}" if devices else "no kernel for the CPU"
+    return (
+        [f"The arguments are on the CPU, and the operator has {known}."],
+        [f"Move the arguments: x.to('{devices[0].lower()}')." if devices else "Register a kernel for CPU."],
+    )
+
+
+def _backend(message: Message, key: str) -> Causes:
+    return (
+        [
+            (
+                f"Whoever provides the backend {key} has no kernel for {message.operator}, or the module that "
+                "registers it was not imported."
+            )
+        ],
+        [
+            "Import the backend's package before the call.",
+            (
+                f'As the author of the backend: TORCH_LIBRARY_IMPL({_namespace(message)}, {key}, m) {{ m.impl("...", '
+                "...); }, or a boxed CPU fallback for all operators (at::native::cpu_fallback)."
+            ),
+            f"dispatchviz why {message.operator} {key} tells what would fill the cell.",
+        ],
+    )
+
+
+def _namespace(message: Message) -> str:
+    return message.operator.partition("::")[0]
+
+
+def _no_tensors(message: Message) -> Causes:
+    return (
+        [
+            (
+                "An empty list where a list of tensors is wanted (torch.cat([]) and the like), often because a filter "
+                "left nothing over."
+            ),
+            "A custom operator that takes no tensors and has kernels for backends only.",
+        ],
+        [
+            "Do not call it for an empty list.",
+            (
+                "As the author of the operator: register a kernel that needs no key, under CompositeExplicitAutograd "
+                "or CompositeImplicitAutograd, or one for BackendSelect that finds the backend out."
+            ),
+        ],
+    )
+
+
+def _meta(message: Message) -> Causes:
+    return (
+        [
+            (
+                "torch.compile, torch.export, FakeTensorMode or device='meta' wants to know the shape of the result "
+                "without computing it, and nobody has told how: usual for custom operators."
+            )
+        ],
+        [
+            (
+                f"As the author of the operator: @torch.library.register_fake('{message.operator}'), a function that "
+                "returns an empty tensor of the right shape and dtype."
+            ),
+            "If somebody else wrote the operator: look whether the module with its fake implementation was imported.",
+        ],
+    )
+
+
+def _ambiguous(message: Message) -> Causes:
+    return (
+        [
+            (
+                "A backend without an autograd key of its own (FPGA, Vulkan, Metal, MKL-DNN, ...) registered a kernel "
+                "for an operator that has a composite."
+            )
+        ],
+        [
+            (
+                "If no gradients are needed: with torch.inference_mode(): then the autograd keys, this one among them, "
+                "are out of the key set, and the backend's kernel runs."
+            ),
+            "As the author: take one of the two kernels away, or register the operator's parts instead.",
+            f"dispatchviz why {message.operator} AutogradOther",
+        ],
+    )

@@ -1,0 +1,175 @@
+"""What PyTorch's errors about missing kernels mean: the operator, the cell, the list, usual causes, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dispatchviz.core.table.registry import Registry
+from dispatchviz.explain.cells.pytorch_tables import cell_of
+from dispatchviz.explain.errors.error_causes import causes
+from dispatchviz.explain.errors.error_parser import Line, Message
+from dispatchviz.explain.keys.key_names import known_key
+from dispatchviz.explain.keys.key_text import is_autograd, is_backend, purpose
+from dispatchviz.explain.keys.past_keys import became
+
+GARBLED = "UNKNOWN_TENSOR_TYPE_ID"
+"""What some releases (around 1.12) print in the list instead of most names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Keys of the error's list that mean the same."""
+
+    title: str
+    keys: tuple[str, ...]
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorAnswer:
+    """What there is to say of an error."""
+
+    kind: str
+    operator: str
+    key: str
+    happened: tuple[str, ...]
+    groups: tuple[Group, ...]
+    """The list of the error, taken apart."""
+    causes: tuple[str, ...]
+    todo: tuple[str, ...]
+    now: str
+    """What PyTorch 2.13 has in that cell; empty if it has no such operator or key."""
+
+
+def explain(message: Message, registry: Registry) -> ErrorAnswer:
+    """The answer to an error."""
+    why, todo = causes(message)
+    return ErrorAnswer(
+        kind=message.kind,
+        operator=message.operator,
+        key=message.key,
+        happened=tuple(_happened(message)),
+        groups=tuple(_groups(message)),
+        causes=tuple(why),
+        todo=tuple(todo),
+        now=_now(message, registry),
+    )
+
+
+def _happened(message: Message) -> Iterator[str]:
+    operator, key = message.operator, message.key
+    if message.kind == "no kernel":
+        yield (
+            f"The program called the operator {operator}. The highest key in the key set of that call was {key}, so "
+            f"the dispatcher looked into the {key} cell of {operator}'s table, and the cell is empty: nobody has "
+            "registered a kernel that covers it."
+        )
+        if past := became(key):
+            yield f"{past}."
+        elif (known := known_key(key)) is not None:
+            yield f"{key} {purpose(known.functionality)}. It got into the set because {_origin(key)}."
+    elif message.kind == "no tensors":
+        yield (
+            f"The program called the operator {operator} and no argument brought a dispatch key: no tensor, an empty "
+            "list of tensors, or only None. Such a call lands in the cell of Undefined, and that cell is empty."
+        )
+    elif message.kind == "meta":
+        yield (
+            f"The program called the operator {operator} with tensors on the meta device, which have shapes and no "
+            "data. It has no kernel for Meta, and no composite that would do, so the call landed in the Meta fallback, "
+            "which does nothing but raise this."
+        )
+    else:
+        yield (
+            f"{operator} has a composite kernel (CompositeImplicitAutograd) and a kernel of its own for a backend that "
+            "shares the key AutogradOther with other backends. At AutogradOther PyTorch cannot know which of them is "
+            "meant, so that cell holds a kernel that only raises this."
+        )
+
+
+def _origin(key: str) -> str:
+    if is_backend(key):
+        return f"an argument is a {key} tensor, or the call asks for such a device"
+    if is_autograd(key):
+        return "every ordinary tensor of its backend carries it"
+    return "an argument carries it, or a guard or a mode includes it"
+
+
+# -- the list ---------------------------------------------------------------------------------------------------------
+
+
+def _groups(message: Message) -> Iterator[Group]:
+    lines = message.lines or tuple(Line(key, False, "", "") for key in message.keys if key != GARBLED)
+    if GARBLED in message.keys:
+        yield Group(
+            "The list in brackets",
+            (),
+            "is garbled: this release printed wrong names there. The lines below the message are right.",
+        )
+    titles: dict[tuple[str, str], list[str]] = {}
+    for line in lines:
+        titles.setdefault(_title(line), []).append(line.key)
+    for (title, meaning), keys in sorted(titles.items(), key=lambda item: ORDER.index(item[0][0])):
+        yield Group(title, tuple(dict.fromkeys(keys)), meaning)
+
+
+OWN = "Kernels of its own"
+GENERAL = "A general kernel"
+SKIPPED = "Skipped"
+AUTOGRAD = "Autograd"
+FALLBACKS = "Fallbacks"
+OTHER = "Other layers"
+EMPTY = "As good as empty"
+UNSAID = "In the list"
+ORDER = (OWN, GENERAL, AUTOGRAD, OTHER, FALLBACKS, SKIPPED, EMPTY, UNSAID)
+
+
+def _title(line: Line) -> tuple[str, str]:
+    """The group of a line, and what it means."""
+    if line.fallthrough:
+        return SKIPPED, "fallthroughs: a call passes by as if the key were not there. They run nothing."
+    if is_autograd(line.key) or line.key == "Autograd":
+        return AUTOGRAD, (
+            "these record the derivative (or pass by) and hand the call on to a backend below: none of them computes."
+        )
+    if line.key == "Meta" and line.reason == "backend fallback":
+        return EMPTY, "only its fallback, which raises an error: there is no kernel."
+    if line.reason == "backend fallback":
+        return FALLBACKS, "every operator has these: each does its own task and hands the call on. They do not compute."
+    if _backend(line.key):
+        if line.reason in ("math kernel", "default backend kernel", "nested kernel"):
+            return GENERAL, "written for many backends at once: here the operator runs, too."
+        return OWN, "here the operator really runs: tensors of these kinds can be given to it."
+    if not line.reason:
+        return UNSAID, "keys with something in their cell; only those that are named like a backend compute."
+    return OTHER, "layers above the backends (tracing, vmap, autocast, ...): they hand the call on."
+
+
+def _backend(key: str) -> bool:
+    return is_backend(key) or is_backend(key.removesuffix("TensorId"))
+
+
+# -- today ------------------------------------------------------------------------------------------------------------
+
+
+def _now(message: Message, registry: Registry) -> str:
+    op, key = registry.get(message.operator), known_key(message.key or _key_of(message.kind))
+    if op is None:
+        namespace = message.operator.partition("::")[0]
+        whose = "" if namespace == "aten" else f" ({namespace} is an extension's namespace)"
+        return f"PyTorch 2.13 itself has no operator {message.operator}{whose}."
+    try:
+        cell = cell_of(op, key) if key is not None else None
+    except KeyError:
+        cell = None
+    if cell is None or key is None:
+        return ""
+    holds = f"{cell.kernel.name} [{cell.reason}]" if cell.kernel else "no kernel either"
+    return (
+        f"In PyTorch 2.13 the {key} cell of {message.operator} holds {holds}: dispatchviz why {message.operator} {key}"
+    )
+
+
+def _key_of(kind: str) -> str:
+    return {"no tensors": "Undefined", "meta": "Meta", "ambiguous": "AutogradOther"}.get(kind, "")

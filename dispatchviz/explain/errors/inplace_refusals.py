@@ -1,0 +1,130 @@
+"""What will come of a change in place, in words: which Nodes will refuse, and why one has refused."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.errors.version_counters import Change, by_checkpoint, spoiled_by, spoiled_of, unnoticed_by
+from dispatchviz.explain.sentences.english import listed
+from dispatchviz.explain.sentences.sentence_claims import BackwardRefuses
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
+from dispatchviz.explain.trace_index.enclosing_steps import source_line, source_text
+from dispatchviz.explain.trace_index.trace_index import index
+
+MODIFIED = "one of the variables needed for gradient computation has been modified by an inplace operation"
+DETACHED = "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_()."
+"""How PyTorch's messages begin."""
+
+
+def warnings(trace: Trace, event: Change) -> tuple[Statement, ...]:
+    """What will come of a change in place: who keeps the old version, since which line; nothing if nobody does."""
+    functions, spoiled = index(trace).functions, spoiled_by(trace, event)
+    formulas = [saved for saved in spoiled if saved.node not in functions]
+    own = [saved for saved in spoiled if saved.node in functions]
+    packed = unnoticed_by(trace, event)
+    anew = [saved for saved in packed if by_checkpoint(trace, saved)]
+    said = (
+        _formulas(trace, event, formulas),
+        _functions(trace, event, own),
+        _packed(trace, event, [saved for saved in packed if saved not in anew]),
+        _checkpointed(trace, event, anew),
+    )
+    return tuple(statement for statement in said if statement.text)
+
+
+def _formulas(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> Statement:
+    """Formulas unpack all that their Node keeps before they compute anything."""
+    nodes = _by_node(kept)
+    keepers = listed([_keeper(trace, event, some) for some in nodes.values()])
+    will = f"{'its' if len(nodes) == 1 else 'their'} backward will refuse"
+    if isinstance(event, ev.RequiresGradSet):
+        text = f"{keepers} and would need its history: {will}." if nodes else ""
+        return Statement("saved tensor detached", text, _refusals(kept, DETACHED))
+    return Statement("saved version passed", f"{keepers}: {will}." if nodes else "", _refusals(kept, MODIFIED))
+
+
+def _functions(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> Statement:
+    """A Function's backward unpacks when it asks for what was saved."""
+    keepers = listed([_keeper(trace, event, some) for some in _by_node(kept).values()])
+    text = f"{keepers}: asking for ctx.saved_tensors in backward will raise an error." if keepers else ""
+    claims = _refusals(kept, DETACHED if isinstance(event, ev.RequiresGradSet) else MODIFIED)
+    return Statement("saved version of a Function passed", text, claims)
+
+
+def _packed(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> Statement:
+    keepers = listed([_keeper(trace, event, some) for some in _by_node(kept).values()])
+    whose = "its" if len(_by_node(kept)) == 1 else "their"
+    will = f"no version is compared, and this change will not make {whose} backward refuse"
+    text = f"{keepers}, packed by a hook: {will}." if keepers else ""
+    claims = tuple(BackwardRefuses(saved.node, saved.name, refuses=False) for saved in kept)
+    return Statement("packed version passed", text, claims)
+
+
+def _checkpointed(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> Statement:
+    """The inputs of a checkpoint are kept with their versions, until it computes anew."""
+    keepers = listed([_keeper(trace, event, some) for some in _by_node(kept).values()])
+    will = "what it kept will be computed anew, which is refused if an input of the checkpoint has changed"
+    text = f"{keepers}, within a checkpoint: {will}." if keepers else ""
+    return Statement("checkpointed version passed", text)
+
+
+def _refusals(kept: Iterable[ev.VariableSaved], message: str) -> tuple[BackwardRefuses, ...]:
+    return tuple(BackwardRefuses(saved.node, saved.name, refuses=True, message=message) for saved in kept)
+
+
+def _keeper(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> str:
+    """``MulBackward0 (n2), made on line 6, saved version 0 as other and self``"""
+    node, first = node_title(trace, kept[0].node, event.seq), kept[0]
+    what = "it" if isinstance(event, ev.RequiresGradSet) else f"version {first.version}"
+    return f"{node}{_made_on(trace, first.seq)}saved {what} as {_as(kept)}"
+
+
+def refusal(trace: Trace, node: int, at: int) -> str:
+    """Why a Node refuses to use what it saved: which line saved it, which changed it; empty if nothing was changed."""
+    changes: dict[int, list[ev.VariableSaved]] = defaultdict(list)
+    for saved, change in spoiled_of(trace, node, at):
+        changes[change.seq].append(saved)
+    return " ".join(_one_refusal(trace, node, kept, change, at) for change, kept in changes.items())
+
+
+def _one_refusal(trace: Trace, node: int, kept: Sequence[ev.VariableSaved], change: int, at: int) -> str:
+    event, first = trace[change], kept[0]
+    assert first.tensor is not None
+    name = tensor_name(trace, first.tensor, first.seq)
+    if name == f"t{first.tensor}":
+        name = tensor_name(trace, first.tensor, change)  # a result has its name only after it was saved
+    saved = f"{node_title(trace, node, at)}{_made_on(trace, first.seq)}saved {name}"
+    if isinstance(event, ev.VersionBumped):
+        return (
+            f"{saved} at version {first.version} as {_as(kept)}; {_line(trace, change)} changed it in place, from "
+            f"version {event.before} to {event.after}."
+        )
+    return f"{saved} as {_as(kept)}; {_line(trace, change)} cut off its history."
+
+
+def _by_node(kept: Sequence[ev.VariableSaved]) -> dict[int, list[ev.VariableSaved]]:
+    found: dict[int, list[ev.VariableSaved]] = defaultdict(list)
+    for saved in kept:
+        found[saved.node].append(saved)
+    return found
+
+
+def _as(kept: Sequence[ev.VariableSaved]) -> str:
+    return listed([saved.name for saved in kept])
+
+
+def _made_on(trace: Trace, seq: int) -> str:
+    line = source_line(trace, seq)
+    return " " if line is None else f", made on line {line.line}, "
+
+
+def _line(trace: Trace, seq: int) -> str:
+    line = source_line(trace, seq)
+    if line is None:
+        return "an operator"
+    text = source_text(trace, line).partition("  #")[0]
+    return f"line {line.line}{f' ({text})' if text else ''}"

@@ -1,0 +1,1 @@
+"""The backward graph of a trace as a value."""

@@ -1,0 +1,261 @@
+"""One Node of the backward graph as a value, made from what the trace says happened to it.
+
+Not here: which Nodes make a graph (``backward_graph.py``), in which order things happened (``graph_history.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.graph_history import Awaits, Entry, Mark
+from dispatchviz.explain.sentences import event_groups
+from dispatchviz.explain.trace_index.display_names import plain_node, tensor_name
+from dispatchviz.explain.trace_index.enclosing_steps import around
+from dispatchviz.explain.trace_index.trace_index import index
+
+TensorAt = tuple[int, int]
+"""A tensor, and the step at which a Node came to know it."""
+
+NO_NUMBER = 2**64 - 1
+"""The sequence number of an AccumulateGrad."""
+
+
+class State(Enum):
+    """How far the engine is with a Node; the values are the words for it."""
+
+    CREATED = "not run"
+    WAITING = "waiting"
+    QUEUED = "queued"
+    """It has all it waits for; a Node whose gradient is only captured is queued for that."""
+    PRUNED = "not needed"
+    """The backward asked for some gradients only, and this Node leads to none of them: it does not run."""
+    RUNNING = "running"
+    DONE = "done"
+    RELEASED = "done, freed"
+    """It has let go of the tensors that it kept."""
+    CAPTURED = "gradient taken, not run"
+    FAILED = "raised an error"
+
+
+@dataclass(frozen=True, slots=True)
+class GraphTensor:
+    """A tensor that a Node has to do with."""
+
+    number: int
+    name: str
+    """The user's name of it, or its number: ``x``, ``t5``."""
+    shape: tuple[int, ...] | None
+    """None if the trace does not say."""
+    dtype: str
+    """``torch.float32``."""
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class GraphEdge:
+    """Where one of a Node's outputs goes; its position in the Node's ``edges`` is the number of that output."""
+
+    target: int | None
+    """None: an empty edge, nobody needs that gradient."""
+    input_nr: int
+    """Which input of the target; 0 for an empty edge."""
+    argument: str
+    """The forward argument behind it, ``self``; empty if unknown."""
+    tensor: str
+    """What was passed for that argument; empty if unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedTensor:
+    """A tensor that a Node keeps for its formula."""
+
+    name: str
+    """``self``, ``result``."""
+    tensor: GraphTensor | None
+    """None: an undefined one."""
+    version: int
+    is_output: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GraphNode:
+    """One backward Node."""
+
+    number: int
+    name: str
+    """``AddBackward0``; handwritten ones without the namespace, ``AccumulateGrad``."""
+    sequence_nr: int
+    topological_nr: int
+    edges: tuple[GraphEdge, ...]
+    inputs: tuple[GraphTensor | None, ...]
+    """The forward outputs whose gradients it receives, by input_nr; None where the trace does not say."""
+    attributes: tuple[tuple[str, str], ...]
+    variables: tuple[SavedTensor, ...]
+    leaf: GraphTensor | None
+    """Of an AccumulateGrad."""
+    device: str
+    """Whose queue it waits in, ``cuda:0``; empty until its first input is known."""
+    state: State
+    released: bool
+    """The tensors that it saved are gone."""
+    left: int
+    """Gradients still to come, while it waits."""
+    order: int | None
+    """Its place in the order in which the engine ran the Nodes, from 1; None before it ran."""
+    made: int
+    """The step at which it was constructed."""
+    line: int
+    """The program's line that it comes from; 0 if unknown."""
+
+    @property
+    def title(self) -> str:
+        """``AddBackward0``, ``AccumulateGrad (x)``."""
+        return f"{self.name} ({self.leaf.name})" if self.leaf else self.name
+
+    @property
+    def number_text(self) -> str:
+        """Its sequence number; ``max`` for an AccumulateGrad."""
+        return "max" if self.sequence_nr == NO_NUMBER else str(self.sequence_nr)
+
+
+def graph_node(trace: Trace, number: int, entries: Sequence[Entry], order: dict[int, int]) -> GraphNode:
+    """The Node as its entries leave it; names are those of the last entry's step.
+
+    ``order`` has the place in its backward of each NodeStarted, by ``seq``.
+    """
+    life = _Life(order)
+    for _, event in entries:
+        life.follow(event)
+    return life.node(trace, number, entries[-1][0])
+
+
+class _Life:
+    """What a Node's events have said so far."""
+
+    def __init__(self, order: dict[int, int]) -> None:
+        self._order = order
+        self._created: ev.NodeCreated | None = None
+        self._name, self._sequence_nr, self._topological_nr, self._device = "", 0, 0, ""
+        self._edges: ev.EdgesCollected | None = None
+        self._attributes: dict[str, str] = {}
+        self._variables: dict[str, ev.VariableSaved] = {}
+        self._outputs: dict[int, TensorAt] = {}
+        self._leaf: TensorAt | None = None
+        self._state, self._left = State.CREATED, 0
+        self._place: int | None = None
+        self._released = False
+
+    def follow(self, event: ev.AnyEvent | Awaits | Mark) -> None:
+        """Takes in the next entry."""
+        if isinstance(event, Awaits):
+            self._state, self._left, self._place = State.WAITING, event.gradients, None
+        elif event is Mark.FAILED:
+            self._state = State.FAILED
+        elif event is Mark.PRUNED:
+            self._state, self._place = State.PRUNED, None
+        elif isinstance(event, event_groups.EngineEvent):
+            self._follow_engine(event)
+        elif isinstance(event, event_groups.ForwardEvent):
+            self._follow_forward(event)
+
+    def _follow_forward(self, event: event_groups.ForwardEvent) -> None:
+        match event:
+            case ev.NodeCreated():
+                self._created, self._name, self._sequence_nr = event, event.name, event.sequence_nr
+                self._topological_nr = event.topological_nr
+            case ev.EdgesCollected():
+                self._edges, self._topological_nr = event, event.topological_nr
+            case ev.AttributeSaved():
+                self._attributes[event.name] = event.value
+            case ev.VariableSaved():
+                self._variables[event.name] = event
+            case ev.AccumulatorMade():
+                self._leaf = self._outputs[0] = event.tensor, event.seq
+            case ev.HistorySet() | ev.HistoryRebased():
+                self._outputs[event.output_nr] = event.tensor, event.seq
+
+    def _follow_engine(self, event: event_groups.EngineEvent) -> None:
+        """A Node that has run starts afresh as soon as another backward reaches it."""
+        match event:
+            case ev.DependencyMet():
+                self._left = event.left
+            case ev.NodeSkipped() if self._state is not State.CAPTURED:
+                self._state = State.PRUNED
+            case ev.NodeQueued():
+                self._state, self._device, self._place = State.QUEUED, event.device, None
+            case ev.NodeStarted():
+                self._state, self._device, self._place = State.RUNNING, event.device, self._order.get(event.seq)
+                self._name, self._sequence_nr = event.name, event.sequence_nr
+            case ev.NodeFinished():
+                self._state = State.RELEASED if self._released else State.DONE
+            case ev.GradientCaptured():
+                self._state = State.CAPTURED
+            case ev.VariablesReleased():
+                self._released = True
+
+    def node(self, trace: Trace, number: int, at: int) -> GraphNode:
+        """The value, with the names as of step ``at``."""
+        inputs = _inputs(trace, self._outputs, at)
+        made = self._created
+        line = around(trace, made.seq, ev.SourceLine) if made else None
+        return GraphNode(
+            number=number,
+            name=plain_node(self._name) or "Node",
+            sequence_nr=self._sequence_nr,
+            topological_nr=self._topological_nr,
+            edges=_edges(trace, self._edges, at),
+            inputs=inputs,
+            attributes=tuple(self._attributes.items()),
+            variables=tuple(_saved(trace, event, at) for event in self._variables.values()),
+            leaf=None if self._leaf is None else graph_tensor(trace, *self._leaf, at),
+            device=self._device or _device(inputs),
+            state=self._state,
+            released=self._released,
+            left=self._left if self._state is State.WAITING else 0,
+            order=self._place,
+            made=made.seq if made else 0,
+            line=line.line if line else 0,
+        )
+
+
+def graph_tensor(trace: Trace, number: int, since: int, at: int) -> GraphTensor:
+    """A tensor by its name as of step ``at``, in the shape that it had at step ``since``."""
+    name, made = tensor_name(trace, number, at), index(trace).tensors.get(number)
+    if made is None:
+        return GraphTensor(number, name, None, "", "")
+    return GraphTensor(number, name, index(trace).shape(number, since), made.dtype, made.device)
+
+
+def _inputs(trace: Trace, outputs: dict[int, TensorAt], at: int) -> tuple[GraphTensor | None, ...]:
+    found = (outputs.get(place) for place in range(max(outputs, default=-1) + 1))
+    return tuple(None if tensor is None else graph_tensor(trace, *tensor, at) for tensor in found)
+
+
+def _device(inputs: Iterable[GraphTensor | None]) -> str:
+    """The first that is not the CPU; meta tensors wait in the CPU's queue, too."""
+    devices = [tensor.device for tensor in inputs if tensor]
+    return next((device for device in devices if device not in ("cpu", "meta")), "cpu" if devices else "")
+
+
+def _edges(trace: Trace, event: ev.EdgesCollected | None, at: int) -> tuple[GraphEdge, ...]:
+    if event is None:
+        return ()
+    behind = event.inputs if len(event.inputs) == len(event.edges) else (("", None),) * len(event.edges)
+    return tuple(
+        GraphEdge(
+            target=edge[0] if edge else None,
+            input_nr=edge[1] if edge else 0,
+            argument=argument,
+            tensor="" if tensor is None else tensor_name(trace, tensor, at),
+        )
+        for edge, (argument, tensor) in zip(event.edges, behind, strict=True)
+    )
+
+
+def _saved(trace: Trace, event: ev.VariableSaved, at: int) -> SavedTensor:
+    tensor = None if event.tensor is None else graph_tensor(trace, event.tensor, event.seq, at)
+    return SavedTensor(event.name, tensor, event.version, event.is_output)

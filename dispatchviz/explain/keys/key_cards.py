@@ -1,0 +1,230 @@
+"""What there is to know of a dispatch key: its bits, its cells, who stands for it, who carries it, who serves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dispatchviz.core.keys.key_set import AUTOGRAD_KEY, BACKENDS_OF_AUTOGRAD, members
+from dispatchviz.core.keys.keys import ALIAS_MEMBERS, ALIASES, CELL, RUNTIME_KEYS, DispatchKey, parse_dispatch_key
+from dispatchviz.core.table.pytorch_registrations import operators_with
+from dispatchviz.core.table.registry import Registry
+from dispatchviz.explain.cells.key_groups import said_keys
+from dispatchviz.explain.keys.alias_keys import ALIAS_WORDS
+from dispatchviz.explain.keys.key_text import is_autograd, is_backend, purpose, shown
+from dispatchviz.explain.keys.tensor_keys import backend_of, tensor_set
+from dispatchviz.explain.sentences.english import capital, counted, listed
+from dispatchviz.explain.sentences.sentence_claims import (
+    AliasKeys,
+    BackendKeys,
+    FallbackIs,
+    OperatorsRegistered,
+    OperatorsServed,
+    Unparsable,
+)
+from dispatchviz.explain.sentences.statement import Statement
+
+K = DispatchKey
+
+
+@dataclass(frozen=True, slots=True)
+class KeyCard:
+    """What there is to say of a key."""
+
+    name: str
+    kind: str
+    """``runtime key``, ``functionality`` (a key for each backend) or ``alias``."""
+    value: int
+    raw: int
+    cells: tuple[int, ...]
+    aliases: tuple[str, ...]
+    """Those that stand for it."""
+    members: tuple[str, ...]
+    """Of an alias, or of a functionality: its runtime keys."""
+    fallback: str
+    """Its fallback's name and place; empty if it has none."""
+    registered: tuple[str, ...]
+    """Operators with a kernel for the key itself."""
+    served: int | None
+    """How many operators have a kernel in its cell, if that is told cheaply: of keys without a fallback."""
+    sentences: tuple[str, ...]
+
+
+def key_card(key: DispatchKey, registry: Registry, build: str) -> KeyCard:
+    """The card of a key, a functionality or an alias."""
+    runtime = tuple(cell for cell in RUNTIME_KEYS if _stands_for(key, cell))
+    fallback = registry.fallbacks.get(key)
+    registered = tuple(sorted(operators_with(key, build)))
+    served = _served(key, build) if key in CELL and fallback is None else None
+    return KeyCard(
+        name=str(key),
+        kind="alias" if key.is_alias else "runtime key" if key in CELL else "functionality",
+        value=int(key),
+        raw=ALIASES[key] if key.is_alias else key.bits,
+        cells=tuple(CELL[cell] for cell in runtime),
+        aliases=tuple(alias.name for alias in ALIASES if key in ALIAS_MEMBERS[alias]),
+        members=() if key in CELL else tuple(map(str, runtime)),
+        fallback=f"{fallback.name}, {fallback.debug}" if fallback else "",
+        registered=registered,
+        served=served,
+        sentences=tuple(said.text for said in _sentences(key, registered, served, registry)),
+    )
+
+
+def key_statements(key: DispatchKey, registry: Registry, build: str) -> Iterator[Statement]:
+    """The same sentences with what they state about PyTorch."""
+    fallback = registry.fallbacks.get(key)
+    served = _served(key, build) if key in CELL and fallback is None else None
+    yield from _sentences(key, tuple(sorted(operators_with(key, build))), served, registry)
+
+
+def _stands_for(key: DispatchKey, runtime: DispatchKey) -> bool:
+    if key.is_alias:
+        return runtime in ALIAS_MEMBERS[key]
+    return runtime == key or (key not in CELL and runtime.functionality == key)
+
+
+def _served(key: DispatchKey, build: str) -> int:
+    """Operators whose cell is not empty: with a kernel for the key or for an alias that fills the cell.
+
+    A kernel of CompositeExplicitAutograd keeps CompositeImplicitAutograd's out, also where it does not stand for the
+    key itself.
+    """
+    found = set(operators_with(key, build))
+    covering = [alias for alias in ALIASES if key in ALIAS_MEMBERS[alias]]
+    for alias in covering:
+        found |= operators_with(alias, build) - _objections(alias, key, build)
+    return len(found)
+
+
+def _objections(alias: DispatchKey, key: DispatchKey, build: str) -> frozenset[str]:
+    if alias != K.CompositeImplicitAutograd or key == K.AutogradOther:
+        return frozenset()
+    objectors = [K.CompositeExplicitAutograd, *members(BACKENDS_OF_AUTOGRAD[key])]
+    return frozenset().union(*(operators_with(objector, build) for objector in objectors))
+
+
+def _sentences(
+    key: DispatchKey, registered: tuple[str, ...], served: int | None, registry: Registry
+) -> Iterator[Statement]:
+    """All that is said of a key."""
+    if key.is_alias:
+        yield from _alias(key)
+        yield _counted(key, registered)
+        return
+    if key == K.Undefined:
+        text = "The cell of calls that bring no key. No kernel can be registered for it; the Composite aliases fill it."
+        yield Statement("key: Undefined", text)
+        return
+    yield _what(key)
+    yield from _carriers(key)
+    if key in CELL:
+        yield _fallback(key, registry)
+    yield _counted(key, registered)
+    if served is not None:
+        yield Statement(
+            "key: operators served",
+            f"With what aliases bring, {counted(served, 'operator')} of {len(registry.names())} can be called with "
+            f"{key} as the highest key. The others raise: Could not run ... with arguments from the '{key}' backend.",
+            (OperatorsServed(str(key), served),),
+        )
+    if key in CELL:
+        yield from _unparsable(key)
+
+
+def _what(key: DispatchKey) -> Statement:
+    if key in CELL:
+        return Statement("key: what for", f"{key} {purpose(key.functionality)}.")
+    return Statement(
+        "key: functionality",
+        f"{key} {purpose(key)}. It is a functionality: one bit for all backends, joined with a backend bit to a "
+        "runtime key. Kernels cannot be registered for it in a way that reaches a cell, only for its keys.",
+    )
+
+
+def _carriers(key: DispatchKey) -> Iterator[Statement]:
+    """Which tensors bring the key along."""
+    backend = backend_of(key)
+    if key not in CELL or backend is None:
+        return
+    carries = (BackendKeys(str(backend), tensor_set(backend)),)
+    own = AUTOGRAD_KEY[backend.backend]
+    if key == K.AutogradOther:
+        text = "Tensors of backends without an autograd key of their own carry it: HIP, VE, MKL-DNN, FPGA, Vulkan, ..."
+        yield Statement("key: AutogradOther's tensors", text, carries)
+    elif is_autograd(key.name) and key not in (own, K.AutogradNestedTensor):
+        yield Statement(
+            "key: no tensor carries it", f"No tensor carries it: tensors of {backend} carry {own}.", carries
+        )
+    elif key == K.AutogradNestedTensor:
+        text = "Every nested tensor carries it, beside the autograd key of its device."
+        yield Statement("key: nested tensors carry it", text, carries)
+    elif is_backend(key.name):
+        text = f"Every ordinary {backend} tensor carries it: {shown(tensor_set(backend))}, from the moment it is made."
+        yield Statement("key: tensors of the backend", text, carries)
+    else:
+        yield _autograd_of(key, backend, carries)
+
+
+def _autograd_of(key: DispatchKey, backend: DispatchKey, carries: tuple[BackendKeys, ...]) -> Statement:
+    begin = (
+        f"Every ordinary {backend} tensor carries it, whether it requires grad or not: {shown(tensor_set(backend))}."
+    )
+    asked = listed([str(found) for found in members(BACKENDS_OF_AUTOGRAD[key])])
+    text = f"{begin} Its cell holds an operator's composite kernel only if there is none for {asked} itself."
+    return Statement("key: autograd key", text, carries)
+
+
+def _alias(key: DispatchKey) -> Iterator[Statement]:
+    covered = said_keys(sorted(ALIAS_MEMBERS[key]))
+    undefined = key in (
+        K.CompositeImplicitAutograd,
+        K.CompositeExplicitAutograd,
+        K.CompositeExplicitAutogradNonFunctional,
+    )
+    yield Statement(
+        "alias: what it is",
+        f"An alias: a name to register a kernel under for {counted(len(ALIAS_MEMBERS[key]), 'key')} at once. It "
+        "has no bit, is in no key set and has no cell; when a kernel is registered, the cells of its keys are "
+        "filled, those without a better claim.",
+    )
+    yield Statement("alias: stands for", f"It stands for {ALIAS_WORDS[key]}.")
+    yield Statement(
+        "alias: keys",
+        f"Its keys: {covered}{'; and the cell of Undefined besides' if undefined else ''}.",
+        (AliasKeys(str(key), tuple(map(str, sorted(ALIAS_MEMBERS[key])))),),
+    )
+
+
+def _fallback(key: DispatchKey, registry: Registry) -> Statement:
+    fallback = registry.fallbacks.get(key)
+    if fallback is None:
+        text = "It has no fallback: where an operator brings no kernel, the cell is empty."
+        return Statement("key: no fallback", text, (FallbackIs(str(key), "none"),))
+    if fallback.fallthrough:
+        text = "Its fallback is a fallthrough: calls skip the key, unless an operator registers a kernel for it."
+        return Statement("key: fallthrough", text, (FallbackIs(str(key), "fallthrough"),))
+    text = f"Its fallback, {fallback.name}, serves every operator that registers nothing better."
+    return Statement("key: fallback", text, (FallbackIs(str(key), "kernel"),))
+
+
+def _counted(key: DispatchKey, registered: tuple[str, ...]) -> Statement:
+    claims = (OperatorsRegistered(str(key), len(registered)),)
+    if not registered:
+        return Statement("key: nothing registered", f"No operator registers anything under {key} itself.", claims)
+    verb = "registers" if len(registered) == 1 else "register"
+    some = ", ".join(registered[:3]) + (", ..." if len(registered) > 3 else "")
+    text = f"{capital(counted(len(registered), 'operator'))} {verb} a kernel under {key} itself: {some}"
+    return Statement("key: operators registered", text, claims)
+
+
+def _unparsable(key: DispatchKey) -> Iterator[Statement]:
+    try:
+        parse_dispatch_key(key.name)
+    except RuntimeError:
+        yield Statement(
+            "key: name cannot be parsed",
+            f"PyTorch cannot parse this name (could not parse dispatch key: {key}): no Python code can register for "
+            "it.",
+            (Unparsable(str(key)),),
+        )

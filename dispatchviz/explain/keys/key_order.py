@@ -1,0 +1,52 @@
+"""All dispatch keys in their order: functionalities by priority, backends, aliases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dispatchviz.core.keys.keys import (
+    ALIAS_MEMBERS,
+    ALIASES,
+    CUSTOMIZABLE,
+    FUNCTIONALITIES,
+    NUM_BACKENDS,
+    OFFSETS,
+    BackendComponent,
+    DispatchKey,
+)
+from dispatchviz.explain.keys.alias_keys import ALIAS_WORDS
+from dispatchviz.explain.keys.key_text import backend_name, purpose
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """A functionality in the order of priority."""
+
+    name: str
+    value: int
+    """PyTorch's number of the enumerator."""
+    bit: int
+    cells: str
+    """``86`` or ``1-16``."""
+    meaning: str
+
+
+def key_rows() -> list[KeyRow]:
+    """Every functionality, highest priority first."""
+    return [_row(key) for key in reversed(FUNCTIONALITIES)]
+
+
+def _row(key: DispatchKey) -> KeyRow:
+    first = OFFSETS[key]
+    cells = f"{first}-{first + NUM_BACKENDS - 1}" if key in CUSTOMIZABLE else str(first)
+    return KeyRow(key.name, int(key), key + NUM_BACKENDS - 1, cells, purpose(key))
+
+
+def backend_rows() -> list[tuple[int, str]]:
+    """Bit and name of every backend, lowest priority first."""
+    return [(backend - 1, backend_name(backend)) for backend in BackendComponent if backend]
+
+
+def alias_rows() -> list[tuple[str, int, str]]:
+    """Name, number of keys and meaning of every alias."""
+    return [(alias.name, len(ALIAS_MEMBERS[alias]), ALIAS_WORDS[alias]) for alias in ALIASES]

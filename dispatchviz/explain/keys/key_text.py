@@ -1,0 +1,138 @@
+"""Key sets in words: which keys a raw set has, what a key is for, and the names of groups of keys.
+
+A set has functionality bits and backend bits (``c10/core/DispatchKeySet.h``); a functionality that every backend has
+of its own is called by its runtime key (``AutogradCUDA``) when the set names one backend, else by its own name.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+from dispatchviz.core.keys.key_set import autocast_dispatch_keyset, autograd_dispatch_keyset, members, raw
+from dispatchviz.core.keys.keys import BackendComponent, DispatchKey, runtime_key
+from dispatchviz.explain.sentences.english import hexed, listed
+
+BACKENDS = 0xFFFF
+"""The bits of a raw set that name backends."""
+
+TOP = 61
+"""The highest bit that a key has."""
+
+_PURPOSES = {
+    "BackendSelect": "adds the backend of the device that a call asks for, mostly where no tensor brings one",
+    "Python": "hands the call to Python code: __torch_dispatch__ or a mode",
+    "Functionalize": "rewrites in-place operators into ordinary ones",
+    "Conjugate": "carries out a conjugation that was only noted so far",
+    "Negative": "carries out a negation that was only noted so far",
+    "ZeroTensor": "stands for a tensor of zeros that has no memory",
+    "ADInplaceOrView": "counts versions after in-place operators and ties views to their base",
+    "AutogradOther": "records the way back for backends without an autograd key of their own",
+    "AutogradFunctionality": "records the way back, so that gradients can be computed later",
+    "AutogradNestedTensor": "records the way back for nested tensors",
+    "Tracer": "records the call for torch.jit.trace",
+    "FuncTorchBatched": "computes on a whole batch inside torch.vmap",
+    "FuncTorchVmapMode": "watches over random numbers inside torch.vmap",
+    "FuncTorchGradWrapper": "marks the tensors of torch.func.grad and jvp",
+    "FuncTorchDynamicLayerFrontMode": "hands the call to the innermost torch.func transform",
+    "FuncTorchDynamicLayerBackMode": "hands the call on to the next torch.func transform",
+    "PythonTLSSnapshot": "remembers the thread's key sets before Python code runs",
+    "PythonDispatcher": "hands every call to a dispatcher written in Python",
+    "PreDispatch": "hands the call to a mode before any other key",
+    "Dense": "computes the result",
+    "Quantized": "computes the result on quantized numbers",
+    "Sparse": "computes the result on sparse tensors",
+    "SparseCsr": "computes the result on sparse tensors stored by rows or columns",
+    "NestedTensor": "computes the result on nested tensors",
+    "MkldnnCPU": "computes the result on tensors laid out for MKL-DNN",
+    "FPGA": "computes the result on an FPGA",
+    "Vulkan": "computes the result with Vulkan",
+    "Metal": "computes the result with Metal",
+    "CustomRNGKeyId": "serves random generators of one's own",
+    "Fake": "is kept for fake tensors; nothing is registered for it",
+    "BatchedNestedTensor": "computes on a batch of nested tensors inside torch.vmap",
+    "Batched": "computes on a whole batch in the older vmap",
+    "VmapMode": "watches over random numbers in the older vmap",
+    "DeferredInit": "is kept for deferred initialisation, out of tree",
+    "TESTING_ONLY_GenericWrapper": "is for PyTorch's own tests",
+    "TESTING_ONLY_GenericMode": "is for PyTorch's own tests",
+}
+
+
+def functionalities(ks: int) -> Iterator[DispatchKey]:
+    """The functionality bits of a set as keys, highest priority first."""
+    for bit in range(TOP, 15, -1):
+        if ks >> bit & 1:
+            yield DispatchKey(bit - 15)
+
+
+def backends(ks: int) -> list[BackendComponent]:
+    """The backend bits of a set, highest priority first."""
+    return [backend for backend in reversed(BackendComponent) if ks & backend_bit(backend)]
+
+
+def backend_bit(backend: BackendComponent) -> int:
+    """The bit of a backend as a raw set; 0 for none."""
+    return 1 << (backend - 1) if backend else 0
+
+
+def backend_name(backend: BackendComponent) -> str:
+    """``CUDA``."""
+    return runtime_key(DispatchKey.Dense, backend).name
+
+
+def is_per_backend(key: DispatchKey) -> bool:
+    """Whether a functionality joins with a backend bit to a runtime key: alone it is no key at all."""
+    return bool(key) and next(members(raw(key)), None) is None
+
+
+def runtime_name(key: DispatchKey, ks: int) -> str:
+    """How a functionality is called in a set with one backend: ``AutogradCUDA``, ``CUDA``, ``BackendSelect``."""
+    found = backends(ks)
+    return runtime_key(key, found[0]).name if len(found) == 1 else key.name
+
+
+def key_names(ks: int) -> list[str]:
+    """The keys of a set, highest priority first."""
+    return [key.name for key in members(ks)][::-1]
+
+
+def shown(ks: int) -> str:
+    """``0x1000010002 (AutogradCUDA, CUDA)``."""
+    return f"{hexed(ks)} ({', '.join(key_names(ks)) or 'no keys'})"
+
+
+def said(ks: int) -> str:
+    """A guard's keys in words: ``the autograd keys and ADInplaceOrView``."""
+    words: list[str] = []
+    if ks & autograd_dispatch_keyset == autograd_dispatch_keyset:
+        words.append("the autograd keys")
+        ks &= ~autograd_dispatch_keyset
+    if ks & autocast_dispatch_keyset == autocast_dispatch_keyset:
+        words.append("the autocast keys")
+        ks &= ~autocast_dispatch_keyset
+    return listed(words + [runtime_name(key, ks) for key in functionalities(ks)]) or "no keys"
+
+
+def purpose(key: DispatchKey) -> str:
+    """What the kernels at a functionality are for, as the end of a sentence that begins with the key."""
+    if key.name.startswith("Autocast"):
+        return "casts arguments to another precision inside torch.autocast"
+    return _PURPOSES.get(key.name, "has a task of its own")
+
+
+def is_autograd(name: str) -> bool:
+    """Whether a key (by name) is one of the autograd keys, not ``Autograd`` the alias."""
+    return name.startswith("Autograd") and name != "Autograd"
+
+
+def is_backend(name: str) -> bool:
+    """Whether the kernels at a key (by name) compute a result."""
+    return name in _backend_names()
+
+
+@functools.cache
+def _backend_names() -> frozenset[str]:
+    keys = (DispatchKey.Dense, DispatchKey.Quantized, DispatchKey.Sparse, DispatchKey.SparseCsr)
+    per_backend = {key.name for key in members(raw(*keys, DispatchKey.NestedTensor) | BACKENDS)}
+    return frozenset(per_backend | {"FPGA", "Vulkan", "Metal", "MkldnnCPU"})

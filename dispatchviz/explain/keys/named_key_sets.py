@@ -1,0 +1,54 @@
+"""Raw key sets that have a name in PyTorch, or that one meets often."""
+
+from __future__ import annotations
+
+from dispatchviz.core.keys import key_set
+from dispatchviz.core.keys.key_set import FULL, raw
+from dispatchviz.core.keys.keys import BACKEND_MASK, RUNTIME_KEYS, DispatchKey
+from dispatchviz.explain.keys.key_text import is_backend
+from dispatchviz.explain.keys.tensor_keys import tensor_set
+
+K = DispatchKey
+
+NAMED = {
+    key_set.autograd_dispatch_keyset: "autograd_dispatch_keyset: what AutoDispatchBelowAutograd keeps out",
+    key_set.autograd_dispatch_keyset_with_ADInplaceOrView: "autograd_dispatch_keyset_with_ADInplaceOrView: what "
+    "AutoDispatchBelowADInplaceOrView keeps out",
+    key_set.after_autograd_keyset: "after_autograd_keyset: what autograd kernels mask with before they pass a call on",
+    key_set.after_ADInplaceOrView_keyset: "after_ADInplaceOrView_keyset: what ADInplaceOrView kernels mask with",
+    key_set.after_func_keyset: "after_func_keyset: what functionalization masks with",
+    key_set.after_Python_keyset: "what is kept out while Python code of a mode or subclass runs",
+    key_set.default_included_set: "default_included_set: what a thread joins to every call",
+    key_set.default_excluded_set: "default_excluded_set: what a thread keeps out of every call while autocast is off",
+    key_set.autogradother_backends: "autogradother_backends: the backends that share AutogradOther",
+    key_set.backend_dispatch_keyset: "what CompositeExplicitAutograd stands for",
+    key_set.non_functional_backend_dispatch_keyset: "what CompositeExplicitAutogradNonFunctional stands for",
+    key_set.math_dispatch_keyset: "what CompositeImplicitAutograd stands for",
+    key_set.nested_dispatch_keyset: "what CompositeImplicitAutogradNestedTensor stands for",
+    key_set.autograd_dispatch_keyset | BACKEND_MASK: "what Autograd stands for",
+    key_set.python_ks: "python_ks: what a subclass with __torch_dispatch__ adds to a tensor",
+    key_set.functorch_transforms_ks: "functorch_transforms_ks",
+    FULL: "every key (FULL)",
+}
+"""Raw set -> what it is."""
+
+
+def known_set(ks: int) -> str:
+    """What a set is, if it has a name or is that of an ordinary tensor; empty for all others."""
+    return NAMED.get(ks) or _tensor(ks)
+
+
+def _tensor(ks: int) -> str:
+    """Sets of tensors, and of calls with one, on their way down."""
+    for backend in (key for key in RUNTIME_KEYS if is_backend(key.name)):
+        whole = tensor_set(backend)
+        if ks == whole:
+            return f"the set of an ordinary {backend} tensor"
+        if ks == whole & ~raw(K.ADInplaceOrView) & ~key_set.autograd_dispatch_keyset:
+            return f"the set of {backend} tensors made in inference mode"
+        below = whole & ~key_set.autocast_dispatch_keyset
+        if ks == below & ~raw(K.ADInplaceOrView) or ks == below:
+            return f"a call with an ordinary {backend} tensor, at its autograd key"
+        if ks == raw(backend):
+            return f"a call with an ordinary {backend} tensor, below autograd"
+    return ""

@@ -1,0 +1,98 @@
+"""Dispatch keys that are gone or are called something else now: what became of them.
+
+In which releases a name was a key of its own is read from ``key_layouts.json``; second names are in PyTorch 2.13's own
+``c10/core/DispatchKey.h``.
+"""
+
+from __future__ import annotations
+
+from dispatchviz.explain.keys.key_layouts import layouts, releases_with
+
+RENAMED = {
+    "CPUTensorId": "CPU",
+    "CUDATensorId": "CUDA",
+    "HIPTensorId": "HIP",
+    "XLATensorId": "XLA",
+    "QuantizedCPUTensorId": "QuantizedCPU",
+    "MkldnnCPUTensorId": "MkldnnCPU",
+    "SparseCPUTensorId": "SparseCPU",
+    "SparseCUDATensorId": "SparseCUDA",
+    "SparseHIPTensorId": "SparseHIP",
+    "PrivateUse1_TensorId": "PrivateUse1",
+    "PrivateUse2_TensorId": "PrivateUse2",
+    "PrivateUse3_TensorId": "PrivateUse3",
+    "XLAPreAutograd": "AutogradXLA",
+    "PrivateUse1_PreAutogradTensorId": "AutogradPrivateUse1",
+    "PrivateUse2_PreAutogradTensorId": "AutogradPrivateUse2",
+    "PrivateUse3_PreAutogradTensorId": "AutogradPrivateUse3",
+    "PrivateUse1_PreAutograd": "AutogradPrivateUse1",
+    "PrivateUse2_PreAutograd": "AutogradPrivateUse2",
+    "PrivateUse3_PreAutograd": "AutogradPrivateUse3",
+    "TESTING_ONLY_GenericWrapperTensorId": "TESTING_ONLY_GenericWrapper",
+    "TESTING_ONLY_GenericModeTensorId": "TESTING_ONLY_GenericMode",
+    "Math": "CompositeImplicitAutograd",
+    "DefaultBackend": "CompositeExplicitAutograd",
+    "ORT": "MAIA",
+}
+"""Old name to the key that has its part today."""
+
+STORIES = {
+    "CatchAll": "a kernel registered without a key; today it is stored under CompositeImplicitAutograd. In C++ the "
+    "name is still another one for Undefined",
+    "VariableTensorId": "the one key of autograd, for all backends; since 1.7 each backend has its own (AutogradCPU, "
+    "AutogradCUDA, ...)",
+    "Autocast": "the one key of autocast, which served CUDA; it is AutocastCUDA now, beside the Autocast keys of other "
+    "backends",
+    "Named": "carried the names of named tensors from operator to operator; named tensors are gone from 2.13, and the "
+    "key with them",
+    "Profiler": "the profiler's; profiling is no dispatch key any more (RecordFunction does it in Dispatcher::call)",
+    "MSNPU": "an accelerator out of tree",
+    "MSNPUTensorId": "an accelerator out of tree",
+    "MLC": "Apple's ML Compute; MPS came after it",
+    "AutogradMLC": "autograd of Apple's ML Compute; AutogradMPS came after it",
+    "FuncTorchPython": "an experiment of functorch",
+    "MKLDNN": "a device type of Caffe2",
+    "MKLDNNTensorId": "a device type of Caffe2",
+    "OpenGL": "a device type of Caffe2",
+    "OpenGLTensorId": "a device type of Caffe2",
+    "OpenCL": "a device type of Caffe2",
+    "OpenCLTensorId": "a device type of Caffe2",
+    "IDEEP": "a device type of Caffe2",
+    "IDEEPTensorId": "a device type of Caffe2",
+    "ComplexCPU": "complex tensors out of tree; complex is an ordinary dtype now and needs no key",
+    "ComplexCPUTensorId": "complex tensors out of tree; complex is an ordinary dtype now and needs no key",
+    "ComplexCUDA": "complex tensors out of tree; complex is an ordinary dtype now and needs no key",
+    "ComplexCUDATensorId": "complex tensors out of tree; complex is an ordinary dtype now and needs no key",
+}
+"""Keys without a successor of the same kind, and what they were for."""
+
+
+def past_name(text: str) -> str | None:
+    """A name that was a key once, properly capitalised; None for all others."""
+    return {name.lower(): name for name in (*RENAMED, *STORIES)}.get(text.strip().lower())
+
+
+def became(text: str) -> str:
+    """What became of an old key, in a sentence without its full stop; empty if the name was never one."""
+    name = past_name(text)
+    if name is None:
+        return ""
+    if name in RENAMED:
+        return f"{name}{_time(name)} is called {RENAMED[name]} now"
+    return f"{name}{_time(name)} was {STORIES[name]}" if not STORIES[name].startswith("carried") else _named(name)
+
+
+def _named(name: str) -> str:
+    return f"{name}{_time(name)} {STORIES[name]}"
+
+
+def _time(name: str) -> str:
+    """``, a key from 1.6 to 2.12,``; nothing for a name that never had a value of its own."""
+    found = releases_with(name)
+    if found is None:
+        return ""
+    first, last = found
+    oldest = layouts()[0].span
+    if first == last:
+        return f", a key in {first}," if first != oldest else f", a key up to {last},"
+    return f", a key from {first} to {last}," if first != oldest else f", a key up to {last},"

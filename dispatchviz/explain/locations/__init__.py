@@ -1,0 +1,1 @@
+"""Where things stand: PyTorch's files, and our source at a step."""

@@ -1,0 +1,1 @@
+"""Operators by the names that people type."""

@@ -1,0 +1,1 @@
+"""What each step does and why, in sentences with the facts that they state."""

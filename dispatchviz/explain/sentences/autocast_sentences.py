@@ -1,0 +1,81 @@
+"""Sentences of autocast: switched, casts, the cache; what its kernels do with the arguments of an operator."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.layers.autocast.autocast_policies import policy_of
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.keys.key_text import said
+from dispatchviz.explain.sentences.english import counted, plain_dtype
+from dispatchviz.explain.sentences.event_groups import AutocastEvent
+from dispatchviz.explain.sentences.sentence_claims import Dtype
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.trace_index.display_names import tensor_name
+
+
+def why(trace: Trace, event: AutocastEvent) -> Statement:
+    """What autocast does here, and why."""
+    match event:
+        case ev.AutocastChanged():
+            return _changed(event)
+        case ev.AutocastCast():
+            return _cast(trace, event)
+        case ev.AutocastCacheCleared():
+            gone = f"{counted(event.casts, 'kept cast')} {'is' if event.casts == 1 else 'are'} dropped"
+            text = (
+                f"No autocast is open any more, or its cache was cleared by hand: {gone}, so that weights that an "
+                "optimizer changes are cast anew."
+            )
+            return Statement("autocast cache cleared", text)
+        case _:
+            assert_never(event)
+
+
+def _changed(event: ev.AutocastChanged) -> Statement:
+    dtype = plain_dtype(event.dtype)
+    if event.excluded == event.excluded_before:
+        when = "From here on" if event.enabled else "When it is on,"
+        text = f"{when} autocast for {event.device} casts to {dtype}; no key set changes."
+        return Statement("autocast dtype set", text)
+    key = said(event.excluded ^ event.excluded_before)
+    if event.enabled:
+        text = (
+            f"Autocast for {event.device} is on: the thread no longer keeps {key} out. The tensors have carried that "
+            "key all along, so operators with an autocast kernel now begin with it; for the others its cell is a "
+            "fallthrough."
+        )
+        return Statement("autocast on", text)
+    text = f"Autocast for {event.device} is off: the thread keeps {key} out again, whatever the tensors carry."
+    return Statement("autocast off", text)
+
+
+def _cast(trace: Trace, event: ev.AutocastCast) -> Statement:
+    tensor, result = (tensor_name(trace, number, event.seq) for number in (event.tensor, event.result))
+    after = plain_dtype(event.after)
+    claims = (Dtype(event.result, event.after),)
+    if event.how == "taken from the cache":
+        text = (
+            f"Autocast has cast the weight {tensor} before: its {after} copy {result} is used again, so the graph has "
+            "one Node for the cast however often the weight is used."
+        )
+        return Statement("autocast cast used again", text, claims)
+    takes = f"{result}, {tensor} in {after}, takes its place among the arguments"
+    if event.how == "cast and kept":
+        text = (
+            f"{takes}. {tensor} is a leaf that requires grad, a weight: the cast is kept until the outermost autocast "
+            "ends."
+        )
+        return Statement("autocast cast kept", text, claims)
+    return Statement("autocast cast", f"{takes}, from {plain_dtype(event.before)}.", claims)
+
+
+def task(operator: str, key: str) -> str:
+    """What an autocast kernel does: its cast policy; empty if it is not known."""
+    policy = policy_of(operator.partition("::")[2], DispatchKey[key])
+    if policy is None:
+        return ""
+    again = "" if policy.name == "banned" else f" Then it keeps {key} out and calls the operator again, from the top."
+    return f"Its cast policy is {policy.name}: {policy.value}.{again}"

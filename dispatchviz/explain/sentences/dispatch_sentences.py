@@ -1,0 +1,266 @@
+"""Sentences of the dispatcher: calls, key sets, fallthroughs, cells, boxing; kernels are in ``kernels``."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from dispatchviz.core.kernel.kernel_names import FALLTHROUGH
+from dispatchviz.core.keys.key_set import highest
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.call_text import call_text
+from dispatchviz.explain.calls.key_reasons import grad_note, higher_keys_kept_out, origin
+from dispatchviz.explain.calls.redispatch_masks import mask_of
+from dispatchviz.explain.keys.key_text import functionalities, is_autograd, is_backend, shown
+from dispatchviz.explain.locations.pytorch_locations import debug_file
+from dispatchviz.explain.sentences import functorch_sentences, kernel_sentences, torch_dispatch_sentences
+from dispatchviz.explain.sentences.english import capital, counted, hexed, listed
+from dispatchviz.explain.sentences.event_groups import DispatchEvent
+from dispatchviz.explain.sentences.sentence_claims import CellHolds, NamedSet, RequiresGrad, TensorKeys
+from dispatchviz.explain.sentences.statement import Said, Statement
+from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
+from dispatchviz.explain.trace_index.enclosing_steps import arguments, around, caller, kernel_before, key_of_kernel
+from dispatchviz.explain.trace_index.trace_index import index
+
+
+def why(trace: Trace, event: DispatchEvent) -> Said:
+    """Why this step of a dispatch happens."""
+    match event:
+        case ev.Dispatched():
+            return _redispatched(trace, event) if event.how.startswith("re") else _called(trace, event)
+        case ev.KeySetComputed():
+            return _key_set(trace, event)
+        case ev.FallthroughSkipped():
+            return _skipped(trace, event)
+        case ev.KernelSelected():
+            return selected(event)
+        case ev.KernelEntered():
+            return kernel_sentences.entered(trace, event)
+        case ev.KernelReturned():
+            return kernel_sentences.returned(trace, event)
+        case ev.Boxed():
+            return _boxed(trace, event)
+        case ev.Unboxed():
+            values, come = counted(event.values, "value"), "comes" if event.values == 1 else "come"
+            return Statement(
+                "unboxed",
+                f"{capital(values)} of {event.operator} {come} off the stack again, for code that knows the types.",
+            )
+        case ev.TorchDispatchEntered():
+            return torch_dispatch_sentences.entered(trace, event)
+        case ev.TorchDispatchLeft():
+            return torch_dispatch_sentences.left(trace, event)
+        case _:
+            assert_never(event)
+
+
+def _boxed(trace: Trace, event: ev.Boxed) -> Statement:
+    values = counted(event.values, "value")
+    if _converted_before(trace, event):
+        go = "goes" if event.values == 1 else "go"
+        text = f"What the kernel of {event.operator} gave, {values}, {go} onto the caller's stack."
+        return Statement("boxed results", text)
+    return Statement(
+        "boxed arguments",
+        f"The arguments of {event.operator}, {values}, go onto a stack: the kernel is boxed, it takes a stack of "
+        "values of any types instead of the operator's own parameters.",
+    )
+
+
+def _converted_before(trace: Trace, event: ev.Boxed) -> bool:
+    """A kernel converts twice: first the arguments, then the results."""
+    before = trace.children(event.parent) if event.parent is not None else ()
+    return any(isinstance(other, ev.Unboxed) and other.seq < event.seq for other in before)
+
+
+def _called(trace: Trace, event: ev.Dispatched) -> Said:
+    if event.how == "callBoxedForDispatchKey":
+        return Statement(
+            "call for a key",
+            "The kernel was chosen by key: no table is asked. The key set that it gets is computed anew, so it is "
+            f"{hexed(event.key_set)} again, {event.key} included.",
+        )
+    pick = Statement("call: highest key", f"The highest key of its key set picks the kernel: {event.key}.")
+    if "Boxed" in event.how:
+        return _asked(trace, event), pick, Statement("call: boxed", "Its arguments come on a stack (boxed).")
+    return _asked(trace, event), pick
+
+
+def _asked(trace: Trace, event: ev.Dispatched) -> Statement:
+    operator = event.operator
+    match caller(trace, event.seq):
+        case ev.BindingEntered() as binding:
+            return Statement("called by a binding", f"{call_text(trace, binding)} calls the operator {operator}.")
+        case ev.KernelEntered() as kernel if passed := functorch_sentences.passed_on(trace, kernel, event):
+            return Statement("called by functorch", passed)
+        case ev.KernelEntered() as kernel:
+            text = f"{kernel.kernel} needs {operator} for its work: a call from the top, with a key set of its own."
+            return Statement("called by a kernel", text)
+        case ev.MetaEntered() | ev.ImplEntered() as part:
+            text = f"{part.function} calls {operator}: a call from the top, with a key set of its own."
+            return Statement("called by a structured kernel", text)
+        case ev.ForwardFormulaEntered():
+            return Statement("called by a forward formula", f"The forward formula calls the operator {operator}.")
+        case ev.NodeStarted() as node:
+            title = node_title(trace, node.node, event.seq)
+            text = f"{title} needs {operator} for the gradient: an ordinary call, from the top."
+            return Statement("called by a Node", text)
+        case ev.BackwardStarted():
+            return Statement("called by the engine", f"The engine calls the operator {operator}.")
+        case ev.SourceLine() as line if operator == "aten::ones_like" and event.parent != line.seq:
+            return Statement(
+                "called for the first gradient",
+                "The backward pass was given no gradient to start with, so it makes one of ones with aten::ones_like.",
+            )
+        case _ as outer:
+            return Statement("called by the program", f"{_caller_of(trace, outer)} calls the operator {operator}.")
+
+
+def _caller_of(trace: Trace, outer: ev.AnyEvent | None) -> str:
+    """Code in Python that calls operators without a binding."""
+    match outer:
+        case ev.FunctionEntered():
+            return f"{outer.function}'s forward"
+        case ev.TorchDispatchEntered():
+            return f"The __torch_dispatch__ of {outer.handler}"
+        case ev.TensorFormatted():
+            return f"PyTorch's Python code that puts {tensor_name(trace, outer.tensor, outer.seq)} into words"
+        case _:
+            return "The program"
+
+
+def _redispatched(trace: Trace, event: ev.Dispatched) -> Statement:
+    kernel = kernel_before(trace, event)
+    if kernel is None:
+        text = f"{event.operator} is called with a given key set, {shown(event.key_set)}: {event.key} is next."
+        return Statement("redispatch: given set", text)
+    if key_of_kernel(trace, kernel) == "BackendSelect":
+        return _backend_selected(trace, event)
+    mask = mask_of(trace, event)
+    masks = f"masks it with {mask.name}, which keeps {mask.keeps}" if mask else "changes it"
+    return Statement(
+        "redispatch",
+        f"{kernel.kernel} passes the call on. It received {shown(kernel.key_set)} and {masks}: "
+        f"{shown(event.key_set)} is left, so {event.key} is next.",
+        (NamedSet(mask.name, mask.raw),) if mask else (),
+    )
+
+
+def _backend_selected(trace: Trace, event: ev.Dispatched) -> Statement:
+    computed = arguments(trace, event.seq)
+    if computed is not None and computed.arguments:
+        return Statement(
+            "redispatch: BackendSelect with tensors",
+            f"The BackendSelect kernel of {event.operator} has found out the device that is asked for, joins its key "
+            f"to those of the tensors, {shown(event.key_set)}, and passes the call on with that: {event.key} is next.",
+        )
+    return Statement(
+        "redispatch: BackendSelect",
+        f"The BackendSelect kernel of {event.operator} has found out the device, makes the key set for it, "
+        f"{shown(event.key_set)}, and passes the call on with that: {event.key} is next.",
+    )
+
+
+def _key_set(trace: Trace, event: ev.KeySetComputed) -> Statement:
+    winner = next(functionalities(event.effective), None)
+    if winner is None:
+        return Statement("key set: empty", "No key is left: no argument brings one, or all of them are kept out.")
+    name = highest(event.effective).name
+    if is_autograd(name):
+        text = f"{name} is the highest key left and wins: {origin(trace, event, winner)}. {grad_note(trace, event)}"
+        return Statement("key set: autograd wins", text, (*_carried(event), *_wanting(trace, event)))
+    first = f"{name} is the highest key left and wins: {_reason_in_short(trace, event, winner)}."
+    if kept_out := higher_keys_kept_out(trace, event):
+        return Statement("key set: higher keys kept out", f"{first} {capital(kept_out)}.", _carried(event))
+    return Statement("key set: highest wins", first, _carried(event))
+
+
+def _carried(event: ev.KeySetComputed) -> tuple[TensorKeys, ...]:
+    """Which keys the arguments bring."""
+    return tuple(TensorKeys(tensor, keys) for _, tensor, keys in event.arguments)
+
+
+def _wanting(trace: Trace, event: ev.KeySetComputed) -> tuple[RequiresGrad, ...]:
+    """Which of them require grad."""
+    needed = index(trace).grad_needed
+    return tuple(RequiresGrad(tensor, needed(tensor, event.seq)) for _, tensor, _ in event.arguments)
+
+
+def _reason_in_short(trace: Trace, event: ev.KeySetComputed, winner: DispatchKey) -> str:
+    if not event.arguments and event.generator:
+        device = highest(event.generator).name
+        return f"no argument is a tensor, the generator brings {device}, and {origin(trace, event, winner)}"
+    if not event.arguments:
+        return f"no argument is a tensor, so no argument brings a key, and {origin(trace, event, winner)}"
+    return origin(trace, event, winner)
+
+
+def _skipped(trace: Trace, event: ev.FallthroughSkipped) -> Statement:
+    call = around(trace, event.seq, ev.Dispatched)
+    operator = call.operator if call else "this operator"
+    names = [name for name, _, _ in event.keys] or ["Nothing"]
+    one = len(names) == 1
+    return Statement(
+        "fallthrough skipped",
+        f"{listed(names)} {'was' if one else 'were'} in the set too, but {operator} has nothing to do there: "
+        f'{"its cell holds" if one else "their cells hold"} a fallthrough ("go on to the next key"), and the '
+        f"operator's mask leaves such keys out. {_owners(event, operator)}",
+        tuple(CellHolds(operator, key, FALLTHROUGH, reason) for key, reason, _ in event.keys),
+    )
+
+
+def _owners(event: ev.FallthroughSkipped, operator: str) -> str:
+    """Whose the fallthroughs are."""
+    fallbacks = [(name, where) for name, reason, where in event.keys if reason == "backend fallback"]
+    own = [(name, where) for name, reason, where in event.keys if reason != "backend fallback"]
+    parts = []
+    if fallbacks:
+        files = ", ".join(debug_file(where) for _, where in fallbacks)
+        whose = "It is the key's own fallback" if len(fallbacks) == 1 else "They are the keys' own fallbacks"
+        if own:
+            whose = f"{listed([name for name, _ in fallbacks])}: the key's own fallback"
+        parts.append(f"{whose}, used by every operator that registers nothing else there ({files}).")
+    if own:
+        files = ", ".join(dict.fromkeys(debug_file(where) for _, where in own))
+        parts.append(f"{listed([name for name, _ in own])}: registered for {operator} itself ({files}).")
+    return " ".join(parts)
+
+
+def selected(event: ev.KernelSelected) -> Statement:
+    """Which kernel the cell holds, and by which rule."""
+    holds = (CellHolds(event.operator, event.key, event.kernel, event.reason),)
+    if event.reason == "missing" or not event.kernel:
+        text = f"{event.operator} has no kernel for {event.key}: its cell is empty, and calling it is an error."
+        return Statement("cell is empty", text, (CellHolds(event.operator, event.key, "", "missing"),))
+    begin = f"The {event.key} cell of {event.operator} holds {kernel_sentences.named(event.kernel)}, "
+    return Statement("kernel in the cell", begin + _claim(event), holds)
+
+
+def _claim(event: ev.KernelSelected) -> str:
+    """Why that kernel is in the cell, as the end of a sentence and perhaps a second one."""
+    nothing = f"Nothing is registered for {event.key} itself"
+    alias = f"the kernel registered to the alias key {event.source}"
+    match event.reason:
+        case "kernel":
+            return f"registered for {event.key} itself: no other claim comes before that."
+        case "autograd kernel":
+            return (
+                f"{alias}. {nothing}, so the alias filled this cell when the table was built, as it did for every "
+                "autograd key without a better claim."
+            )
+        case "default backend kernel":
+            most = "most " if event.source.endswith("NonFunctional") else ""
+            return f"{alias}. {nothing}, and that alias serves {most}backends without a kernel of their own."
+        case "math kernel":
+            backend = event.key.removeprefix("Autograd")
+            nor = f", nor for {backend}" if is_autograd(event.key) and is_backend(backend) else ""
+            return f"{alias}. {nothing}{nor}. It is written in terms of other operators, which bring their derivatives."
+        case "backend fallback":
+            return (
+                f"the fallback that {event.key} has for all operators: this one registers nothing that covers the key."
+            )
+        case "ambiguous autogradother":
+            return "which raises an error: a composite kernel and a backend kernel both claim the cell."
+        case _:
+            return f"{alias}. {nothing}."

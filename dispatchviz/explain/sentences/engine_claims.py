@@ -1,0 +1,45 @@
+"""What sentences of the engine state about PyTorch, gathered from a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.graph_history import Backward, backward_around, history
+from dispatchviz.explain.sentences.sentence_claims import NodeRuns
+from dispatchviz.explain.trace_index.display_names import tensor_name
+
+UNKNOWN = -1
+"""The graph task of a step that is in none."""
+
+
+def pass_number(trace: Trace, seq: int) -> int:
+    """The graph task that a step belongs to."""
+    backward = backward_around(trace, seq)
+    return UNKNOWN if backward is None else backward.event.graph_task
+
+
+def runs(trace: Trace, seq: int, nodes: Iterable[int]) -> tuple[NodeRuns, ...]:
+    """Which of some Nodes the engine evaluates; that they run is not stated of a pass that an error ends."""
+    backward = backward_around(trace, seq)
+    if backward is None:
+        return ()
+    found = [NodeRuns(backward.event.graph_task, node, will_run(trace, backward, node)) for node in nodes]
+    return tuple(claim for claim in found if backward.finished or not claim.runs)
+
+
+def will_run(trace: Trace, backward: Backward, node: int) -> bool:
+    """The engine evaluates a Node that it comes to."""
+    return backward.needs(node) and node not in history(trace).pruned(backward)
+
+
+def edge_words(trace: Trace, node: int, edge: int, at: int) -> str:
+    """``self=x (edge 0)``: the forward argument behind an edge."""
+    entries = (e for step, e in reversed(history(trace).entries.get(node, ())) if step <= at)
+    made = next((e for e in entries if isinstance(e, ev.EdgesCollected)), None)
+    if made is None or edge >= len(made.inputs):
+        return f"edge {edge}"
+    name, tensor = made.inputs[edge]
+    passed = name if tensor is None else f"{name}={tensor_name(trace, tensor, at)}"
+    return f"{passed} (edge {edge})" if passed else f"edge {edge}"

@@ -1,0 +1,133 @@
+"""Sentences of what the engine finds out before anything runs: how many gradients a Node waits for, who is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.graph_history import Backward, backward_around, history
+from dispatchviz.explain.sentences.engine_claims import pass_number, runs
+from dispatchviz.explain.sentences.english import counted, listed
+from dispatchviz.explain.sentences.requested_gradients import asked_at, asked_for
+from dispatchviz.explain.sentences.sentence_claims import Claim, EdgesCounted, GradCaptured, TopologicalBelow
+from dispatchviz.explain.sentences.statement import Said, Statement
+from dispatchviz.explain.trace_index.display_names import node_title
+
+SHOWN = 4
+"""Of more Nodes than this, a sentence names the first ones."""
+
+
+def counts(trace: Trace, event: ev.DependenciesCounted) -> Said:
+    """How many edges lead to each Node."""
+    if not event.counts:
+        text = (
+            "Before anything runs the engine counts the edges into each Node: from the first one none leads anywhere."
+        )
+        return Statement("no edges counted", text)
+    shown = event.counts[:SHOWN]
+    several = ", ".join(f"{node_title(trace, node, event.seq)} has {number}" for node, number in shown)
+    rest = len(event.counts) - len(shown)
+    more = f", and so on for {counted(rest, 'more Node')}" if rest else ""
+    text = (
+        f"Before anything runs the engine counts the edges into each Node: {several}{more}. A Node waits until that "
+        "many gradients have come, defined or not."
+    )
+    backward = backward_around(trace, event.seq)
+    pruned = dict(backward.exec_info[0].pruned) if backward is not None and backward.exec_info else {}
+    task = pass_number(trace, event.seq)
+    claims = [EdgesCounted(task, node, n, pruned.get(node) != "topological_nr") for node, n in event.counts]
+    return Statement("edges counted", text, tuple(claims))
+
+
+def needs(trace: Trace, event: ev.ExecInfoPopulated) -> Said:
+    """What has to run for the gradients that were asked for, and what need not."""
+    backward = backward_around(trace, event.seq)
+    if backward is None:
+        return _running(trace, event, event.needed, "what was asked for")
+    asked = listed(asked_for(trace, backward.event, event.seq))
+    needed = [node for node in event.needed if node in backward.nodes or _is_graph_root(trace, node)]
+    ran = {node: place for place, node in enumerate(backward.ran)}
+    needed.sort(key=lambda node: ran.get(node, len(ran)))
+    found = [_running(trace, event, needed, asked), *_captured(trace, event, backward)]
+    return (*found, *_pruned(trace, event, backward, asked), *_unreached(trace, event, backward))
+
+
+def _running(trace: Trace, event: ev.ExecInfoPopulated, needed: Sequence[int], asked: str) -> Statement:
+    if not needed:
+        backward = backward_around(trace, event.seq)
+        roots = [node for node, _ in backward.event.roots] if backward is not None else []
+        text = f"Only what leads to {asked} is needed (exec_info): no Node has to run."
+        return Statement("exec_info needs no Node", text, runs(trace, event.seq, roots))
+    verb = "runs" if len(needed) == 1 else "run"
+    text = f"Only what leads to {asked} is needed: {_some(trace, needed, event.seq)} {verb} (exec_info)."
+    return Statement("exec_info needs Nodes", text, runs(trace, event.seq, needed))
+
+
+def _is_graph_root(trace: Trace, node: int) -> bool:
+    """No edge leads to it, and yet it runs."""
+    entries = history(trace).entries.get(node, ())
+    return any(isinstance(e, ev.NodeCreated) and e.name == "torch::autograd::GraphRoot" for _, e in entries)
+
+
+def _captured(trace: Trace, event: ev.ExecInfoPopulated, backward: Backward) -> list[Statement]:
+    taken = list(dict.fromkeys(node for node, _, _ in event.captures if node in backward.nodes))
+    if not taken:
+        return []
+    only = [node for node in taken if node not in event.needed]
+    text = f"What arrives at {_some(trace, taken, event.seq)} is captured for the caller" + (
+        f"; {_some(trace, only, event.seq)} need not run for that." if only else "."
+    )
+    return [Statement("exec_info captures", text, runs(trace, event.seq, only))]
+
+
+def _pruned(trace: Trace, event: ev.ExecInfoPopulated, backward: Backward, asked: str) -> list[Statement]:
+    captured = {node for node, _, _ in event.captures}
+    pruned = [(node, why) for node, why in event.pruned if node not in captured]
+    aside = [node for node, why in pruned if why == "should_execute"]
+    below = [node for node, why in pruned if why == "topological_nr"]
+    found = []
+    if aside:
+        text = f"{_some(trace, aside, event.seq)}: not needed, since no edge leads on from there to {asked}."
+        found.append(Statement("Node pruned", text, runs(trace, event.seq, aside)))
+    if below:
+        minimum = _minimum(trace, event)
+        text = (
+            f"{_some(trace, below, event.seq)}: not needed, and nothing behind is even looked at, since the "
+            f"topological number there is below {minimum}, the smallest among the Nodes asked for."
+        )
+        behind = sorted(history(trace).pruned(backward) - set(aside))
+        numbers = tuple(TopologicalBelow(backward.event.graph_task, node, minimum) for node in behind)
+        claims: tuple[Claim, ...] = (*runs(trace, event.seq, behind), *numbers)
+        found.append(Statement("Node pruned by its topological number", text, claims))
+    return found
+
+
+def _minimum(trace: Trace, event: ev.ExecInfoPopulated) -> int:
+    before = trace[: event.seq][::-1]
+    return next(
+        (e.min_topo_nr for e in before if isinstance(e, ev.DependenciesCounted) and e.parent == event.parent), 0
+    )
+
+
+def _unreached(trace: Trace, event: ev.ExecInfoPopulated, backward: Backward) -> list[Statement]:
+    there = backward.nodes
+    away = [(place, *edge) for place, edge in enumerate(backward.event.inputs) if edge[0] not in there]
+    if not away:
+        return []
+    names = listed(list(dict.fromkeys(asked_at(trace, backward.event, place, event.seq) for place, _, _ in away)))
+    if backward.event.accumulate:
+        return [Statement("input not in the graph of backward", f"No edge leads to {names}: nothing arrives there.")]
+    task = backward.event.graph_task
+    claims = tuple(GradCaptured(task, place, False) for place, _, _ in away)
+    text = (
+        f"No edge leads to {names}: what grad() shall give for it stays undefined, which allow_unused and "
+        "materialize_grads make None, zeros or an error."
+    )
+    return [Statement("input not in the graph of grad", text, claims)]
+
+
+def _some(trace: Trace, nodes: Iterable[int], at: int) -> str:
+    titles = [node_title(trace, node, at) for node in nodes]
+    rest = len(titles) - SHOWN
+    return listed(titles) if rest <= 0 else f"{', '.join(titles[:SHOWN])} and {counted(rest, 'more Node')}"

@@ -1,0 +1,32 @@
+"""The sentence of a tensor that is put into words, and how much it takes."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.english import counted
+from dispatchviz.explain.sentences.sentence_claims import CallsWithin
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.trace_index.display_names import tensor_name
+
+
+def calls_within(trace: Trace, seq: int) -> int:
+    """How many operators are called within a step, those that kernels call included."""
+    within = trace[seq + 1 : trace.ends[seq] + 1]
+    return sum(isinstance(event, ev.Dispatched) and event.how.startswith("call") for event in within)
+
+
+def why_formatted(trace: Trace, event: ev.TensorFormatted) -> Statement:
+    """Why there are calls at all."""
+    name, calls = tensor_name(trace, event.tensor, event.seq), calls_within(trace, event.seq)
+    claims = (CallsWithin(event.tensor, event.function, calls),)
+    if event.function == "Tensor.__format__":
+        taken = f"detach and item take it out, {counted(calls, 'call')} in all"
+        text = f"{name} is formatted as the number that it holds: {taken}."
+        return Statement("tensor formatted", text, claims)
+    within = f"{counted(calls, 'call')}, none of which leaves a history" if calls else "no call was needed"
+    text = (
+        f"{name} is put into words by PyTorch's own Python code, which chooses width and notation with operators, in "
+        f"no_grad and past all modes: {within}."
+    )
+    return Statement("tensor printed", text, claims)

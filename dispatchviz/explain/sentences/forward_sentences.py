@@ -1,0 +1,92 @@
+"""Sentences of the forward side of autograd; Nodes, histories and saved variables have modules of their own."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences import (
+    function_sentences,
+    history_sentences,
+    node_sentences,
+    saved_variable_sentences,
+    tangent_sentences,
+)
+from dispatchviz.explain.sentences.english import listed
+from dispatchviz.explain.sentences.event_groups import ForwardEvent
+from dispatchviz.explain.sentences.node_sentences import NO_NUMBER as NO_NUMBER
+from dispatchviz.explain.sentences.sentence_claims import RequiresGrad
+from dispatchviz.explain.sentences.statement import Said, Statement
+from dispatchviz.explain.trace_index.display_names import tensor_name
+from dispatchviz.explain.trace_index.enclosing_steps import arguments
+from dispatchviz.explain.trace_index.trace_index import index
+
+
+def why(trace: Trace, event: ForwardEvent) -> Said:
+    """Why autograd writes this down."""
+    match event:
+        case ev.NodeCreated():
+            return node_sentences.why_made(trace, event)
+        case ev.EdgesCollected():
+            return node_sentences.why_edges(trace, event)
+        case ev.AttributeSaved():
+            return saved_variable_sentences.why_attribute(trace, event)
+        case ev.VariableSaved():
+            return saved_variable_sentences.why_saved(trace, event)
+        case ev.VariableNotSaved():
+            return saved_variable_sentences.why_not_saved(trace, event)
+        case ev.SavedTensorHookRan():
+            return saved_variable_sentences.why_hook(trace, event)
+        case ev.AccumulatorMade():
+            return _accumulator(trace, event)
+        case ev.HistorySet():
+            return history_sentences.why_set(trace, event)
+        case ev.HistoryRebased():
+            return history_sentences.why_rebased(trace, event)
+        case ev.FunctionEntered():
+            return function_sentences.entered(event)
+        case ev.FunctionOutput():
+            return function_sentences.output(trace, event)
+        case ev.NoNodeMade():
+            return _no_node(trace, event)
+        case ev.DualLevelEntered() | ev.DualLevelLeft() | ev.ForwardFormulaEntered() | ev.TangentSet():
+            return tangent_sentences.why(trace, event)
+        case _:
+            assert_never(event)
+
+
+def _accumulator(trace: Trace, event: ev.AccumulatorMade) -> Statement:
+    leaf = tensor_name(trace, event.tensor, event.seq)
+    text = (
+        f"{leaf} remembers its AccumulateGrad, so that all its uses share it, but does not keep it alive: the graphs "
+        "that lead to it do."
+    )
+    return Statement("AccumulateGrad remembered", text)
+
+
+def _no_node(trace: Trace, event: ev.NoNodeMade) -> Statement:
+    """The kernel made none: grad mode, the inputs, or the operator are the reason."""
+    match event.why:
+        case "no input requires grad":
+            return _nobody(trace, event)
+        case "never differentiable":
+            text = f"{event.operator} is never differentiable, so no Node is made: the kernel only passes the call on."
+            return Statement("never differentiable", text)
+        case "detached":
+            return Statement("detached", "No Node is made: to give a tensor without history is what detach is for.")
+        case _:
+            text = "Grad mode is off, so no Node is made: the kernel only passes the call on."
+            return Statement("grad mode is off", text)
+
+
+def _nobody(trace: Trace, event: ev.NoNodeMade) -> Statement:
+    computed = arguments(trace, event.seq)
+    tensors = dict.fromkeys(tensor for _, tensor, _ in computed.arguments) if computed else {}
+    if any(index(trace).grad_needed(tensor, event.seq) for tensor in tensors):
+        text = f"No input of {event.operator} that has a derivative requires grad: no Node is made."
+        return Statement("no differentiable input requires grad", text)
+    names = [tensor_name(trace, tensor, event.seq) for tensor in tensors]
+    who = f"{names[0]} does not require" if len(names) == 1 else f"None of {listed(names) or 'the inputs'} requires"
+    text = f"{who} grad, so {event.operator} needs no way back: no Node is made."
+    return Statement("no input requires grad", text, tuple(RequiresGrad(tensor, False) for tensor in tensors))

@@ -1,0 +1,196 @@
+"""Sentences of kernels: what the one that runs is for, and what it gives back."""
+
+from __future__ import annotations
+
+import re
+
+from dispatchviz.core.kernel.kernel_names import NOT_IMPLEMENTED
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.table.pytorch_registrations import pytorch_schema
+from dispatchviz.explain.keys.key_text import is_autograd, is_backend, shown
+from dispatchviz.explain.sentences import autocast_sentences, functorch_sentences
+from dispatchviz.explain.sentences.english import listed
+from dispatchviz.explain.sentences.sentence_claims import AutogradKernel
+from dispatchviz.explain.sentences.statement import Said, Statement
+from dispatchviz.explain.trace_index.display_names import plain_node, tensor_names
+from dispatchviz.explain.trace_index.enclosing_steps import arguments, around, within
+
+COMPOSITES = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
+"""Aliases whose kernels serve many backends, and leave the autograd keys alone."""
+
+FEW = 4
+"""So many operators that a kernel calls are named."""
+
+
+def named(kernel: str) -> str:
+    """Some kernels are called like their operator; such a name alone would puzzle."""
+    return kernel if _telling(kernel) else f"a function named {kernel}"
+
+
+def subject(kernel: str) -> str:
+    """The same at the beginning of a sentence."""
+    return kernel if _telling(kernel) else f"The kernel {kernel}"
+
+
+def _telling(kernel: str) -> bool:
+    return "::" in kernel or "wrapper_" in kernel
+
+
+def returned(trace: Trace, event: ev.KernelReturned) -> Statement:
+    """A kernel is done."""
+    kernel = trace[event.parent] if event.parent is not None else None
+    name = subject(kernel.kernel) if isinstance(kernel, ev.KernelEntered) else "The kernel"
+    result = tensor_names(trace, event.tensors, event.seq)
+    return Statement("kernel returns", f"{name} is done{f' and returns {result}' if result else ''}.")
+
+
+def entered(trace: Trace, event: ev.KernelEntered) -> Said:
+    """A kernel runs."""
+    runs = Statement("kernel runs", f"{subject(event.kernel)} runs.")
+    call = around(trace, event.seq, ev.Dispatched)
+    if call is None:
+        return runs
+    chosen = within(trace, call.seq, ev.KernelSelected)
+    return runs, _task(trace, event, call, chosen)
+
+
+def _task(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, chosen: ev.KernelSelected | None) -> Statement:
+    """What the kernel that now runs is for."""
+    reason = chosen.reason if chosen else ""
+    if reason == "math kernel":
+        return _composite(trace, event)
+    if is_autograd(call.key):
+        return _autograd(trace, event, call, reason)
+    if call.key == "ADInplaceOrView":
+        after = "ties the result, a view, to its base" if _makes_view(call) else "counts the tensor's version up"
+        return Statement("kernel: ADInplaceOrView", f"It lets the kernel below do the work and then {after}.")
+    if call.key == "BackendSelect":
+        return _backend_select(trace, event)
+    if call.key.startswith("Autocast") and (cast := autocast_sentences.task(call.operator, call.key)):
+        return Statement("kernel: autocast", cast)
+    if transform := functorch_sentences.task(call.key, reason):
+        return Statement("kernel: functorch", transform)
+    if is_backend(call.key):
+        return _backend(trace, event, call, chosen.source if chosen else "")
+    return Statement("kernel: key set", f"Its key set is {shown(event.key_set)}.")
+
+
+def _composite(trace: Trace, event: ev.KernelEntered) -> Statement:
+    if called := _called_by(trace, event):
+        text = f"It computes nothing itself but calls {called}, each of them through the dispatcher."
+        text = text.replace(", each of them", "") if " and " not in called else text
+        return Statement("kernel: composite", text)
+    return Statement("kernel: composite without calls", "It gives the result without calling any other operator.")
+
+
+def _called_by(trace: Trace, event: ev.KernelEntered) -> str:
+    """The operators that a kernel itself calls: ``aten::empty and aten::fill_``; empty if there are none."""
+    found: dict[str, None] = {}
+    seq, end = event.seq + 1, trace.ends[event.seq]
+    while seq <= end:
+        inner = trace[seq]
+        if isinstance(inner, ev.Dispatched):
+            found[inner.operator] = None
+            seq = trace.ends[seq]
+        seq += 1
+    names = list(found)
+    more = ["other operators"] if len(names) > FEW else []
+    return listed(names[: FEW - len(more)] + more)
+
+
+def _backend_select(trace: Trace, event: ev.KernelEntered) -> Statement:
+    computed = arguments(trace, event.seq)
+    if computed is not None and computed.arguments:
+        return Statement(
+            "kernel: BackendSelect with tensors",
+            "It looks up which device was asked for, joins that device's key to the tensors' keys below BackendSelect, "
+            "and passes the call on.",
+        )
+    return Statement(
+        "kernel: BackendSelect",
+        "It looks up which device was asked for, makes the key set of that device and passes the call on.",
+    )
+
+
+def _backend(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, source: str) -> Statement:
+    called, key = _called_by(trace, event), call.key
+    here = ", here emulated with NumPy" if "CUDA" in key and trace.header.cuda.startswith("emulated") else ""
+    if key.endswith("Meta"):
+        by = f", with the help of {called}" if called else ""
+        return Statement(
+            "kernel: Meta", f"It works out the result's sizes, strides and dtype{by}: there are no numbers."
+        )
+    if source in COMPOSITES and called:
+        text = f"It is written for all backends alike: it has {called} do the work on {key}{here}."
+        return Statement("kernel: explicit composite", text)
+    if called:
+        return Statement("kernel: backend with help", f"It does the work on {key}{here}, with the help of {called}.")
+    return Statement("kernel: backend", f"It does the work on {key}{here}.")
+
+
+def _autograd(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, reason: str) -> Statement:
+    """Most autograd kernels record; those of some operators have nothing to record, or the opposite to do."""
+    operator = call.operator.partition("::")[2]
+    if reason == "backend fallback":
+        return _fallback(trace, event, call)
+    if operator in ("detach", "detach_"):
+        whose = "the tensor itself" if operator == "detach_" else "the result"
+        text = f"It is written by hand: {whose} shall have no history, so no Node is made."
+        return Statement("autograd kernel: detach", text)
+    if _writes_out(call.operator):
+        text = "It makes sure that nothing has to be recorded (out= has no derivative) and passes the call on."
+        return Statement("autograd kernel: out", text, (AutogradKernel(call.operator, "out"),))
+    following = trace[event.seq + 1] if event.seq + 1 < len(trace) else None
+    if isinstance(following, ev.NoNodeMade) and following.why == "never differentiable":
+        text = "It computes nothing and has nothing to record here: it passes the call on to the keys below."
+        return Statement("autograd kernel: nothing to record", text)
+    if event.kernel == NOT_IMPLEMENTED["VariableType"]:
+        return Statement(
+            "autograd kernel: not implemented",
+            f"{call.operator} has no derivative: if an input requires grad, the result gets a Node that raises when "
+            "backward reaches it. The call goes on to the keys below.",
+            (AutogradKernel(call.operator, "not implemented"),),
+        )
+    return Statement(
+        "autograd kernel",
+        "It computes nothing itself: if an input requires grad and grad mode is on, it writes down the way back (a "
+        "Node); then it passes the call on to the keys below.",
+    )
+
+
+def _fallback(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched) -> Statement:
+    """PyTorch's autograd_fallback in its mode ``warn``, or ``nothing``: whether a Node was made is in the trace."""
+    if not _warns(trace, event):
+        return Statement(
+            "autograd fallback",
+            f"{call.operator} has no autograd kernel: this fallback only passes the call on and records no derivative.",
+        )
+    return Statement(
+        "autograd fallback: warns",
+        f"{call.operator} has no autograd kernel: this fallback passes the call on and records no derivative. Since an "
+        "input requires grad, a result that comes back without a history gets a Node that only warns when backward "
+        f"reaches it: there the gradient of {call.operator} is lost. A kernel that calls differentiable operators "
+        "itself keeps theirs.",
+    )
+
+
+def _warns(trace: Trace, event: ev.KernelEntered) -> bool:
+    few = trace[event.seq + 1 : event.seq + 8]
+    return any(isinstance(e, ev.NodeCreated) and plain_node(e.name) == "WarnNotImplemented" for e in few)
+
+
+_OUT = re.compile(r"\*, [^>]*\w!\)")
+
+
+def _writes_out(operator: str) -> bool:
+    """The operator writes to an argument that is given by name only; of a user's operator its overload tells."""
+    try:
+        return bool(_OUT.search(pytorch_schema(operator)))
+    except KeyError:
+        return operator.partition(".")[2].endswith("out")
+
+
+def _makes_view(call: ev.Dispatched) -> bool:
+    """In-place and out= operators end in a moved version, view operators in a view."""
+    return not (call.operator.partition(".")[0].endswith("_") or _writes_out(call.operator))

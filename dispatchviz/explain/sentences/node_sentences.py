@@ -1,0 +1,149 @@
+"""Sentences of Nodes: why one is made, where its edges lead."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.english import counted, ordinal
+from dispatchviz.explain.sentences.sentence_claims import NodeEdges, NodeRaises
+from dispatchviz.explain.sentences.statement import Said, Statement
+from dispatchviz.explain.trace_index.display_names import node_title, plain_node, tensor_name, tensor_names
+from dispatchviz.explain.trace_index.enclosing_steps import arguments, around
+from dispatchviz.explain.trace_index.trace_index import index
+
+NO_NUMBER = 2**64 - 1
+"""The sequence number of Nodes that take none from the counter: the largest there is."""
+
+
+def why_made(trace: Trace, event: ev.NodeCreated) -> Said:
+    """What calls for a Node."""
+    name = plain_node(event.name)
+    if event.known:
+        return Statement("known Node", f"The Node {name} comes into sight here, it was made before{_number(event)}.")
+    if event.node in index(trace).accumulators:
+        return _accumulator(trace, event)
+    if event.node in index(trace).functions:
+        text = f"A Function makes its Node before its forward runs: {name}{_number(event)}."
+        return Statement("Node of a Function", text), *_order(event)
+    special = _special(trace, event, name)
+    if special is not None:
+        return special
+    text = f"{_cause(trace, event)} is written down as a Node: {name}{_number(event)}."
+    return Statement("Node made", text), *_order(event)
+
+
+def _number(event: ev.NodeCreated) -> str:
+    return "" if event.sequence_nr == NO_NUMBER else f", sequence number {event.sequence_nr}"
+
+
+def _order(event: ev.NodeCreated) -> tuple[Statement, ...]:
+    if event.sequence_nr == NO_NUMBER:
+        return ()
+    return (Statement("order of Nodes", "Of several Nodes that are ready the engine runs the largest number first."),)
+
+
+def _accumulator(trace: Trace, event: ev.NodeCreated) -> Statement:
+    leaf = tensor_name(trace, index(trace).accumulators[event.node].tensor, event.seq)
+    text = (
+        f"{leaf} requires grad and has no history (it is a leaf), so its gradients end in a Node of its own, "
+        f"AccumulateGrad, whose work it is to write {leaf}.grad."
+    )
+    return Statement("AccumulateGrad made", text)
+
+
+def _special(trace: Trace, event: ev.NodeCreated, name: str) -> Statement | None:
+    """Nodes that stand for no call of an operator's formula."""
+    call = around(trace, event.seq, ev.Dispatched)
+    operator = call.operator if call else "the operator"
+    match name:
+        case "GraphRoot":
+            text = "This backward pass has several starting points: a Node of its own, GraphRoot, leads to all of them."
+            return Statement("GraphRoot made", text)
+        case "WarnNotImplemented":
+            return _lost(operator)
+        case "NotImplemented":
+            text = (
+                f"An input requires grad, and the derivative of {operator} is not implemented: this Node, "
+                "NotImplemented, keeps the place in the graph and raises an error if a backward pass runs it."
+            )
+            return Statement("NotImplemented made", text, (NodeRaises(event.node, "is not implemented"),))
+        case "CopySlices":
+            text = (
+                f"{operator} wrote through a view, so the history of the view's base is rewritten: a Node, "
+                f"CopySlices{_number(event)}, goes on top of it."
+            )
+            return Statement("CopySlices made", text)
+        case "AsStridedBackward0" if not operator.startswith("aten::as_strided"):
+            text = (
+                "The version of a view and its base has moved since the view's history was made, so that is made anew: "
+                f"AsStridedBackward0{_number(event)}."
+            )
+            return Statement("view's Node made anew", text)
+        case _:
+            return None
+
+
+def _lost(operator: str) -> Statement:
+    """The Node of an operator that has a kernel for a backend and none for autograd."""
+    text = (
+        f"An input requires grad, and {operator} has no autograd kernel: nobody knows its derivative. This Node, "
+        f"WarnNotImplemented, keeps the place in the graph. If {operator}'s result comes without a history of its own, "
+        "its gradient is lost here: backward only warns and goes no further. A kernel under Autograd would bring one."
+    )
+    return Statement("WarnNotImplemented made", text)
+
+
+def _cause(trace: Trace, event: ev.NodeCreated) -> str:
+    computed = arguments(trace, event.seq)
+    call = around(trace, event.seq, ev.Dispatched)
+    if computed is None or call is None:
+        return "The way back"
+    known = index(trace)
+    needed = [tensor for _, tensor, _ in computed.arguments if known.grad_needed(tensor, event.seq)]
+    if not needed:
+        return f"The way back through {call.operator}"
+    who = tensor_names(trace, needed, event.seq)
+    require = "require" if len(set(needed)) > 1 else "requires"
+    return f"{who} {require} grad, so the way back through {call.operator}"
+
+
+def why_edges(trace: Trace, event: ev.EdgesCollected) -> Statement:
+    """Where the gradients go on to."""
+    node = node_title(trace, event.node, event.seq)
+    if not event.edges:
+        return Statement("no edges", f"{node} has no edges: no gradient goes on from here.", (_claim(trace, event),))
+    parts = [_edge(trace, event, position) for position in range(len(event.edges))]
+    if len(parts) == 1:
+        return Statement("one edge", f"{node} gets one edge, {parts[0]}.", (_claim(trace, event),))
+    ends = "starting point" if node.startswith("GraphRoot") else "input"
+    text = f"{node} gets {counted(len(parts), 'edge')}, one per {ends}: {'; '.join(parts)}."
+    if None in event.edges:
+        text += " An empty edge keeps its place, so that edges count like inputs."
+    return Statement("edges", text, (_claim(trace, event),))
+
+
+def _edge(trace: Trace, event: ev.EdgesCollected, position: int) -> str:
+    edge = event.edges[position]
+    name, tensor = event.inputs[position] if position < len(event.inputs) else ("", None)
+    known = tensor_name(trace, tensor, event.seq) if tensor is not None else ""
+    of = f", for {name}{f' ({known})' if known and known != name else ''}," if name else ""
+    which = f"the {ordinal(position + 1)}{of}" if len(event.edges) > 1 else of[2:].replace(",", ": it") or "which"
+    if edge is None:
+        return f"{which} is empty{_why_empty(trace, event, tensor)}"
+    target, number = edge
+    return f"{which} leads to {node_title(trace, target, event.seq)}{f', input {number}' if number else ''}"
+
+
+def _why_empty(trace: Trace, event: ev.EdgesCollected, tensor: int | None) -> str:
+    if tensor is None:
+        return ""
+    name = tensor_name(trace, tensor, event.seq)
+    if index(trace).grad_needed(tensor, event.seq):
+        return f", because {name} itself has no history and no flag: only its base requires grad"
+    return f", because {name} does not require grad"
+
+
+def _claim(trace: Trace, event: ev.EdgesCollected) -> NodeEdges:
+    nodes = index(trace).nodes
+    targets = [nodes.get(edge[0]) if edge else None for edge in event.edges]
+    return NodeEdges(event.node, tuple(made.name if made else "" for made in targets))

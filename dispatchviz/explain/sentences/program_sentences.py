@@ -1,0 +1,164 @@
+"""Sentences of the program itself: its lines, names, output, errors; its calls; registrations."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.calls.call_text import call_text
+from dispatchviz.explain.errors.broken_rules import broken_rule
+from dispatchviz.explain.errors.inplace_refusals import refusal
+from dispatchviz.explain.sentences.english import counted, listed, ordinal, shortened
+from dispatchviz.explain.sentences.event_groups import ProgramEvent, RegistrationEvent
+from dispatchviz.explain.sentences.formatting_sentences import why_formatted
+from dispatchviz.explain.sentences.sentence_claims import BindingOf, FilledCells, SchemaOf
+from dispatchviz.explain.sentences.statement import Said, Statement
+from dispatchviz.explain.trace_index.display_names import described
+from dispatchviz.explain.trace_index.enclosing_steps import around, caller, source_text
+
+_WIDTH = 240
+"""So much of what a program printed is shown."""
+
+CELLS = 137
+
+
+def why(trace: Trace, event: ProgramEvent) -> Said:
+    """What the program did."""
+    match event:
+        case ev.SourceLine():
+            text = source_text(trace, event)
+            where = f": {text}" if text else f" of {event.file}"
+            return Statement("line reached", f"The program reaches line {event.line}{where}")
+        case ev.NameBound():
+            what = described(trace, event.tensor, event.seq) or "a tensor"
+            return Statement("name bound", f"{event.name} now refers to t{event.tensor}, {what}.")
+        case ev.Printed():
+            return Statement("printed", f"The program printed: {shortened(event.text, _WIDTH)}")
+        case ev.TensorFormatted():
+            return why_formatted(trace, event)
+        case ev.ProgramRaised():
+            return _ended(trace, event)
+        case _:
+            assert_never(event)
+
+
+def why_binding(trace: Trace, event: ev.BindingEntered) -> Said:
+    """How a call came in from Python."""
+    operator = _operator(trace, event)
+    first = f"Python calls {call_text(trace, event)}, which enters PyTorch as {event.pytorch_function}."
+    claims = (BindingOf(event.function, event.pytorch_function),)
+    if not event.signature:
+        leads = f" It leads to the operator {operator}." if operator else ""
+        return Statement("binding without signatures", first + leads, claims)
+    fits = (
+        "The first signature fits"
+        if event.signatures_tried < 2
+        else (f"Of its signatures the {ordinal(event.signatures_tried)} is the first that fits")
+    )
+    leads = f"; it leads to the operator {operator}" if operator else ""
+    return Statement("binding", first, claims), Statement("signature", f"{fits}, {event.signature}{leads}.")
+
+
+def _operator(trace: Trace, event: ev.BindingEntered) -> str:
+    """The operator that is called first: a signature with an out argument may lead to another one than its own."""
+    few = trace[event.seq + 1 : min(trace.ends[event.seq], event.seq + 8) + 1]
+    return next((inner.operator for inner in few if isinstance(inner, ev.Dispatched)), event.operator)
+
+
+# -- registration -----------------------------------------------------------------------------------------------------
+
+
+def why_registration(event: RegistrationEvent) -> Statement:
+    """What was added to the tables, or taken away."""
+    match event:
+        case ev.OperatorDefined():
+            return _defined(event)
+        case ev.KernelRegistered():
+            what = f"{event.operator}" if event.operator else "every operator without one of its own there"
+            if event.removed:
+                text = f"The kernel {event.kernel} at {event.key} for {what} is taken away again."
+                return Statement("kernel removed", text)
+            return Statement("kernel registered", f"{event.kernel} is registered at {event.key} for {what}.")
+        case ev.CellsRecomputed():
+            some = f"{listed(list(event.cells[:8]))}{' and more' if len(event.cells) > 8 else ''}"
+            changes = "changes" if len(event.cells) == 1 else "change"
+            text = f"With that, {counted(len(event.cells), 'cell')} of {event.operator} {changes}: {some}."
+            return Statement("cells change", text)
+        case _:
+            assert_never(event)
+
+
+def _defined(event: ev.OperatorDefined) -> Statement:
+    """A new table is not empty: the keys' fallbacks are in it at once, and kernels that came before the definition."""
+    new = f"There is a new operator, {event.operator}: {event.schema}."
+    if event.by_fallbacks < 0:  # a trace of an older version
+        return Statement("operator defined, cells unknown", new, (SchemaOf(event.operator, event.schema),))
+    filled = event.by_fallbacks + event.by_kernels
+    claims = (SchemaOf(event.operator, event.schema), FilledCells(event.operator, filled))
+    hold = f"{event.by_fallbacks} of the {CELLS} cells of its table hold the fallbacks that keys have for all operators"
+    if event.by_kernels:
+        before = f"kernels that were registered before it are in {event.by_kernels}"
+        return Statement("operator defined after kernels", f"{new} {hold}, {before}.", claims)
+    text = f"{new} No kernel is registered for it yet: {hold}, the other {CELLS - filled} are empty."
+    return Statement("operator defined", text, claims)
+
+
+# -- errors -----------------------------------------------------------------------------------------------------------
+
+
+def why_error(trace: Trace, event: ev.ErrorRaised) -> Said:
+    """What went wrong, in the middle of what, and why: a reason that this program gave comes first, a rule last."""
+    message = _message(event.message)
+    said = f": {message}" if message else "."
+    raised = Statement("error", f"{_where(trace, event)}{event.exception}{said}")
+    return *_changed(trace, event), raised, *_rule(trace, event)
+
+
+def _where(trace: Trace, event: ev.ErrorRaised) -> str:
+    match caller(trace, event.seq):
+        case ev.KernelEntered() as inside:
+            return f"{inside.kernel} raises "
+        case ev.NodeStarted() as inside:
+            return f"{inside.name} raises "
+        case ev.Dispatched() as inside:
+            return f"The call of {inside.operator} fails with "
+        case ev.BindingEntered() as inside:
+            return f"{inside.function} raises "
+        case ev.BackwardStarted():
+            return "The engine raises "
+        case _:
+            return "Raised here: "
+
+
+def _message(message: str) -> str:
+    """Whole and in one line, but for a table of cells that follows it."""
+    first = " ".join(message.partition("\n\n")[0].split())
+    return first if not first or first.endswith((".", "!", "?")) else f"{first}."
+
+
+def _ended(trace: Trace, event: ev.ProgramRaised) -> Said:
+    where = f" at line {event.line}" if event.line else ""
+    if event.exception == "KeyboardInterrupt":
+        return Statement("program interrupted", f"The program was interrupted{where} (Ctrl+C).")
+    message = _message(event.message)
+    said = f": {message}" if message else "."
+    ended = Statement("program ended", f"{event.exception} ended the program{where}{said}")
+    errors = (error for error in reversed(trace[:]) if isinstance(error, ev.ErrorRaised))
+    error = next((error for error in errors if error.message == event.message), event)
+    return *_changed(trace, error), ended, *_rule(trace, error)
+
+
+def _changed(trace: Trace, event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:
+    """Of a saved tensor that was changed: by whom it was saved, and by which line it was changed."""
+    node = around(trace, event.seq, ev.NodeStarted)
+    if node is None or "modified by an inplace operation" not in event.message:
+        return ()
+    changed = refusal(trace, node.node, event.seq)
+    return (Statement("error: who changed it", changed),) if changed else ()
+
+
+def _rule(trace: Trace, event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:
+    """The rule that was broken, unless the program's own reason is known."""
+    rule = broken_rule(event.message)
+    return (Statement("error: rule", rule),) if rule and not _changed(trace, event) else ()

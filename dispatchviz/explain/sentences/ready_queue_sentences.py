@@ -1,0 +1,182 @@
+"""Sentences of the ready queue: when a Node has all it waits for, whose turn it is, and who never has one."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.graph.graph_history import Backward, backward_around, history
+from dispatchviz.explain.sentences.engine_claims import runs
+from dispatchviz.explain.sentences.english import counted, listed
+from dispatchviz.explain.sentences.node_sentences import NO_NUMBER
+from dispatchviz.explain.sentences.sentence_claims import Claim, EdgesCounted, RunsBefore
+from dispatchviz.explain.sentences.statement import Statement
+from dispatchviz.explain.trace_index.display_names import node_title, plain_node, tensor_name
+
+SHOWN = 5
+"""Of a longer queue the first ones are named."""
+
+Numbered = tuple[int, int]
+"""A Node and its sequence number."""
+
+
+def why(trace: Trace, event: ev.DependencyMet | ev.NodeQueued | ev.NodeStarted | ev.NodeSkipped) -> Statement:
+    """Why a Node waits, is queued, runs or does not."""
+    match event:
+        case ev.DependencyMet():
+            return _came(trace, event)
+        case ev.NodeQueued():
+            return _queued(trace, event)
+        case ev.NodeStarted():
+            return _runs(trace, event)
+        case ev.NodeSkipped():
+            return _skipped(trace, event)
+        case _:
+            assert_never(event)
+
+
+# -- waiting ----------------------------------------------------------------------------------------------------------
+
+
+def _came(trace: Trace, event: ev.DependencyMet) -> Statement:
+    node = node_title(trace, event.node, event.seq)
+    if event.skipped:
+        came = "what came along it is dropped" if event.defined else "no gradient came along it"
+        text = f"An edge into {node} is done with: {came}. The Node is not needed and never gets into the queue."
+        return Statement("edge into a pruned Node", text, runs(trace, event.seq, [event.node]))
+    backward = backward_around(trace, event.seq)
+    edges = 0 if backward is None else backward.counts.get(event.node, 0)
+    came = "A gradient has come" if event.defined else "An undefined gradient, which counts as well, has come"
+    if event.left:
+        of = f" of {edges}" if edges else ""
+        text = f"{came} for {node}: it waits for {counted(event.left, 'more gradient')}{of}."
+        return Statement("gradient came, more to come", text, _edges(backward, event.node))
+    has = f"all {counted(edges, 'gradient')}" if edges > 1 else "all"
+    one = ", since one edge leads to it" if edges == 1 else ""
+    return _zero(trace, event, backward, f"{came} for {node}: it has {has} it waits for{one}.")
+
+
+def _zero(trace: Trace, event: ev.DependencyMet, backward: Backward | None, text: str) -> Statement:
+    claims = (*runs(trace, event.seq, [event.node]), *_edges(backward, event.node))
+    if backward is not None and not backward.needs(event.node):
+        said = f"{text} Its count is zero: it is queued, for its gradient to be captured; it will not run."
+        return Statement("last gradient came, to be captured", said, claims)
+    return Statement("last gradient came", f"{text} Its count is zero: it is ready.", claims)
+
+
+def _edges(backward: Backward | None, node: int) -> tuple[Claim, ...]:
+    """How many gradients the Node waits for in all."""
+    if backward is None or node not in backward.counts:
+        return ()
+    return (EdgesCounted(backward.event.graph_task, node, backward.counts[node], True),)
+
+
+# -- the queue --------------------------------------------------------------------------------------------------------
+
+
+def _queued(trace: Trace, event: ev.NodeQueued) -> Statement:
+    node = node_title(trace, event.node, event.seq)
+    claims = runs(trace, event.seq, [event.node])
+    backward = backward_around(trace, event.seq)
+    if backward is not None and not backward.needs(event.node):
+        if backward.captures(event.node):
+            text = f"{node} goes into the queue of {event.device}, for its gradient to be captured; it will not run."
+            return Statement("queued to be captured", text, claims)
+        text = f"{node}, the root, goes into the queue of {event.device}, although nothing asked for lies behind it."
+        return Statement("root queued in vain", text, claims)
+    line = [(other, number) for other, number in event.queue if _device(trace, other, event.seq) == event.device]
+    if not [other for other, _ in line if other != event.node]:
+        text = f"{node} is ready and goes into the queue of {event.device}; nothing else waits there."
+        return Statement("queued alone", text, claims)
+    names = ", then ".join(_numbered(trace, each, event.seq) for each in line[:SHOWN])
+    more = " ..." if len(line) > SHOWN else ""
+    text = f"{node} is ready and joins the queue of {event.device}; in the order of their turns: {names}{more}."
+    return Statement("queued among others", text, claims)
+
+
+def _device(trace: Trace, node: int, at: int) -> str:
+    """The queue in which a Node waits."""
+    queued = _last_queued(trace, node, at)
+    return "cpu" if queued is None else queued.device
+
+
+def _last_queued(trace: Trace, node: int, at: int) -> ev.NodeQueued | None:
+    entries = (e for step, e in reversed(history(trace).entries.get(node, ())) if step <= at)
+    return next((e for e in entries if isinstance(e, ev.NodeQueued)), None)
+
+
+def _numbered(trace: Trace, each: Numbered, at: int) -> str:
+    """``ExpBackward0 (seq 3)``"""
+    node, number = each
+    title = node_title(trace, node, at)
+    return title if number == NO_NUMBER else f"{title}, seq {number}"
+
+
+# -- turns ------------------------------------------------------------------------------------------------------------
+
+
+def _skipped(trace: Trace, event: ev.NodeSkipped) -> Statement:
+    node = node_title(trace, event.node, event.seq)
+    backward = backward_around(trace, event.seq)
+    claims = runs(trace, event.seq, [event.node])
+    if backward is not None and backward.captures(event.node):
+        text = f"{node} is not called: grad() wanted the gradient that arrived there, and nothing that lies behind it."
+        return Statement("captured, not run", text, claims)
+    text = f"{node} is not called: nothing that was asked for lies behind it."
+    return Statement("not needed, not run", text, claims)
+
+
+def _runs(trace: Trace, event: ev.NodeStarted) -> Statement:
+    node = node_title(trace, event.node, event.seq)
+    given = [tensor_name(trace, tensor, event.seq) for tensor in event.gradients if tensor is not None]
+    with_ = f"with the gradient{'s' if len(given) > 1 else ''} {listed(given)}" if given else "without any gradient"
+    if plain_node(event.name) == "GraphRoot":
+        return Statement("GraphRoot runs", f"{node} runs first: it hands each starting point its gradient.")
+    thread = f", on PyTorch's thread {event.thread}" if event.thread not in ("", "caller") else ""
+    return _turn(trace, event, f"{node} runs {with_}{thread}")
+
+
+def _turn(trace: Trace, event: ev.NodeStarted, text: str) -> Statement:
+    """Why it is this Node's turn."""
+    here = [each for each in event.waiting if _device(trace, each[0], event.seq) == event.device]
+    claims = (*runs(trace, event.seq, [event.node]), *_before(trace, event, here))
+    if not here:
+        said = f"{text}: no other Node is ready in the queue of {event.device}."
+        return Statement("Node runs, no other waits", said, claims)
+    depth = _depth(trace, event.node, event.seq)
+    rivals = [each for each in here if _depth(trace, each[0], event.seq) >= depth]
+    wait = _waiting(trace, rivals or here, event.seq)
+    if not rivals:
+        said = f"{text}: it belongs to the inner backward pass, which goes first whatever the numbers ({wait})."
+        return Statement("Node of the inner pass runs", said, claims)
+    if any(number == event.sequence_nr for _, number in rivals):
+        said = f"{text}: no ready Node has a larger number ({wait}; between equals the order inside the heap decides)."
+        return Statement("Node runs, equals wait", said, claims)
+    if event.sequence_nr == NO_NUMBER:
+        said = f"{text}: it has the largest sequence number there is, as every AccumulateGrad has ({wait})."
+        return Statement("AccumulateGrad runs before others", said, claims)
+    said = f"{text}: of the ready Nodes it has the largest sequence number, {event.sequence_nr} ({wait})."
+    return Statement("Node of the largest number runs", said, claims)
+
+
+def _waiting(trace: Trace, here: list[Numbered], at: int) -> str:
+    others = [_numbered(trace, each, at) for each in here]
+    said = "; ".join(others[:3]) if any(", " in other for other in others[:3]) else listed(others[:3])
+    return f"{said}{' and more' if len(others) > 3 else ''} {'wait' if len(others) > 1 else 'waits'}"
+
+
+def _depth(trace: Trace, node: int, at: int) -> int:
+    """How many passes are around the one that a waiting Node belongs to."""
+    queued = _last_queued(trace, node, at)
+    backward = None if queued is None else backward_around(trace, queued.seq)
+    return 0 if backward is None else backward.event.depth
+
+
+def _before(trace: Trace, event: ev.NodeStarted, here: list[Numbered]) -> list[Claim]:
+    """It runs before those that wait in its queue, of the same pass."""
+    backward = backward_around(trace, event.seq)
+    if backward is None or not backward.finished:
+        return []
+    task = backward.event.graph_task
+    return [RunsBefore(task, event.node, other) for other, _ in here if other in backward.ran]

@@ -1,0 +1,33 @@
+"""A sentence as a value: its kind, its words, and the facts about PyTorch that it states.
+
+``why`` modules return statements; what is shown is their words. A kind is a short name written where the sentence is
+written, and nowhere twice, so that all kinds can be listed without running anything. The facts are ``claims``: the
+tests ask PyTorch about each, over many programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from dispatchviz.explain.sentences.sentence_claims import Claim
+
+
+class Statement(NamedTuple):
+    """One sentence, or two or three that belong together."""
+
+    kind: str
+    """``gradient stolen``: names the sentence among all others."""
+    text: str
+    """What is shown."""
+    claims: tuple[Claim, ...] = ()
+    """What it states about PyTorch; empty if it only repeats the event."""
+
+
+Said = Statement | tuple[Statement, ...]
+"""What a ``why`` function gives: one statement, or several that are read one after the other."""
+
+
+def text_of(said: Iterable[Statement]) -> str:
+    """The words, as one text."""
+    return " ".join(statement.text for statement in said if statement.text)

@@ -1,0 +1,101 @@
+"""Sentences of structured kernels: meta, ``set_output``, impl, proxies."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.english import listed, plain_dtype, shaped
+from dispatchviz.explain.sentences.event_groups import StructuredEvent
+from dispatchviz.explain.sentences.sentence_claims import Dtype, SchemaKind, Shape, StructuredFunction
+from dispatchviz.explain.sentences.statement import Said, Statement
+from dispatchviz.explain.trace_index.display_names import described, tensor_name
+from dispatchviz.explain.trace_index.enclosing_steps import around
+from dispatchviz.explain.trace_index.trace_index import index
+
+
+def why(trace: Trace, event: StructuredEvent) -> Said:
+    """What this part of a structured kernel does."""
+    match event:
+        case ev.MetaEntered():
+            return _meta(trace, event)
+        case ev.OutputAllocated():
+            return (_asked(event), _answered(trace, event), *_proxy(trace, event))
+        case ev.ProxyCopied():
+            proxy, name = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.output))
+            text = f"The kernel wrote the proxy {proxy}; now copy_ brings the numbers into {name}, in its own strides."
+            return Statement("proxy copied", text)
+        case ev.ImplEntered():
+            return _impl(trace, event)
+        case _:
+            assert_never(event)
+
+
+def _meta(trace: Trace, event: ev.MetaEntered) -> Statement:
+    """What it checks for, and what it will ask for, if it gets that far."""
+    claims = (StructuredFunction(event.function),)
+    checks = f"Before any number of the result is computed, {event.function} checks the arguments"
+    within = list(trace.children(event.seq))
+    asked = [f"{shaped(e.shape)} {plain_dtype(e.dtype)}" for e in within if isinstance(e, ev.OutputAllocated)]
+    if asked:
+        text = f"{checks} and works out what the result will be: {listed(asked)}."
+        return Statement("meta computes", text, claims)
+    if any(isinstance(e, ev.ErrorRaised) for e in within):
+        return Statement("meta refuses", f"{checks}, and refuses them.", claims)
+    return Statement("meta checks", f"{checks}.", claims)
+
+
+_ASKED = {
+    "set_output_raw_strided": "any strides will do for the kernel",
+    "set_output_strided": "the kernel needs just these strides",
+    "set_output_contiguous": "the kernel needs its elements in order",
+}
+"""What a meta function says with the method by which it asks for its output."""
+
+
+def _asked(event: ev.OutputAllocated) -> Statement:
+    strides = _ASKED.get(event.method, "as it needs it")
+    return Statement("output asked for", f"The meta function asks for its output ({event.method}: {strides}).")
+
+
+def _answered(trace: Trace, event: ev.OutputAllocated) -> Statement:
+    """What the variant answers."""
+    name = tensor_name(trace, event.tensor, event.seq)
+    what = f"{name}, {described(trace, event.tensor, event.seq)}"
+    call = around(trace, event.seq, ev.Dispatched)
+    geometry = Shape(event.tensor, event.shape), Dtype(event.tensor, event.dtype)
+    if event.variant == "default backend":
+        text = (
+            "This is the default for backends that have only the out form: create_out calls at::empty, as any program "
+            f"would, and gets {what}. That form comes next."
+        )
+        return Statement("output by default", text, geometry)
+    claims = (SchemaKind(call.operator, event.variant), *geometry) if call is not None else geometry
+    if event.variant == "functional":
+        made = f"create_out makes {what}, without another call through the dispatcher"
+        return Statement("output created", f"This is the functional form: {made}.", claims)
+    if event.variant == "in-place":
+        answer = f"check_inplace finds that {name} has the right size and dtype, and the result goes into {name} itself"
+        return Statement("output is self", f"This is the in-place form: {answer}.", claims)
+    if event.resized:
+        text = f"The caller gave the memory with out=: resize_out gives {name} the size of the result."
+        return Statement("output resized", text, claims)
+    return Statement("output fits", f"The caller gave the memory with out=: {name} has the right size already.", claims)
+
+
+def _proxy(trace: Trace, event: ev.OutputAllocated) -> tuple[Statement, ...]:
+    if event.proxy is None:
+        return ()
+    proxy, name = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.tensor))
+    stands_in = f"{name} has other strides, so a proxy stands in for it"
+    return (Statement("proxy made", f"{stands_in}: the kernel writes {proxy}, which is copied later."),)
+
+
+def _impl(trace: Trace, event: ev.ImplEntered) -> Statement:
+    made = index(trace).tensors.get(event.tensors[0]) if event.tensors else None
+    emulated = made is not None and made.device.startswith("cuda") and trace.header.cuda.startswith("emulated")
+    with_numpy = ", here with NumPy, since cuda is emulated" if emulated else ""
+    written = listed([tensor_name(trace, tensor, event.seq) for tensor in event.tensors])
+    text = f"{event.function} writes the numbers into {written}{with_numpy}."
+    return Statement("impl writes", text, (StructuredFunction(event.function),))

@@ -1,0 +1,103 @@
+"""Sentences of what happens to tensors."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from dispatchviz.core.keys.key_set import autograd_dispatch_keyset, functorch_transforms_ks, raw
+from dispatchviz.core.keys.keys import DispatchKey
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.errors import inplace_refusals
+from dispatchviz.explain.keys.key_text import key_names, shown
+from dispatchviz.explain.sentences import requires_grad_sentences, view_sentences
+from dispatchviz.explain.sentences.english import listed, shaped
+from dispatchviz.explain.sentences.event_groups import TensorEvent
+from dispatchviz.explain.sentences.functorch_sentences import why_batched, why_wrapped
+from dispatchviz.explain.sentences.sentence_claims import TensorKeys, Version
+from dispatchviz.explain.sentences.statement import Said, Statement
+from dispatchviz.explain.trace_index.display_names import described, tensor_name
+from dispatchviz.explain.trace_index.enclosing_steps import around
+from dispatchviz.explain.trace_index.trace_index import index
+
+_PYTHON = raw(DispatchKey.Python)
+_WRAPPERS = functorch_transforms_ks | raw(DispatchKey.Functionalize)
+
+
+def why_tensor(trace: Trace, event: TensorEvent) -> Said:
+    """What happened to a tensor."""
+    match event:
+        case ev.TensorCreated():
+            return _created(trace, event)
+        case ev.ViewMade():
+            return view_sentences.why_made(trace, event)
+        case ev.VersionBumped():
+            return _bumped(trace, event)
+        case ev.GeometryChanged():
+            text = (
+                f"{tensor_name(trace, event.tensor, event.seq)} gets another geometry and stays the same tensor: its "
+                f"shape is now {shaped(event.shape)}, its strides are {shaped(event.stride)}."
+            )
+            return Statement("geometry changed", text)
+        case ev.RequiresGradSet():
+            return requires_grad_sentences.why_set(trace, event)
+        case ev.KeySetChanged():
+            return _keys_changed(trace, event)
+        case ev.BatchedTensorMade():
+            return why_batched(trace, event)
+        case ev.TensorWrapperMade():
+            return why_wrapped(trace, event)
+        case _:
+            assert_never(event)
+
+
+def _created(trace: Trace, event: ev.TensorCreated) -> Statement:
+    what, claims = described(trace, event.tensor, event.seq), (TensorKeys(event.tensor, event.key_set),)
+    keys = f"{_keys(event.key_set)}."
+    if event.how != "new":
+        text = f"t{event.tensor} comes into sight here, it was made before: {what}. Its keys: {keys}"
+        return Statement("known tensor", text, claims)
+    if event.wrapped_number:
+        text = (
+            f"The operator wants tensors, so the Python number becomes one without dimensions: t{event.tensor}, {what}."
+        )
+        return Statement("wrapped number", text)
+    if event.key_set & _WRAPPERS:
+        text = f"A tensor that only wraps another one, t{event.tensor}: {what}. Its keys: {keys}"
+        return Statement("wrapper made", text, claims)
+    first = f"A new tensor, t{event.tensor}: {what}."
+    end = "" if event.key_set & autograd_dispatch_keyset else " It has no autograd key: it is an inference tensor."
+    if index(trace).on_memory_known_before(event):
+        text = f"{first} It uses the memory of another tensor. Its keys: {keys}{end}"
+        return Statement("tensor on known memory", text, claims)
+    if event.storage < 0 or event.key_set & _PYTHON:
+        return Statement("tensor without memory", f"{first} Its keys: {keys}{end}", claims)
+    text = f"{first} It gets its keys from its device now: {keys}{end}"
+    return Statement("tensor made", text, claims)
+
+
+def _keys(raw: int) -> str:
+    return listed(key_names(raw)) or "none"
+
+
+def _bumped(trace: Trace, event: ev.VersionBumped) -> tuple[Statement, ...]:
+    name, coming = tensor_name(trace, event.tensor, event.seq), inplace_refusals.warnings(trace, event)
+    notice = "." if coming else ", so that a Node which saved it before can notice."
+    text = f"{name} was changed in place: its version goes from {event.before} to {event.after}{notice}"
+    return Statement("version counted up", text, (Version(event.tensor, event.after),)), *coming
+
+
+def _keys_changed(trace: Trace, event: ev.KeySetChanged) -> Statement:
+    gained, lost = event.after & ~event.before, event.before & ~event.after
+    changes = [f"gains {listed(_added(event.after, event.before))}"] if gained else []
+    changes += [f"loses {listed(_added(event.before, event.after))}"] if lost else []
+    name = tensor_name(trace, event.tensor, event.seq)
+    call = around(trace, event.seq, ev.Dispatched)
+    by = f" by {call.operator}" if call else ""
+    text = f"The key set of {name} is changed{by}: it {listed([*changes, f'is now {shown(event.after)}'])}."
+    return Statement("keys changed", text, (TensorKeys(event.tensor, event.after),))
+
+
+def _added(after: int, before: int) -> list[str]:
+    known = set(key_names(before))
+    return [name for name in key_names(after) if name not in known]

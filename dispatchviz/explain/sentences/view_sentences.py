@@ -1,0 +1,68 @@
+"""Sentences of views: whose memory a tensor shares, and when writing to it is refused."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.sentence_claims import View, WriteRaises
+from dispatchviz.explain.sentences.statement import Said, Statement
+from dispatchviz.explain.trace_index.display_names import tensor_name
+from dispatchviz.explain.trace_index.trace_index import index
+
+_CREATED = {
+    "MULTI_OUTPUT_NODE": "It is one of several views that one call made",
+    "NO_GRAD_MODE": "It was made while grad mode was off",
+    "INFERENCE_MODE": "It was made in inference mode",
+    "IN_CUSTOM_FUNCTION": "It is a view of what a Function gave",
+}
+"""What a creation meta other than ``DEFAULT`` says of a view."""
+
+_MESSAGES = {
+    "MULTI_OUTPUT_NODE": "This view is the output of a function that returns multiple views.",
+    "NO_GRAD_MODE": "was created in no_grad mode and is being modified inplace with grad mode enabled.",
+    "INFERENCE_MODE": "was created in inference mode and is being modified inplace in normal mode.",
+    "IN_CUSTOM_FUNCTION": "This view was created inside a custom Function (or because an input was returned as-is)",
+}
+"""What PyTorch's message of such a write has, and that of no other."""
+
+
+def why_made(trace: Trace, event: ev.ViewMade) -> Said:
+    """Its base; and what may not be done with it."""
+    name, base = (tensor_name(trace, tensor, event.seq) for tensor in (event.tensor, event.base))
+    made = index(trace).tensors.get(event.tensor)
+    memory = "storage" if made is not None and made.storage < 0 else "memory"
+    text = f"{name} is a view: it shares the {memory} of {base} and remembers it as its base."
+    first = Statement("view made", text, (View(event.tensor, event.base),))
+    settled_later = event.seq < index(trace).function_outputs.get(event.tensor, -1)
+    if event.creation_meta == "DEFAULT" or settled_later or not _can_require_grad(trace, event.tensor):
+        return first
+    return first, _limit(trace, event)
+
+
+def _limit(trace: Trace, event: ev.ViewMade) -> Statement:
+    made = _CREATED.get(event.creation_meta, event.creation_meta)
+    claims = refused_writes(trace, event.tensor, event.base, event.creation_meta, event.seq)
+    if index(trace).grad_needed(event.base, event.seq):
+        text = f"{made}, so writing to it in place raises an error while grad mode is on."
+        return Statement("write to the view is refused", text, claims)
+    text = (
+        f"{made}: while grad mode is on, writing to it in place raises an error as soon as its base, or what is "
+        "written, requires grad."
+    )
+    return Statement("write of what requires grad is refused", text, claims)
+
+
+def _can_require_grad(trace: Trace, tensor: int) -> bool:
+    """Whole numbers and truth values have no gradients, and no history that a write could spoil."""
+    made = index(trace).tensors.get(tensor)
+    return made is None or "float" in made.dtype or "complex" in made.dtype
+
+
+def refused_writes(trace: Trace, tensor: int, base: int, creation_meta: str, at: int) -> tuple[WriteRaises, ...]:
+    """What a write of a number, and one of a tensor that requires grad, will do while grad mode is on."""
+    message = _MESSAGES.get(creation_meta, "")
+    plain = message if index(trace).grad_needed(tensor, at) else ""
+    return (
+        WriteRaises(tensor, plain, value_requires_grad=False),
+        WriteRaises(tensor, message, value_requires_grad=True),
+    )

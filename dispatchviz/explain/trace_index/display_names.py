@@ -1,0 +1,93 @@
+"""What tensors and Nodes are called: by the user's variable where there is one, else by their number.
+
+A name holds from the step at which the program bound it: before that, and after the variable went on to name another
+tensor, the tensor has only its number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.english import listed, plain_dtype, shaped
+from dispatchviz.explain.trace_index.trace_index import Index, index
+
+MANY = 6
+"""Of so many tensors a sentence names only the first two."""
+
+_NUMBERED = re.compile(r"\bt(\d+)\b")
+
+
+def tensor_name(trace: Trace, tensor: int, at: int) -> str:
+    """The user's name of a tensor as of a step: ``x``, ``x.grad``; ``t5`` if it has none, ``earlier x (t5)`` after."""
+    known = index(trace)
+    past = [name for step, name in known.names.get(tensor, ()) if step <= at]
+    for name in reversed(past):
+        if known.holder(name, at) == tensor:
+            return name
+    return _gradient_name(trace, known, tensor, at) or _unbound_name(known, tensor, past)
+
+
+def _unbound_name(known: Index, tensor: int, past: list[str]) -> str:
+    made = known.tensors.get(tensor)
+    if made is not None and made.wrapped_number:
+        return f"the number t{tensor}"
+    return f"earlier {past[-1]} (t{tensor})" if past else f"t{tensor}"
+
+
+def _gradient_name(trace: Trace, known: Index, tensor: int, at: int) -> str:
+    leaf = known.leaves.get(tensor)
+    if leaf is None or leaf == tensor:
+        return ""
+    written = [result for step, result in known.gradients[leaf] if step <= at]
+    return f"{tensor_name(trace, leaf, at)}.grad" if written and written[-1] == tensor else ""
+
+
+def tensor_names(trace: Trace, tensors: Iterable[int], at: int) -> str:
+    """``x``, ``x and y``, each tensor once; of many the first two: ``x, y and 11 more``."""
+    names = [tensor_name(trace, tensor, at) for tensor in dict.fromkeys(tensors)]
+    return listed(names if len(names) < MANY else [*names[:2], f"{len(names) - 2} more"])
+
+
+def described(trace: Trace, tensor: int, at: int) -> str:
+    """``[2, 2] float32 on cuda:0`` as of a step; empty if the trace does not say."""
+    made, shape = index(trace).tensors.get(tensor), index(trace).shape(tensor, at)
+    return "" if made is None or shape is None else f"{shaped(shape)} {plain_dtype(made.dtype)} on {made.device}"
+
+
+def node_name(trace: Trace, node: int, at: int | None = None) -> str:
+    """``AddBackward0 (n3)``; an AccumulateGrad shows its leaf: ``AccumulateGrad (x)``."""
+    made = index(trace).nodes.get(node)
+    leaf = leaf_of(trace, node, at)
+    return f"{plain_node(made.name) if made else 'Node'} ({leaf or f'n{node}'})"
+
+
+def node_title(trace: Trace, node: int, at: int | None = None) -> str:
+    """As ``node_name``, without the number where the trace has one Node of that name: ``AddBackward0``."""
+    known = index(trace)
+    made = known.nodes.get(node)
+    if made is None or node in known.accumulators or known.node_names[made.name] > 1:
+        return node_name(trace, node, at)
+    return plain_node(made.name)
+
+
+def leaf_of(trace: Trace, node: int, at: int | None = None) -> str:
+    """The name of the leaf whose AccumulateGrad a Node is; empty for other Nodes. Without a step: as it was made."""
+    made = index(trace).accumulators.get(node)
+    if made is None:
+        return ""
+    name = tensor_name(trace, made.tensor, max(made.seq, at or 0))
+    if at is None and name == f"t{made.tensor}":
+        return tensor_name(trace, made.tensor, len(trace) - 1)
+    return name
+
+
+def plain_node(name: str) -> str:
+    """``AccumulateGrad`` for ``torch::autograd::AccumulateGrad``."""
+    return name.rpartition("::")[2]
+
+
+def with_names(trace: Trace, text: str, at: int) -> str:
+    """A text in which tensors are written by number (``[t3, t4]``), with the user's names instead."""
+    return _NUMBERED.sub(lambda found: tensor_name(trace, int(found[1]), at), text)
