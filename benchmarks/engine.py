@@ -2,7 +2,7 @@
 
     python -m benchmarks.engine              (beside HIPS autograd and PyTorch where they are installed)
 
-As in ``dispatch_sentences.py``, all contestants run in this process, in turns, and what counts are the ratios. Times are of the
+As in ``dispatch.py``, all contestants run in this process, in turns, and what counts are the ratios. Times are of the
 processor; of each contestant the least of its rounds is printed, since what else the machine does can only add to it.
 A ratio is the median over the rounds, in which two contestants are a few milliseconds apart and the machine is the same
 to both. A chain is ``z = z + y`` again and again, with 2x2 float32:

@@ -3,7 +3,7 @@
     python -m benchmarks.operators           (beside HIPS autograd and PyTorch where they are installed)
 
 Operands are so small that NumPy's own time hardly counts: what is compared is the machine around it. All contestants
-of an operator take turns in this process (``dispatch_sentences.py`` says how, and why ratios count).
+of an operator take turns in this process (``dispatch.py`` says how, and why ratios count).
 
 - forward: one call whose first operands require grad, its result dropped; HIPS autograd inside an open trace.
 - both ways: the call, and the gradients of all operands that require one: ``torch.autograd.grad``, ``make_vjp`` and

@@ -17,10 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 def says(folder: Path, code: str = "", flags: tuple[str, ...] = ()) -> str:
     """What a process prints that finds first what is in a folder."""
-    code = (
-        code
-        or "from dispatchviz.core.device.array_library import detect; found, reason = detect(); print(bool(found), reason)"
-    )
+    code = code or "from dispatchviz.core.device import array_library as a; f, why = a.detect(); print(bool(f), why)"
     path = os.pathsep.join([str(folder), str(ROOT)])
     env = {**os.environ, "PYTHONPATH": path}
     done = subprocess.run([sys.executable, *flags, "-c", code], env=env, capture_output=True, text=True, check=True)

@@ -260,9 +260,10 @@ def test_a_wrong_build_is_one_clear_line() -> None:
 def test_a_table_needs_no_numpy_and_no_kernels() -> None:
     done = python("""
 import sys
-from dispatchviz.core.keys.keys import keys; from dispatchviz.core.table import library, operator_entry, pytorch_registrations
-op = registrations.pytorch_registry().find("aten::add.Tensor")
-assert len(op.table) == 137 and registrations.implemented(op.name) and str(op.schema)
+from dispatchviz.core.keys import keys
+from dispatchviz.core.table import library, operator_entry, pytorch_registrations
+op = pytorch_registrations.pytorch_registry().find("aten::add.Tensor")
+assert len(op.table) == 137 and pytorch_registrations.implemented(op.name) and str(op.schema)
 print(sorted(m for m in sys.modules if m.split(".")[0] == "numpy" or m.startswith("dispatchviz.core.native.")))
 """)
     assert done.stdout == "[]\n", done.stderr

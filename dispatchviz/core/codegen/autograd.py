@@ -16,7 +16,7 @@ from dispatchviz.core.codegen.model import Derivative, NativeFunction, Specifica
 from dispatchviz.core.codegen.pages import page
 
 HANDWRITTEN = ("copy_", "detach", "detach_", "resize_", "resize_as_", "_fw_primal", "_make_dual")
-"""Operators whose autograd kernels are written by hand, in PyTorch and here (``autograd/kernels/variable_type_manual.py``)."""
+"""Operators whose autograd kernels PyTorch writes by hand too (``autograd/kernels/variable_type_manual.py``)."""
 
 OF_LISTS = ("cat", "stack", "unbind.int", "block_diag")
 """Those that take or give lists of tensors: by hand here, generated in PyTorch (``autograd/graph/list_nodes.py``)."""
@@ -57,11 +57,10 @@ def nodes(spec: Specification) -> str:
 
 def _imported(manual: set[str]) -> Iterator[str]:
     """Import lines of the functions that formulas call, read off the modules' sources."""
-    for module in native.FORMULAS:
-        found = sorted(name for name in manual if native.formula_functions().get(name) == module)
-        if found:
-            names = ", ".join(found)
-            yield f"from dispatchviz.core.autograd.{module} import {names}"
+    modules = native.formula_functions()
+    for module in sorted({modules[name] for name in manual & modules.keys()}):
+        names = ", ".join(sorted(name for name in manual if modules.get(name) == module))
+        yield f"from dispatchviz.core.autograd.formulas.{module} import {names}"
 
 
 def _node(translator: Translator) -> str:

@@ -302,7 +302,7 @@ class Translator:
             return self._operator(name, args, source)
         if name not in native.formula_functions():
             near = meant(name, [*native.formula_functions(), *self.spec.by_base])
-            raise self._error(f"{name} is neither an operator nor a function of {', '.join(native.FORMULAS)}{near}")
+            raise self._error(f"{name} is neither an operator nor a function of autograd/formulas{near}")
         self.manual.add(name)
         return Code(f"{name}({', '.join(arg.text for arg in args)})", "Tensor", True)
 

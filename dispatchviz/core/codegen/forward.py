@@ -42,7 +42,7 @@ def flag(each: ForwardDerivative) -> str:
     return f"any_has_forward_grad_{'_'.join(each.results)}"
 
 
-DECOMPOSITIONS = native.assigned_keys(native.FOLDER.parent / "autograd" / "jvp_decompositions.py", "DECOMPOSITIONS")
+DECOMPOSITIONS = native.assigned_keys(native.FORMULAS / "jvp_decompositions.py", "DECOMPOSITIONS")
 
 
 def _why(function: NativeFunction) -> str:

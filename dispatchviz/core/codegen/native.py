@@ -32,12 +32,12 @@ _DEVICE_SUFFIXES = (
 
 @cache
 def _functions() -> dict[str, list[str]]:
-    """Function name to the modules that define it."""
+    """Function name to the modules that define it, as ``arithmetic.binary_ops``."""
     found: dict[str, list[str]] = {}
-    for path in sorted(FOLDER.glob("*.py")):
+    for path in sorted(FOLDER.glob("*/*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if name := _kernel_name(node):
-                found.setdefault(name, []).append(path.stem)
+                found.setdefault(name, []).append(f"{path.parent.name}.{path.stem}")
     return found
 
 
@@ -50,57 +50,30 @@ def _kernel_name(node: ast.stmt) -> str:
     return ""
 
 
-def defined(path: Path) -> set[str]:
-    """The names that a module defines, or imports on purpose (``from x import y as y``); none if it is missing."""
-    if not path.exists():
-        return set()
-    found: set[str] = set()
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.FunctionDef):
-            found.add(node.name)
-        elif isinstance(node, ast.ImportFrom):
-            found.update(alias.name for alias in node.names if alias.asname == alias.name)
-    return found
-
-
-FORMULAS = (
-    "formulas_pointwise",
-    "formulas_activation",
-    "formulas_special",
-    "formulas_norms",
-    "formulas_layer_norm",
-    "formulas_norms_forward",
-    "formulas_batch_norm",
-    "formulas_group_norm",
-    "formulas_shapes",
-    "formulas_index",
-    "formulas_scatter",
-    "formulas_reductions",
-    "formulas_nn",
-    "formulas_sampling",
-    "formulas_losses",
-    "formulas_recurrent",
-    "formulas_distances",
-    "formulas_linalg",
-    "formulas_least_squares",
-    "formulas_factors",
-    "formulas_lu",
-    "formulas_matrix_exp",
-    "formulas_spectral",
-    "formulas_householder",
-    "formulas_fft",
-    "functions_manual",
-    "formulas_weight_norm",
-    "formulas_forward",
-)
-"""Modules of ``autograd/`` with the functions that formulas call."""
+FORMULAS = FOLDER.parent / "autograd" / "formulas"
+"""Where the functions stand that formulas call."""
 
 
 @cache
 def formula_functions() -> dict[str, str]:
-    """The functions that formulas may call: name to module of ``autograd/``."""
-    folder = FOLDER.parent / "autograd"
-    return {name: module for module in reversed(FORMULAS) for name in defined(folder / f"{module}.py")}
+    """The functions that formulas may call: name to module of ``autograd/formulas/``.
+
+    Helpers of which several modules have one of that name are not among them.
+    """
+    found: dict[str, set[str]] = {}
+    for path in sorted(FORMULAS.glob("*.py")):
+        for name in _formula_names(path):
+            found.setdefault(name, set()).add(path.stem)
+    return {name: module for name, (module, *others) in found.items() if not others}
+
+
+def _formula_names(path: Path) -> Iterator[str]:
+    """What a module of formulas defines, or imports on purpose (``from x import y as y``) from elsewhere."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.ImportFrom) and ".autograd.formulas." not in f"{node.module}.":
+            yield from (alias.name for alias in node.names if alias.asname == alias.name)
 
 
 def assigned_keys(path: Path, table: str) -> frozenset[str]:
@@ -186,7 +159,7 @@ def _module_of(name: str, function: NativeFunction) -> str:
     first, *others = _functions()[name]
     if others:
         raise function.refused(f"{' and '.join([first, *others])} of native/ all define {name}: rename the helpers")
-    return first
+    return first.rpartition(".")[2]
 
 
 def _spellings(kernel: str) -> Iterator[str]:
@@ -204,5 +177,5 @@ def _spellings(kernel: str) -> Iterator[str]:
 
 
 def modules() -> list[str]:
-    """Names of the modules that hold kernels."""
+    """The modules that hold kernels, as ``arithmetic.binary_ops``."""
     return sorted({module for defining in _functions().values() for module in defining})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 from dispatchviz.core.codegen import native, signature
 from dispatchviz.core.codegen.model import (
@@ -68,9 +69,10 @@ def _imports_used(key: str, texts: list[str]) -> Iterator[str]:
         yield "from dispatchviz.core.call.aten import backend_select_keys"
     if "ops." in everything:
         yield "from dispatchviz.core.generated import operators as ops"
-    used = [module for module in native.modules() if f" {module}." in everything]
-    if used:
-        yield f"from dispatchviz.core.native import {', '.join(used)}"
+    for room, modules in groupby(native.modules(), key=lambda module: module.partition(".")[0]):
+        names = [name for _, _, name in (module.partition(".") for module in modules) if f" {name}." in everything]
+        if names:
+            yield f"from dispatchviz.core.native.{room} import {', '.join(names)}"
     classes = [name for name in VARIANTS if re.search(rf"\b{name}\(", everything)]
     if classes:
         yield f"from dispatchviz.core.call.structured import {', '.join(classes)}"

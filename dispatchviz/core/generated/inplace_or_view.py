@@ -7,14 +7,14 @@ torch/csrc/autograd/generated/ADInplaceOrViewType_*.cpp.
 
 from __future__ import annotations
 
-from dispatchviz.core.autograd.variable import increment_version
-from dispatchviz.core.autograd.views import as_view, non_differentiable_view, several_views
-from dispatchviz.core.dtype import DType
+from dispatchviz.core.autograd.variables.variable import increment_version
+from dispatchviz.core.autograd.variables.view_info import as_view, non_differentiable_view, several_views
+from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.keyset import after_ADInplaceOrView_keyset
-from dispatchviz.core.native.random import Generator
-from dispatchviz.core.streams import Stream
-from dispatchviz.core.tensor import Size, Storage, Tensor
+from dispatchviz.core.keys.key_set import after_ADInplaceOrView_keyset
+from dispatchviz.core.native.random.generator import Generator
+from dispatchviz.core.device.streams import Stream
+from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
 
 Scalar = bool | int | float | complex
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.autograd.requires_grad_flag import make_variable
-from dispatchviz.core.binding import Binding, Operator, check_out_type_matches, not_modelled
-from dispatchviz.core.default_device import device_or_default
-from dispatchviz.core.dtype import int64
+from dispatchviz.core.autograd.variables.requires_grad_flag import make_variable
+from dispatchviz.core.bindings.binding import Binding, Operator, check_out_type_matches, not_modelled
+from dispatchviz.core.bindings.default_device import device_or_default
+from dispatchviz.core.tensor.dtype import int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.generated import return_types
-from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView
+from dispatchviz.core.tensor.tensor import Tensor
 
 
 def _nn_gelu(self: Any, approximate: Any, out: Any) -> Any:

@@ -9,38 +9,40 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.autograd.copy_nodes import Geometry
-from dispatchviz.core.autograd.formulas_pointwise import angle_backward, atan2_backward, clamp_backward, clamp_backward_min_max, clamp_max_backward, clamp_max_bound_backward, clamp_max_tensor_backward, clamp_min_tensor_backward, erf_backward, lerp_self_backward, lerp_tensor_self_backward, log1p_backward, masked_fill_backward, maximum_backward, minimum_backward, polar_backward, sgn_backward, xlog1py_number_backward, xlogy_number_backward
-from dispatchviz.core.autograd.formulas_activation import gelu_double_backward, glu_double_backward, glu_double_backward_grad_output, prelu_double_backward, prelu_double_backward_grad_output, silu_gradient
-from dispatchviz.core.autograd.formulas_special import acosh_backward, copysign_tensor_self_backward, deg2rad_backward, i1_backward, i1e_backward, logit_gradient, mvlgamma_backward, rad2deg_backward, sinc_backward
-from dispatchviz.core.autograd.formulas_norms import dist_other_backward, linalg_vector_norm_backward, norm_backward, renorm_backward
-from dispatchviz.core.autograd.formulas_layer_norm import layer_norm_double_backward
-from dispatchviz.core.autograd.formulas_batch_norm import batchnorm_double_backward, reserved
-from dispatchviz.core.autograd.formulas_group_norm import native_group_norm_gradient
-from dispatchviz.core.autograd.formulas_shapes import as_strided_of_dense, as_strided_scatter_backward, constant_pad_nd_backward, index_add_source_backward, repeat_backward, roll_backward, split_backward, split_with_sizes_backward
-from dispatchviz.core.autograd.formulas_index import _unsafe_index_put_backward, index_backward, index_fill_value_backward, index_put_backward, new_zeros_of, put_backward, take_backward, zeros_like_saved
-from dispatchviz.core.autograd.formulas_scatter import index_reduce_backward, scatter_reduce_backward
-from dispatchviz.core.autograd.formulas_reductions import amaxmin_backward, aminmax_backward, cumsum_backward, evenly_distribute_backward, logcumsumexp_backward, logsumexp_backward, nansum_backward, prod_backward, prod_backward_dim, std_backward, std_mean_backward, var_backward, var_mean_backward
-from dispatchviz.core.autograd.formulas_nn import elu_double_backward, embedding_dense_double_backward, hardswish_double_backward, log_softmax_double_backward, log_softmax_double_backward_grad, max_pool_double_backward, mish_gradient, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_double_backward, native_dropout_gradient, softmax_double_backward, softplus_double_backward
-from dispatchviz.core.autograd.formulas_sampling import grid_sampler_2d_double_backward, grid_sampler_3d_double_backward
-from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_double_backward, binary_cross_entropy_double_backward_grad_output, binary_cross_entropy_double_backward_target, binary_cross_entropy_target_backward, binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, huber_loss_double_backward, huber_loss_double_backward_grad_output, log_sigmoid_double_backward, smooth_l1_loss_double_backward, soft_margin_loss_double_backward, soft_margin_loss_double_backward_grad_output
-from dispatchviz.core.autograd.formulas_recurrent import _thnn_fused_gru_cell_gradient, _thnn_fused_lstm_cell_gradient, mkldnn_rnn_layer_gradient
-from dispatchviz.core.autograd.formulas_distances import channel_shuffle_backward, euclidean_dist_backward, trilinear_backward
-from dispatchviz.core.autograd.formulas_linalg import linalg_det_backward, linalg_inv_backward, linalg_solve_backward, linalg_solve_triangular_backward, slogdet_backward, triangular_solve_backward
-from dispatchviz.core.autograd.formulas_least_squares import linalg_lstsq_backward
-from dispatchviz.core.autograd.formulas_factors import cholesky_backward, cholesky_inverse_backward, cholesky_solve_backward, linalg_qr_backward
-from dispatchviz.core.autograd.formulas_lu import linalg_lu_backward, linalg_lu_solve_LU, lu_factor_ex_backward, lu_solve_of, lu_unpack_backward
-from dispatchviz.core.autograd.formulas_matrix_exp import linalg_matrix_exp_differential
-from dispatchviz.core.autograd.formulas_spectral import linalg_eig_backward, linalg_eig_r_to_c, linalg_svd_backward, pinv_backward
-from dispatchviz.core.autograd.formulas_householder import householder_product_backward, ormqr_backward
-from dispatchviz.core.autograd.formulas_fft import fft_c2r_backward, fft_r2c_backward
-from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, conjugated_number, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, in_format, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, not_implemented, number_div, number_sub, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, slice_backward_wrapper, sum_backward, sum_to, undefined, unsqueeze_to, zeros_info, zeros_like_options
-from dispatchviz.core.autograd.formulas_weight_norm import weight_norm_interface_backward
-from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
-from dispatchviz.core.autograd.saved_variable import SavedVariable
-from dispatchviz.core.dtype import DType
+from dispatchviz.core.autograd.graph.copy_nodes import Geometry
+from dispatchviz.core.autograd.formulas.complex_gradients import conjugated, conjugated_number, handle_r_to_c
+from dispatchviz.core.autograd.formulas.formulas_activation import gelu_double_backward, glu_double_backward, glu_double_backward_grad_output, prelu_double_backward, prelu_double_backward_grad_output, silu_gradient
+from dispatchviz.core.autograd.formulas.formulas_batch_norm import batchnorm_double_backward, reserved
+from dispatchviz.core.autograd.formulas.formulas_distances import channel_shuffle_backward, euclidean_dist_backward, trilinear_backward
+from dispatchviz.core.autograd.formulas.formulas_factors import cholesky_backward, cholesky_inverse_backward, cholesky_solve_backward, linalg_qr_backward
+from dispatchviz.core.autograd.formulas.formulas_fft import fft_c2r_backward, fft_r2c_backward
+from dispatchviz.core.autograd.formulas.formulas_group_norm import native_group_norm_gradient
+from dispatchviz.core.autograd.formulas.formulas_householder import householder_product_backward, ormqr_backward
+from dispatchviz.core.autograd.formulas.formulas_index import _unsafe_index_put_backward, index_backward, index_fill_value_backward, index_put_backward, new_zeros_of, put_backward, take_backward, zeros_like_saved
+from dispatchviz.core.autograd.formulas.formulas_layer_norm import layer_norm_double_backward
+from dispatchviz.core.autograd.formulas.formulas_least_squares import linalg_lstsq_backward
+from dispatchviz.core.autograd.formulas.formulas_linalg import linalg_det_backward, linalg_inv_backward, linalg_solve_backward, linalg_solve_triangular_backward, slogdet_backward, triangular_solve_backward
+from dispatchviz.core.autograd.formulas.formulas_losses import binary_cross_entropy_double_backward, binary_cross_entropy_double_backward_grad_output, binary_cross_entropy_double_backward_target, binary_cross_entropy_target_backward, binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, huber_loss_double_backward, huber_loss_double_backward_grad_output, log_sigmoid_double_backward, smooth_l1_loss_double_backward, soft_margin_loss_double_backward, soft_margin_loss_double_backward_grad_output
+from dispatchviz.core.autograd.formulas.formulas_lu import linalg_lu_backward, linalg_lu_solve_LU, lu_factor_ex_backward, lu_solve_of, lu_unpack_backward
+from dispatchviz.core.autograd.formulas.formulas_matrix_exp import linalg_matrix_exp_differential
+from dispatchviz.core.autograd.formulas.formulas_nn import elu_double_backward, embedding_dense_double_backward, hardswish_double_backward, log_softmax_double_backward, log_softmax_double_backward_grad, max_pool_double_backward, mish_gradient, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_double_backward, native_dropout_gradient, softmax_double_backward, softplus_double_backward
+from dispatchviz.core.autograd.formulas.formulas_norms import dist_other_backward, linalg_vector_norm_backward, norm_backward, renorm_backward
+from dispatchviz.core.autograd.formulas.formulas_pointwise import angle_backward, atan2_backward, clamp_backward, clamp_backward_min_max, clamp_max_backward, clamp_max_bound_backward, clamp_max_tensor_backward, clamp_min_tensor_backward, erf_backward, lerp_self_backward, lerp_tensor_self_backward, log1p_backward, masked_fill_backward, maximum_backward, minimum_backward, polar_backward, sgn_backward, xlog1py_number_backward, xlogy_number_backward
+from dispatchviz.core.autograd.formulas.formulas_recurrent import _thnn_fused_gru_cell_gradient, _thnn_fused_lstm_cell_gradient, mkldnn_rnn_layer_gradient
+from dispatchviz.core.autograd.formulas.formulas_reductions import amaxmin_backward, aminmax_backward, cumsum_backward, evenly_distribute_backward, logcumsumexp_backward, logsumexp_backward, nansum_backward, prod_backward, prod_backward_dim, std_backward, std_mean_backward, var_backward, var_mean_backward
+from dispatchviz.core.autograd.formulas.formulas_sampling import grid_sampler_2d_double_backward, grid_sampler_3d_double_backward
+from dispatchviz.core.autograd.formulas.formulas_scatter import index_reduce_backward, scatter_reduce_backward
+from dispatchviz.core.autograd.formulas.formulas_shapes import as_strided_of_dense, as_strided_scatter_backward, constant_pad_nd_backward, index_add_source_backward, repeat_backward, roll_backward, split_backward, split_with_sizes_backward
+from dispatchviz.core.autograd.formulas.formulas_special import acosh_backward, copysign_tensor_self_backward, deg2rad_backward, i1_backward, i1e_backward, logit_gradient, mvlgamma_backward, rad2deg_backward, sinc_backward
+from dispatchviz.core.autograd.formulas.formulas_spectral import linalg_eig_backward, linalg_eig_r_to_c, linalg_svd_backward, pinv_backward
+from dispatchviz.core.autograd.formulas.formulas_weight_norm import weight_norm_interface_backward
+from dispatchviz.core.autograd.formulas.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, div_tensor_other_backward, div_tensor_self_backward, in_format, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, not_implemented, number_div, number_sub, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, slice_backward_wrapper, sum_backward, undefined, unsqueeze_to, zeros_info, zeros_like_options
+from dispatchviz.core.autograd.formulas.sum_to_size import sum_to
+from dispatchviz.core.autograd.graph.node import Gradients, Node, TraceableFunction
+from dispatchviz.core.autograd.graph.saved_variable import SavedVariable
+from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.tensor import Size, TensorOptions, TypeAndSize
+from dispatchviz.core.tensor.tensor import Size, TensorOptions, TypeAndSize
 
 Scalar = bool | int | float | complex
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.aten import find, keys_of
-from dispatchviz.core.dispatcher import call, redispatch
-from dispatchviz.core.dtype import int64
-from dispatchviz.core.tensor import Size, Storage, Tensor
+from dispatchviz.core.call.aten import find, keys_of
+from dispatchviz.core.call.dispatcher import call, redispatch
+from dispatchviz.core.tensor.dtype import int64
+from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
-    from dispatchviz.core.device import Device
-    from dispatchviz.core.dtype import DType
-    from dispatchviz.core.native.random import Generator
-    from dispatchviz.core.streams import Stream
+    from dispatchviz.core.device.device import Device
+    from dispatchviz.core.tensor.dtype import DType
+    from dispatchviz.core.native.random.generator import Generator
+    from dispatchviz.core.device.streams import Stream
 
 Scalar = bool | int | float | complex
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.aten import backend_select_keys
+from dispatchviz.core.call.aten import backend_select_keys
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.tensor import Size, Storage, Tensor
+from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
-    from dispatchviz.core.device import Device
-    from dispatchviz.core.dtype import DType
-    from dispatchviz.core.native.random import Generator
-    from dispatchviz.core.streams import Stream
+    from dispatchviz.core.device.device import Device
+    from dispatchviz.core.tensor.dtype import DType
+    from dispatchviz.core.native.random.generator import Generator
+    from dispatchviz.core.device.streams import Stream
 
 Scalar = bool | int | float | complex
 

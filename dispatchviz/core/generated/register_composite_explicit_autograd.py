@@ -9,14 +9,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation_units, added_products, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bessel_functions, bitwise, blas, chunk_cat, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_tbc, conversions, convolution, copies, cutting, diagonals, discrete_distributions, distances, factories, fft_frequencies, fill, foreach, foreach_clamp, foreach_more, foreach_powers, gamma, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_lstsq, linalg_ranks, logcumsumexp, losses_elementwise, masked_index, masks, normal_overloads, ordering, packed_sequence, padding, permutation, pinned_memory, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, sampling_grids, scaled, selecting, shifts, signs, slicing, softmax, spaced, spaced_tensors, sparse_questions, special, splitting, turning, view_copies, view_scatter, views, windows
-from dispatchviz.core.tensor import Size, Storage, Tensor
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.activation import glu_rrelu, selu_mish_prelu, softmax
+from dispatchviz.core.native.arithmetic import allclose, binary_ops, bit_shifts, bitwise, comparison, complex_numbers, conj, ldexp, remainder, sign_ops
+from dispatchviz.core.native.attention import scaled_dot_product_attention
+from dispatchviz.core.native.convolution import conv_backward, conv_mkldnn_cudnn, conv_tbc, convolution
+from dispatchviz.core.native.embedding import linear_embedding
+from dispatchviz.core.native.factories import arange, empty_full, linspace_eye, linspace_of_tensors
+from dispatchviz.core.native.fft import fftfreq_fftshift, window_functions
+from dispatchviz.core.native.foreach import foreach_clamp, foreach_ops, foreach_pow, foreach_unary_ops
+from dispatchviz.core.native.indexing import index_ops, index_put, masked_fill, masked_index
+from dispatchviz.core.native.linalg import addr_addbmm, cholesky, lstsq, matrix_checks, matrix_rank_pinv, mv_dot
+from dispatchviz.core.native.losses import elementwise_losses
+from dispatchviz.core.native.memory import autograd_composite, copy_clone, fill, pinned_memory, sparse_properties, to_dtype
+from dispatchviz.core.native.norm import batch_norm_kernels, renorm_dist
+from dispatchviz.core.native.random import bernoulli, normal, rand_randn, randint_randperm
+from dispatchviz.core.native.reductions import any_all, cdist_pdist, cummax_cummin, cumsum_cumprod, logcumsumexp, sum_mean
+from dispatchviz.core.native.resampling import constant_pad, grid_sampler
+from dispatchviz.core.native.rnn import packed_sequence
+from dispatchviz.core.native.shapes import cat_stack, chunk_cat, diag, meshgrid, roll_rot90_transpose, split_flip_repeat, tensor_split
+from dispatchviz.core.native.sorting import kthvalue_median, sort_topk
+from dispatchviz.core.native.special import bessel_functions, gamma_functions, special_functions
+from dispatchviz.core.native.views import permute, select_scatter, select_slice, view_copy, view_ops
+from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
-    from dispatchviz.core.device import Device
-    from dispatchviz.core.dtype import DType
-    from dispatchviz.core.native.random import Generator
-    from dispatchviz.core.streams import Stream
+    from dispatchviz.core.device.device import Device
+    from dispatchviz.core.tensor.dtype import DType
+    from dispatchviz.core.native.random.generator import Generator
+    from dispatchviz.core.device.streams import Stream
 
 Scalar = bool | int | float | complex
 
@@ -25,91 +46,93 @@ def wrapper_CompositeExplicitAutograd__new_empty(
     ks: int, self: Tensor, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
     bool | None
 ) -> Tensor:
-    return factories.new_empty(self, size, dtype, layout, device, pin_memory)
+    return empty_full.new_empty(self, size, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__empty_like(
     ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
     memory_format: str | None
 ) -> Tensor:
-    return factories.empty_like(self, dtype, layout, device, pin_memory, memory_format)
+    return empty_full.empty_like(self, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd__empty_permuted(
     ks: int, size: Size, physical_layout: Size, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return factories.empty_permuted_symint(size, physical_layout, dtype, layout, device, pin_memory)
+    return empty_full.empty_permuted_symint(size, physical_layout, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__bartlett_window(
     ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
     None
 ) -> Tensor:
-    return windows.bartlett_window(window_length, dtype, layout, device, pin_memory)
+    return window_functions.bartlett_window(window_length, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_periodic_bartlett_window(
     ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return windows.bartlett_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
+    return window_functions.bartlett_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__blackman_window(
     ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
     None
 ) -> Tensor:
-    return windows.blackman_window(window_length, dtype, layout, device, pin_memory)
+    return window_functions.blackman_window(window_length, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_periodic_blackman_window(
     ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return windows.blackman_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
+    return window_functions.blackman_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__hann_window(
     ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
     None
 ) -> Tensor:
-    return windows.hann_window(window_length, dtype, layout, device, pin_memory)
+    return window_functions.hann_window(window_length, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_periodic_hann_window(
     ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return windows.hann_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
+    return window_functions.hann_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__hamming_window(
     ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
     None
 ) -> Tensor:
-    return windows.hamming_window(window_length, dtype, layout, device, pin_memory)
+    return window_functions.hamming_window(window_length, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_periodic_hamming_window(
     ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return windows.hamming_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
+    return window_functions.hamming_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_periodic_alpha_hamming_window(
     ks: int, window_length: int, periodic: bool, alpha: float, dtype: DType | None, layout: str | None, device: Device
     | None, pin_memory: bool | None
 ) -> Tensor:
-    return windows.hamming_window_periodic_alpha(window_length, periodic, alpha, dtype, layout, device, pin_memory)
+    return window_functions.hamming_window_periodic_alpha(
+        window_length, periodic, alpha, dtype, layout, device, pin_memory
+    )
 
 
 def wrapper_CompositeExplicitAutograd_periodic_alpha_beta_hamming_window(
     ks: int, window_length: int, periodic: bool, alpha: float, beta: float, dtype: DType | None, layout: str | None,
     device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return windows.hamming_window_periodic_alpha_beta(
+    return window_functions.hamming_window_periodic_alpha_beta(
         window_length, periodic, alpha, beta, dtype, layout, device, pin_memory
     )
 
@@ -118,335 +141,335 @@ def wrapper_CompositeExplicitAutograd__kaiser_window(
     ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
     None
 ) -> Tensor:
-    return windows.kaiser_window(window_length, dtype, layout, device, pin_memory)
+    return window_functions.kaiser_window(window_length, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_periodic_kaiser_window(
     ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return windows.kaiser_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
+    return window_functions.kaiser_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_beta_kaiser_window(
     ks: int, window_length: int, periodic: bool, beta: float, dtype: DType | None, layout: str | None, device: Device
     | None, pin_memory: bool | None
 ) -> Tensor:
-    return windows.kaiser_window_beta(window_length, periodic, beta, dtype, layout, device, pin_memory)
+    return window_functions.kaiser_window_beta(window_length, periodic, beta, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__new_zeros(
     ks: int, self: Tensor, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
     bool | None
 ) -> Tensor:
-    return factories.new_zeros(self, size, dtype, layout, device, pin_memory)
+    return empty_full.new_zeros(self, size, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__scalar_tensor(
     ks: int, s: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return factories.scalar_tensor(s, dtype, layout, device, pin_memory)
+    return empty_full.scalar_tensor(s, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__arange(
     ks: int, end: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return ranges.arange(end, dtype, layout, device, pin_memory)
+    return arange.arange(end, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_start_arange(
     ks: int, start: Scalar, end: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
     bool | None
 ) -> Tensor:
-    return ranges.arange_start(start, end, dtype, layout, device, pin_memory)
+    return arange.arange_start(start, end, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_start_step_arange(
     ks: int, start: Scalar, end: Scalar, step: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return ranges.arange_start_step(start, end, step, dtype, layout, device, pin_memory)
+    return arange.arange_start_step(start, end, step, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_out_arange_out(ks: int, end: Scalar, out: Tensor) -> Tensor:
-    return ranges.arange_out(end, out)
+    return arange.arange_out(end, out)
 
 
 def wrapper_CompositeExplicitAutograd_step_range(
     ks: int, start: Scalar, end: Scalar, step: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return ranges.range_step(start, end, step, dtype, layout, device, pin_memory)
+    return arange.range_step(start, end, step, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__range(
     ks: int, start: Scalar, end: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
     bool | None
 ) -> Tensor:
-    return ranges.range(start, end, dtype, layout, device, pin_memory)
+    return arange.range(start, end, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_out__range_out(ks: int, start: Scalar, end: Scalar, out: Tensor) -> Tensor:
-    return ranges.range_out_no_step(start, end, out)
+    return arange.range_out_no_step(start, end, out)
 
 
 def wrapper_CompositeExplicitAutograd__full(
     ks: int, size: Size, fill_value: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return factories.full(size, fill_value, dtype, layout, device, pin_memory)
+    return empty_full.full(size, fill_value, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_out_full_out(ks: int, size: Size, fill_value: Scalar, out: Tensor) -> Tensor:
-    return factories.full_out(size, fill_value, out)
+    return empty_full.full_out(size, fill_value, out)
 
 
 def wrapper_CompositeExplicitAutograd__full_like(
     ks: int, self: Tensor, fill_value: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None, memory_format: str | None
 ) -> Tensor:
-    return factories.full_like(self, fill_value, dtype, layout, device, pin_memory, memory_format)
+    return empty_full.full_like(self, fill_value, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd__ones(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return factories.ones(size, dtype, layout, device, pin_memory)
+    return empty_full.ones(size, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_out_ones_out(ks: int, size: Size, out: Tensor) -> Tensor:
-    return factories.ones_out(size, out)
+    return empty_full.ones_out(size, out)
 
 
 def wrapper_CompositeExplicitAutograd__ones_like(
     ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
     memory_format: str | None
 ) -> Tensor:
-    return factories.ones_like(self, dtype, layout, device, pin_memory, memory_format)
+    return empty_full.ones_like(self, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd__zeros(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return factories.zeros(size, dtype, layout, device, pin_memory)
+    return empty_full.zeros(size, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_out_zeros_out(ks: int, size: Size, out: Tensor) -> Tensor:
-    return factories.zeros_out(size, out)
+    return empty_full.zeros_out(size, out)
 
 
 def wrapper_CompositeExplicitAutograd__zeros_like(
     ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
     memory_format: str | None
 ) -> Tensor:
-    return factories.zeros_like(self, dtype, layout, device, pin_memory, memory_format)
+    return empty_full.zeros_like(self, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd__linspace(
     ks: int, start: Scalar, end: Scalar, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return spaced.linspace(start, end, steps, dtype, layout, device, pin_memory)
+    return linspace_eye.linspace(start, end, steps, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_Tensor_linspace(
     ks: int, start: Tensor, end: Tensor, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return spaced_tensors.linspace_Tensor_Tensor(start, end, steps, dtype, layout, device, pin_memory)
+    return linspace_of_tensors.linspace_Tensor_Tensor(start, end, steps, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_Scalar_linspace(
     ks: int, start: Tensor, end: Scalar, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return spaced_tensors.linspace_Tensor_Scalar(start, end, steps, dtype, layout, device, pin_memory)
+    return linspace_of_tensors.linspace_Tensor_Scalar(start, end, steps, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_Tensor_linspace(
     ks: int, start: Scalar, end: Tensor, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return spaced_tensors.linspace_Scalar_Tensor(start, end, steps, dtype, layout, device, pin_memory)
+    return linspace_of_tensors.linspace_Scalar_Tensor(start, end, steps, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_Tensor_out_linspace_out(
     ks: int, start: Tensor, end: Tensor, steps: int, out: Tensor
 ) -> Tensor:
-    return spaced_tensors.linspace_out_Tensor_Tensor_out(start, end, steps, out)
+    return linspace_of_tensors.linspace_out_Tensor_Tensor_out(start, end, steps, out)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_Scalar_out_linspace_out(
     ks: int, start: Tensor, end: Scalar, steps: int, out: Tensor
 ) -> Tensor:
-    return spaced_tensors.linspace_out_Tensor_Scalar_out(start, end, steps, out)
+    return linspace_of_tensors.linspace_out_Tensor_Scalar_out(start, end, steps, out)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_Tensor_out_linspace_out(
     ks: int, start: Scalar, end: Tensor, steps: int, out: Tensor
 ) -> Tensor:
-    return spaced_tensors.linspace_out_Scalar_Tensor_out(start, end, steps, out)
+    return linspace_of_tensors.linspace_out_Scalar_Tensor_out(start, end, steps, out)
 
 
 def wrapper_CompositeExplicitAutograd__logspace(
     ks: int, start: Scalar, end: Scalar, steps: int, base: float, dtype: DType | None, layout: str | None, device:
     Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return spaced.logspace(start, end, steps, base, dtype, layout, device, pin_memory)
+    return linspace_eye.logspace(start, end, steps, base, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_Tensor_logspace(
     ks: int, start: Tensor, end: Tensor, steps: int, base: float, dtype: DType | None, layout: str | None, device:
     Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return spaced_tensors.logspace_Tensor_Tensor(start, end, steps, base, dtype, layout, device, pin_memory)
+    return linspace_of_tensors.logspace_Tensor_Tensor(start, end, steps, base, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_Scalar_logspace(
     ks: int, start: Tensor, end: Scalar, steps: int, base: float, dtype: DType | None, layout: str | None, device:
     Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return spaced_tensors.logspace_Tensor_Scalar(start, end, steps, base, dtype, layout, device, pin_memory)
+    return linspace_of_tensors.logspace_Tensor_Scalar(start, end, steps, base, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_Tensor_logspace(
     ks: int, start: Scalar, end: Tensor, steps: int, base: float, dtype: DType | None, layout: str | None, device:
     Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return spaced_tensors.logspace_Scalar_Tensor(start, end, steps, base, dtype, layout, device, pin_memory)
+    return linspace_of_tensors.logspace_Scalar_Tensor(start, end, steps, base, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_Tensor_out_logspace_out(
     ks: int, start: Tensor, end: Tensor, steps: int, base: float, out: Tensor
 ) -> Tensor:
-    return spaced_tensors.logspace_out_Tensor_Tensor_out(start, end, steps, base, out)
+    return linspace_of_tensors.logspace_out_Tensor_Tensor_out(start, end, steps, base, out)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_Scalar_out_logspace_out(
     ks: int, start: Tensor, end: Scalar, steps: int, base: float, out: Tensor
 ) -> Tensor:
-    return spaced_tensors.logspace_out_Tensor_Scalar_out(start, end, steps, base, out)
+    return linspace_of_tensors.logspace_out_Tensor_Scalar_out(start, end, steps, base, out)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_Tensor_out_logspace_out(
     ks: int, start: Scalar, end: Tensor, steps: int, base: float, out: Tensor
 ) -> Tensor:
-    return spaced_tensors.logspace_out_Scalar_Tensor_out(start, end, steps, base, out)
+    return linspace_of_tensors.logspace_out_Scalar_Tensor_out(start, end, steps, base, out)
 
 
 def wrapper_CompositeExplicitAutograd__eye(
     ks: int, n: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return spaced.eye(n, dtype, layout, device, pin_memory)
+    return linspace_eye.eye(n, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_m_eye(
     ks: int, n: int, m: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return spaced.eye_m(n, m, dtype, layout, device, pin_memory)
+    return linspace_eye.eye_m(n, m, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__new_ones(
     ks: int, self: Tensor, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
     bool | None
 ) -> Tensor:
-    return factories.new_ones(self, size, dtype, layout, device, pin_memory)
+    return empty_full.new_ones(self, size, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__new_full(
     ks: int, self: Tensor, size: Size, fill_value: Scalar, dtype: DType | None, layout: str | None, device: Device |
     None, pin_memory: bool | None
 ) -> Tensor:
-    return factories.new_full(self, size, fill_value, dtype, layout, device, pin_memory)
+    return empty_full.new_full(self, size, fill_value, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__rand(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return random_factories.rand(size, dtype, layout, device, pin_memory)
+    return rand_randn.rand(size, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_generator_rand(
     ks: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return random_factories.rand_generator(size, generator, dtype, layout, device, pin_memory)
+    return rand_randn.rand_generator(size, generator, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_out_rand_out(ks: int, size: Size, out: Tensor) -> Tensor:
-    return random_factories.rand_out(size, out)
+    return rand_randn.rand_out(size, out)
 
 
 def wrapper_CompositeExplicitAutograd__rand_like(
     ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
     memory_format: str | None
 ) -> Tensor:
-    return random_factories.rand_like(self, dtype, layout, device, pin_memory, memory_format)
+    return rand_randn.rand_like(self, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd_generator_rand_like(
     ks: int, self: Tensor, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device |
     None, pin_memory: bool | None, memory_format: str | None
 ) -> Tensor:
-    return random_factories.rand_like_generator(self, generator, dtype, layout, device, pin_memory, memory_format)
+    return rand_randn.rand_like_generator(self, generator, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd__randn(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return random_factories.randn(size, dtype, layout, device, pin_memory)
+    return rand_randn.randn(size, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_generator_randn(
     ks: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return random_factories.randn_generator(size, generator, dtype, layout, device, pin_memory)
+    return rand_randn.randn_generator(size, generator, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__randn_like(
     ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
     memory_format: str | None
 ) -> Tensor:
-    return random_factories.randn_like(self, dtype, layout, device, pin_memory, memory_format)
+    return rand_randn.randn_like(self, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd_generator_randn_like(
     ks: int, self: Tensor, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device |
     None, pin_memory: bool | None, memory_format: str | None
 ) -> Tensor:
-    return random_factories.randn_like_generator(self, generator, dtype, layout, device, pin_memory, memory_format)
+    return rand_randn.randn_like_generator(self, generator, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd__lift_fresh(ks: int, self: Tensor) -> Tensor:
-    return copies.lift_fresh(self)
+    return copy_clone.lift_fresh(self)
 
 
 def wrapper_CompositeExplicitAutograd___to_copy(
     ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
     non_blocking: bool, memory_format: str | None
 ) -> Tensor:
-    return conversions._to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
+    return to_dtype._to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd__copy_(ks: int, self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-    return copies.copy_(self, src, non_blocking)
+    return copy_clone.copy_(self, src, non_blocking)
 
 
 def wrapper_CompositeExplicitAutograd__clone(ks: int, self: Tensor, memory_format: str | None) -> Tensor:
-    return copies.clone(self, memory_format)
+    return copy_clone.clone(self, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd__detach(ks: int, self: Tensor) -> Tensor:
-    return copies.detach(self)
+    return copy_clone.detach(self)
 
 
 def wrapper_CompositeExplicitAutograd__detach_(ks: int, self: Tensor) -> Tensor:
-    return copies.detach_(self)
+    return copy_clone.detach_(self)
 
 
 def wrapper_CompositeExplicitAutograd__alias(ks: int, self: Tensor) -> Tensor:
-    return copies.alias(self)
+    return copy_clone.alias(self)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_fill(ks: int, self: Tensor, value: Scalar) -> Tensor:
@@ -458,86 +481,84 @@ def wrapper_CompositeExplicitAutograd_Tensor_fill(ks: int, self: Tensor, value: 
 
 
 def wrapper_CompositeExplicitAutograd__bernoulli(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
-    return discrete_distributions.bernoulli(self, generator)
+    return bernoulli.bernoulli(self, generator)
 
 
 def wrapper_CompositeExplicitAutograd_float_float_normal(
     ks: int, mean: float, std: float, size: Size, generator: Generator | None, dtype: DType | None, layout: str |
     None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return normal_overloads.normal_float_float(mean, std, size, generator, dtype, layout, device, pin_memory)
+    return normal.normal_float_float(mean, std, size, generator, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_float_float_out_normal_out(
     ks: int, mean: float, std: float, size: Size, generator: Generator | None, out: Tensor
 ) -> Tensor:
-    return normal_overloads.normal_out_float_float_out(mean, std, size, generator, out)
+    return normal.normal_out_float_float_out(mean, std, size, generator, out)
 
 
 def wrapper_CompositeExplicitAutograd__randint(
     ks: int, high: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
     None
 ) -> Tensor:
-    return random_integer_factories.randint(high, size, dtype, layout, device, pin_memory)
+    return randint_randperm.randint(high, size, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_generator_randint(
     ks: int, high: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device:
     Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return random_integer_factories.randint_generator(high, size, generator, dtype, layout, device, pin_memory)
+    return randint_randperm.randint_generator(high, size, generator, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_low_randint(
     ks: int, low: int, high: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return random_integer_factories.randint_low(low, high, size, dtype, layout, device, pin_memory)
+    return randint_randperm.randint_low(low, high, size, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_low_generator_randint(
     ks: int, low: int, high: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None,
     device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return random_integer_factories.randint_low_generator(
-        low, high, size, generator, dtype, layout, device, pin_memory
-    )
+    return randint_randperm.randint_low_generator(low, high, size, generator, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_out_randint_out(ks: int, high: int, size: Size, out: Tensor) -> Tensor:
-    return random_integer_factories.randint_out(high, size, out)
+    return randint_randperm.randint_out(high, size, out)
 
 
 def wrapper_CompositeExplicitAutograd_generator_out_randint_out(
     ks: int, high: int, size: Size, generator: Generator | None, out: Tensor
 ) -> Tensor:
-    return random_integer_factories.randint_out_generator_out(high, size, generator, out)
+    return randint_randperm.randint_out_generator_out(high, size, generator, out)
 
 
 def wrapper_CompositeExplicitAutograd_low_out_randint_out(
     ks: int, low: int, high: int, size: Size, out: Tensor
 ) -> Tensor:
-    return random_integer_factories.randint_out_low_out(low, high, size, out)
+    return randint_randperm.randint_out_low_out(low, high, size, out)
 
 
 def wrapper_CompositeExplicitAutograd_low_generator_out_randint_out(
     ks: int, low: int, high: int, size: Size, generator: Generator | None, out: Tensor
 ) -> Tensor:
-    return random_integer_factories.randint_out_low_generator_out(low, high, size, generator, out)
+    return randint_randperm.randint_out_low_generator_out(low, high, size, generator, out)
 
 
 def wrapper_CompositeExplicitAutograd__randint_like(
     ks: int, self: Tensor, high: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool
     | None, memory_format: str | None
 ) -> Tensor:
-    return random_integer_factories.randint_like(self, high, dtype, layout, device, pin_memory, memory_format)
+    return randint_randperm.randint_like(self, high, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd_generator_randint_like(
     ks: int, self: Tensor, high: int, generator: Generator | None, dtype: DType | None, layout: str | None, device:
     Device | None, pin_memory: bool | None, memory_format: str | None
 ) -> Tensor:
-    return random_integer_factories.randint_like_generator(
+    return randint_randperm.randint_like_generator(
         self, high, generator, dtype, layout, device, pin_memory, memory_format
     )
 
@@ -546,16 +567,14 @@ def wrapper_CompositeExplicitAutograd_low_dtype_randint_like(
     ks: int, self: Tensor, low: int, high: int, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None, memory_format: str | None
 ) -> Tensor:
-    return random_integer_factories.randint_like_low_dtype(
-        self, low, high, dtype, layout, device, pin_memory, memory_format
-    )
+    return randint_randperm.randint_like_low_dtype(self, low, high, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd_low_generator_dtype_randint_like(
     ks: int, self: Tensor, low: int, high: int, generator: Generator | None, dtype: DType | None, layout: str | None,
     device: Device | None, pin_memory: bool | None, memory_format: str | None
 ) -> Tensor:
-    return random_integer_factories.randint_like_low_generator_dtype(
+    return randint_randperm.randint_like_low_generator_dtype(
         self, low, high, generator, dtype, layout, device, pin_memory, memory_format
     )
 
@@ -564,14 +583,14 @@ def wrapper_CompositeExplicitAutograd_Tensor_randint_like(
     ks: int, self: Tensor, high: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
     bool | None, memory_format: str | None
 ) -> Tensor:
-    return random_integer_factories.randint_like_Tensor(self, high, dtype, layout, device, pin_memory, memory_format)
+    return randint_randperm.randint_like_Tensor(self, high, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_generator_randint_like(
     ks: int, self: Tensor, high: Tensor, generator: Generator | None, dtype: DType | None, layout: str | None, device:
     Device | None, pin_memory: bool | None, memory_format: str | None
 ) -> Tensor:
-    return random_integer_factories.randint_like_Tensor_generator(
+    return randint_randperm.randint_like_Tensor_generator(
         self, high, generator, dtype, layout, device, pin_memory, memory_format
     )
 
@@ -579,74 +598,74 @@ def wrapper_CompositeExplicitAutograd_Tensor_generator_randint_like(
 def wrapper_CompositeExplicitAutograd__randperm(
     ks: int, n: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return random_integer_factories.randperm(n, dtype, layout, device, pin_memory)
+    return randint_randperm.randperm(n, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_generator_randperm(
     ks: int, n: int, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return random_integer_factories.randperm_generator(n, generator, dtype, layout, device, pin_memory)
+    return randint_randperm.randperm_generator(n, generator, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_out_randperm_out(ks: int, n: int, out: Tensor) -> Tensor:
-    return random_integer_factories.randperm_out(n, out)
+    return randint_randperm.randperm_out(n, out)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_add(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
-    return pointwise.add(self, other, alpha)
+    return binary_ops.add(self, other, alpha)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_add_(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
-    return pointwise.add_(self, other, alpha)
+    return binary_ops.add_(self, other, alpha)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_sub(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
-    return pointwise.sub(self, other, alpha)
+    return binary_ops.sub(self, other, alpha)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_sub_(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
-    return pointwise.sub_(self, other, alpha)
+    return binary_ops.sub_(self, other, alpha)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_rsub(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
-    return pointwise.rsub_Scalar(self, other, alpha)
+    return binary_ops.rsub_Scalar(self, other, alpha)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_mul(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return pointwise.mul(self, other)
+    return binary_ops.mul(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_mul_(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return pointwise.mul_(self, other)
+    return binary_ops.mul_(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_div(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return pointwise.div_Scalar(self, other)
+    return binary_ops.div_Scalar(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_div_(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return pointwise.div__Scalar(self, other)
+    return binary_ops.div__Scalar(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_mode_div(
     ks: int, self: Tensor, other: Scalar, rounding_mode: str | None
 ) -> Tensor:
-    return pointwise.div_Scalar_mode(self, other, rounding_mode)
+    return binary_ops.div_Scalar_mode(self, other, rounding_mode)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_mode_div_(
     ks: int, self: Tensor, other: Scalar, rounding_mode: str | None
 ) -> Tensor:
-    return pointwise.div__Scalar_mode(self, other, rounding_mode)
+    return binary_ops.div__Scalar_mode(self, other, rounding_mode)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_floor_divide(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return pointwise.floor_divide_Scalar(self, other)
+    return binary_ops.floor_divide_Scalar(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_floor_divide_(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return pointwise.floor_divide__Scalar(self, other)
+    return binary_ops.floor_divide__Scalar(self, other)
 
 
 def wrapper_CompositeExplicitAutograd__logical_and(ks: int, self: Tensor, other: Tensor) -> Tensor:
@@ -654,15 +673,15 @@ def wrapper_CompositeExplicitAutograd__logical_and(ks: int, self: Tensor, other:
 
 
 def wrapper_CompositeExplicitAutograd__mvlgamma(ks: int, self: Tensor, p: int) -> Tensor:
-    return gamma.mvlgamma(self, p)
+    return gamma_functions.mvlgamma(self, p)
 
 
 def wrapper_CompositeExplicitAutograd__mvlgamma_(ks: int, self: Tensor, p: int) -> Tensor:
-    return gamma.mvlgamma_(self, p)
+    return gamma_functions.mvlgamma_(self, p)
 
 
 def wrapper_CompositeExplicitAutograd__polygamma_(ks: int, self: Tensor, n: int) -> Tensor:
-    return gamma.polygamma_(self, n)
+    return gamma_functions.polygamma_(self, n)
 
 
 def wrapper_CompositeExplicitAutograd__abs(ks: int, self: Tensor) -> Tensor:
@@ -676,85 +695,85 @@ def wrapper_CompositeExplicitAutograd__abs_(ks: int, self: Tensor) -> Tensor:
 def wrapper_CompositeExplicitAutograd__nan_to_num(
     ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None
 ) -> Tensor:
-    return signs.nan_to_num(self, nan, posinf, neginf)
+    return sign_ops.nan_to_num(self, nan, posinf, neginf)
 
 
 def wrapper_CompositeExplicitAutograd__nan_to_num_(
     ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None
 ) -> Tensor:
-    return signs.nan_to_num_(self, nan, posinf, neginf)
+    return sign_ops.nan_to_num_(self, nan, posinf, neginf)
 
 
 def wrapper_CompositeExplicitAutograd__rad2deg(ks: int, self: Tensor) -> Tensor:
-    return scaled.rad2deg(self)
+    return ldexp.rad2deg(self)
 
 
 def wrapper_CompositeExplicitAutograd__rad2deg_(ks: int, self: Tensor) -> Tensor:
-    return scaled.rad2deg_(self)
+    return ldexp.rad2deg_(self)
 
 
 def wrapper_CompositeExplicitAutograd_out_rad2deg_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return scaled.rad2deg_out(self, out)
+    return ldexp.rad2deg_out(self, out)
 
 
 def wrapper_CompositeExplicitAutograd__deg2rad(ks: int, self: Tensor) -> Tensor:
-    return scaled.deg2rad(self)
+    return ldexp.deg2rad(self)
 
 
 def wrapper_CompositeExplicitAutograd__deg2rad_(ks: int, self: Tensor) -> Tensor:
-    return scaled.deg2rad_(self)
+    return ldexp.deg2rad_(self)
 
 
 def wrapper_CompositeExplicitAutograd_out_deg2rad_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return scaled.deg2rad_out(self, out)
+    return ldexp.deg2rad_out(self, out)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_frexp(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
-    return scaled.frexp(self)
+    return ldexp.frexp(self)
 
 
 def wrapper_CompositeExplicitAutograd__isinf(ks: int, self: Tensor) -> Tensor:
-    return signs.isinf(self)
+    return sign_ops.isinf(self)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_copysign(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return signs.copysign_Scalar(self, other)
+    return sign_ops.copysign_Scalar(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_copysign_(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return signs.copysign__Scalar(self, other)
+    return sign_ops.copysign__Scalar(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_out_copysign_out(
     ks: int, self: Tensor, other: Scalar, out: Tensor
 ) -> Tensor:
-    return signs.copysign_out_Scalar_out(self, other, out)
+    return sign_ops.copysign_out_Scalar_out(self, other, out)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_ldexp(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return scaled.ldexp_Tensor(self, other)
+    return ldexp.ldexp_Tensor(self, other)
 
 
 def wrapper_CompositeExplicitAutograd__ldexp_(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return scaled.ldexp_(self, other)
+    return ldexp.ldexp_(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_out_ldexp_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return scaled.ldexp_out(self, other, out)
+    return ldexp.ldexp_out(self, other, out)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_out_fmod_out(
     ks: int, self: Tensor, other: Scalar, out: Tensor
 ) -> Tensor:
-    return remainders.fmod_out_Scalar_out(self, other, out)
+    return remainder.fmod_out_Scalar_out(self, other, out)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_fmod(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return remainders.fmod_Scalar(self, other)
+    return remainder.fmod_Scalar(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_fmod_(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return remainders.fmod__Scalar(self, other)
+    return remainder.fmod__Scalar(self, other)
 
 
 def wrapper_CompositeExplicitAutograd__logical_and_(ks: int, self: Tensor, other: Tensor) -> Tensor:
@@ -786,17 +805,17 @@ def wrapper_CompositeExplicitAutograd__logical_xor_(ks: int, self: Tensor, other
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_remainder(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return remainders.remainder_Scalar(self, other)
+    return remainder.remainder_Scalar(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_out_remainder_out(
     ks: int, self: Tensor, other: Scalar, out: Tensor
 ) -> Tensor:
-    return remainders.remainder_out_Scalar_out(self, other, out)
+    return remainder.remainder_out_Scalar_out(self, other, out)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_remainder_(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return remainders.remainder__Scalar(self, other)
+    return remainder.remainder__Scalar(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_out_bitwise_and_out(
@@ -856,123 +875,123 @@ def wrapper_CompositeExplicitAutograd_Scalar_bitwise_xor_(ks: int, self: Tensor,
 def wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_left_shift(
     ks: int, self: Tensor, other: Scalar
 ) -> Tensor:
-    return shifts.bitwise_left_shift_Tensor_Scalar(self, other)
+    return bit_shifts.bitwise_left_shift_Tensor_Scalar(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_left_shift_(
     ks: int, self: Tensor, other: Scalar
 ) -> Tensor:
-    return shifts.bitwise_left_shift__Tensor_Scalar(self, other)
+    return bit_shifts.bitwise_left_shift__Tensor_Scalar(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_Scalar_out_bitwise_left_shift_out(
     ks: int, self: Tensor, other: Scalar, out: Tensor
 ) -> Tensor:
-    return shifts.bitwise_left_shift_out_Tensor_Scalar_out(self, other, out)
+    return bit_shifts.bitwise_left_shift_out_Tensor_Scalar_out(self, other, out)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_left_shift(
     ks: int, self: Scalar, other: Tensor
 ) -> Tensor:
-    return shifts.bitwise_left_shift_Scalar_Tensor(self, other)
+    return bit_shifts.bitwise_left_shift_Scalar_Tensor(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_right_shift(
     ks: int, self: Tensor, other: Scalar
 ) -> Tensor:
-    return shifts.bitwise_right_shift_Tensor_Scalar(self, other)
+    return bit_shifts.bitwise_right_shift_Tensor_Scalar(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_right_shift_(
     ks: int, self: Tensor, other: Scalar
 ) -> Tensor:
-    return shifts.bitwise_right_shift__Tensor_Scalar(self, other)
+    return bit_shifts.bitwise_right_shift__Tensor_Scalar(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_Scalar_out_bitwise_right_shift_out(
     ks: int, self: Tensor, other: Scalar, out: Tensor
 ) -> Tensor:
-    return shifts.bitwise_right_shift_out_Tensor_Scalar_out(self, other, out)
+    return bit_shifts.bitwise_right_shift_out_Tensor_Scalar_out(self, other, out)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_right_shift(
     ks: int, self: Scalar, other: Tensor
 ) -> Tensor:
-    return shifts.bitwise_right_shift_Scalar_Tensor(self, other)
+    return bit_shifts.bitwise_right_shift_Scalar_Tensor(self, other)
 
 
 def wrapper_CompositeExplicitAutograd__allclose(
     ks: int, self: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bool
 ) -> bool:
-    return closeness.allclose(self, other, rtol, atol, equal_nan)
+    return allclose.allclose(self, other, rtol, atol, equal_nan)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_masked_fill(
     ks: int, self: Tensor, mask: Tensor, value: Scalar
 ) -> Tensor:
-    return masks.masked_fill_Scalar(self, mask, value)
+    return masked_fill.masked_fill_Scalar(self, mask, value)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_masked_fill(
     ks: int, self: Tensor, mask: Tensor, value: Tensor
 ) -> Tensor:
-    return masks.masked_fill_Tensor(self, mask, value)
+    return masked_fill.masked_fill_Tensor(self, mask, value)
 
 
 def wrapper_CompositeExplicitAutograd__masked_scatter(ks: int, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    return masks.masked_scatter(self, mask, source)
+    return masked_fill.masked_scatter(self, mask, source)
 
 
 def wrapper_CompositeExplicitAutograd__masked_scatter_backward(
     ks: int, grad_output: Tensor, mask: Tensor, sizes: Size
 ) -> Tensor:
-    return masks.masked_scatter_backward_symint(grad_output, mask, sizes)
+    return masked_fill.masked_scatter_backward_symint(grad_output, mask, sizes)
 
 
 def wrapper_CompositeExplicitAutograd__sum(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
-    return reductions.sum(self, dtype)
+    return sum_mean.sum(self, dtype)
 
 
 def wrapper_CompositeExplicitAutograd__mean(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
-    return reductions.mean(self, dtype)
+    return sum_mean.mean(self, dtype)
 
 
 def wrapper_CompositeExplicitAutograd_dtype_out_mean_out(
     ks: int, self: Tensor, dtype: DType | None, out: Tensor
 ) -> Tensor:
-    return reductions.mean_dtype_out(self, dtype, out)
+    return sum_mean.mean_dtype_out(self, dtype, out)
 
 
 def wrapper_CompositeExplicitAutograd___is_all_true(ks: int, self: Tensor) -> Tensor:
-    return any_true._is_all_true(self)
+    return any_all._is_all_true(self)
 
 
 def wrapper_CompositeExplicitAutograd___is_any_true(ks: int, self: Tensor) -> Tensor:
-    return any_true._is_any_true(self)
+    return any_all._is_any_true(self)
 
 
 def wrapper_CompositeExplicitAutograd__cummax(ks: int, self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    return running_extremes.cummax(self, dim)
+    return cummax_cummin.cummax(self, dim)
 
 
 def wrapper_CompositeExplicitAutograd_out_cummax_out(
     ks: int, self: Tensor, dim: int, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return running_extremes.cummax_out(self, dim, values, indices)
+    return cummax_cummin.cummax_out(self, dim, values, indices)
 
 
 def wrapper_CompositeExplicitAutograd__cummin(ks: int, self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    return running_extremes.cummin(self, dim)
+    return cummax_cummin.cummin(self, dim)
 
 
 def wrapper_CompositeExplicitAutograd_out_cummin_out(
     ks: int, self: Tensor, dim: int, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return running_extremes.cummin_out(self, dim, values, indices)
+    return cummax_cummin.cummin_out(self, dim, values, indices)
 
 
 def wrapper_CompositeExplicitAutograd__logsumexp(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
-    return accumulating.logsumexp(self, dim, keepdim)
+    return cumsum_cumprod.logsumexp(self, dim, keepdim)
 
 
 def wrapper_CompositeExplicitAutograd__logcumsumexp(ks: int, self: Tensor, dim: int) -> Tensor:
@@ -984,7 +1003,7 @@ def wrapper_CompositeExplicitAutograd_out_logcumsumexp_out(ks: int, self: Tensor
 
 
 def wrapper_CompositeExplicitAutograd__count_nonzero(ks: int, self: Tensor, dim: int | None) -> Tensor:
-    return reductions.count_nonzero(self, dim)
+    return sum_mean.count_nonzero(self, dim)
 
 
 def wrapper_CompositeExplicitAutograd__is_pinned(ks: int, self: Tensor, device: Device | None) -> bool:
@@ -998,359 +1017,359 @@ def wrapper_CompositeExplicitAutograd___pin_memory(ks: int, self: Tensor, device
 def wrapper_CompositeExplicitAutograd___linalg_check_errors(
     ks: int, info: Tensor, api_name: str, is_matrix: bool
 ) -> None:
-    return linalg_checks._linalg_check_errors(info, api_name, is_matrix)
+    return matrix_checks._linalg_check_errors(info, api_name, is_matrix)
 
 
 def wrapper_CompositeExplicitAutograd_out_cholesky_solve_out(
     ks: int, self: Tensor, input2: Tensor, upper: bool, out: Tensor
 ) -> Tensor:
-    return linalg_cholesky.cholesky_solve_out(self, input2, upper, out)
+    return cholesky.cholesky_solve_out(self, input2, upper, out)
 
 
 def wrapper_CompositeExplicitAutograd__cholesky_solve(ks: int, self: Tensor, input2: Tensor, upper: bool) -> Tensor:
-    return linalg_cholesky.cholesky_solve(self, input2, upper)
+    return cholesky.cholesky_solve(self, input2, upper)
 
 
 def wrapper_CompositeExplicitAutograd_atol_rtol_tensor_out_linalg_pinv_out(
     ks: int, self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool, out: Tensor
 ) -> Tensor:
-    return linalg_ranks.linalg_pinv_out_atol_rtol_tensor_out(self, atol, rtol, hermitian, out)
+    return matrix_rank_pinv.linalg_pinv_out_atol_rtol_tensor_out(self, atol, rtol, hermitian, out)
 
 
 def wrapper_CompositeExplicitAutograd__linalg_lstsq(
     ks: int, self: Tensor, b: Tensor, rcond: float | None, driver: str | None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    return linalg_lstsq.linalg_lstsq(self, b, rcond, driver)
+    return lstsq.linalg_lstsq(self, b, rcond, driver)
 
 
 def wrapper_CompositeExplicitAutograd__sort(
     ks: int, self: Tensor, dim: int, descending: bool
 ) -> tuple[Tensor, Tensor]:
-    return ordering.sort(self, dim, descending)
+    return sort_topk.sort(self, dim, descending)
 
 
 def wrapper_CompositeExplicitAutograd_values_sort_out(
     ks: int, self: Tensor, dim: int, descending: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return ordering.sort_out(self, dim, descending, values, indices)
+    return sort_topk.sort_out(self, dim, descending, values, indices)
 
 
 def wrapper_CompositeExplicitAutograd__kthvalue(
     ks: int, self: Tensor, k: int, dim: int, keepdim: bool
 ) -> tuple[Tensor, Tensor]:
-    return selecting.kthvalue(self, k, dim, keepdim)
+    return kthvalue_median.kthvalue(self, k, dim, keepdim)
 
 
 def wrapper_CompositeExplicitAutograd_dim_median(
     ks: int, self: Tensor, dim: int, keepdim: bool
 ) -> tuple[Tensor, Tensor]:
-    return selecting.median_dim(self, dim, keepdim)
+    return kthvalue_median.median_dim(self, dim, keepdim)
 
 
 def wrapper_CompositeExplicitAutograd_dim_nanmedian(
     ks: int, self: Tensor, dim: int, keepdim: bool
 ) -> tuple[Tensor, Tensor]:
-    return selecting.nanmedian_dim(self, dim, keepdim)
+    return kthvalue_median.nanmedian_dim(self, dim, keepdim)
 
 
 def wrapper_CompositeExplicitAutograd_values_mode_out(
     ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return selecting.mode_out(self, dim, keepdim, values, indices)
+    return kthvalue_median.mode_out(self, dim, keepdim, values, indices)
 
 
 def wrapper_CompositeExplicitAutograd__addr_(
     ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
-    return added_products.addr_(self, vec1, vec2, beta, alpha)
+    return addr_addbmm.addr_(self, vec1, vec2, beta, alpha)
 
 
 def wrapper_CompositeExplicitAutograd__mv(ks: int, self: Tensor, vec: Tensor) -> Tensor:
-    return blas.mv(self, vec)
+    return mv_dot.mv(self, vec)
 
 
 def wrapper_CompositeExplicitAutograd_out_mv_out(ks: int, self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
-    return blas.mv_out(self, vec, out)
+    return mv_dot.mv_out(self, vec, out)
 
 
 def wrapper_CompositeExplicitAutograd_out_dot_out(ks: int, self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
-    return blas.dot_out(self, tensor, out)
+    return mv_dot.dot_out(self, tensor, out)
 
 
 def wrapper_CompositeExplicitAutograd_dtype_view(ks: int, self: Tensor, dtype: DType) -> Tensor:
-    return views.view_dtype(self, dtype)
+    return view_ops.view_dtype(self, dtype)
 
 
 def wrapper_CompositeExplicitAutograd___unsafe_view(ks: int, self: Tensor, size: Size) -> Tensor:
-    return views._unsafe_view(self, size)
+    return view_ops._unsafe_view(self, size)
 
 
 def wrapper_CompositeExplicitAutograd__expand(ks: int, self: Tensor, size: Size, implicit: bool) -> Tensor:
-    return views.expand(self, size, implicit)
+    return view_ops.expand(self, size, implicit)
 
 
 def wrapper_CompositeExplicitAutograd__t(ks: int, self: Tensor) -> Tensor:
-    return views.t(self)
+    return view_ops.t(self)
 
 
 def wrapper_CompositeExplicitAutograd__t_(ks: int, self: Tensor) -> Tensor:
-    return views.t_(self)
+    return view_ops.t_(self)
 
 
 def wrapper_CompositeExplicitAutograd_int_transpose(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
-    return views.transpose(self, dim0, dim1)
+    return view_ops.transpose(self, dim0, dim1)
 
 
 def wrapper_CompositeExplicitAutograd__transpose_(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
-    return views.transpose_(self, dim0, dim1)
+    return view_ops.transpose_(self, dim0, dim1)
 
 
 def wrapper_CompositeExplicitAutograd__squeeze(ks: int, self: Tensor) -> Tensor:
-    return views.squeeze(self)
+    return view_ops.squeeze(self)
 
 
 def wrapper_CompositeExplicitAutograd_dim_squeeze(ks: int, self: Tensor, dim: int) -> Tensor:
-    return views.squeeze_dim(self, dim)
+    return view_ops.squeeze_dim(self, dim)
 
 
 def wrapper_CompositeExplicitAutograd_dims_squeeze(ks: int, self: Tensor, dim: Size) -> Tensor:
-    return views.squeeze_dims(self, dim)
+    return view_ops.squeeze_dims(self, dim)
 
 
 def wrapper_CompositeExplicitAutograd__squeeze_(ks: int, self: Tensor) -> Tensor:
-    return views.squeeze_(self)
+    return view_ops.squeeze_(self)
 
 
 def wrapper_CompositeExplicitAutograd_dim_squeeze_(ks: int, self: Tensor, dim: int) -> Tensor:
-    return views.squeeze__dim(self, dim)
+    return view_ops.squeeze__dim(self, dim)
 
 
 def wrapper_CompositeExplicitAutograd_dims_squeeze_(ks: int, self: Tensor, dim: Size) -> Tensor:
-    return views.squeeze__dims(self, dim)
+    return view_ops.squeeze__dims(self, dim)
 
 
 def wrapper_CompositeExplicitAutograd__unsqueeze(ks: int, self: Tensor, dim: int) -> Tensor:
-    return views.unsqueeze(self, dim)
+    return view_ops.unsqueeze(self, dim)
 
 
 def wrapper_CompositeExplicitAutograd__unsqueeze_(ks: int, self: Tensor, dim: int) -> Tensor:
-    return views.unsqueeze_(self, dim)
+    return view_ops.unsqueeze_(self, dim)
 
 
 def wrapper_CompositeExplicitAutograd__permute(ks: int, self: Tensor, dims: Size) -> Tensor:
-    return permutation.permute(self, dims)
+    return permute.permute(self, dims)
 
 
 def wrapper_CompositeExplicitAutograd_int_select(ks: int, self: Tensor, dim: int, index: int) -> Tensor:
-    return slicing.select_symint(self, dim, index)
+    return select_slice.select_symint(self, dim, index)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_slice(
     ks: int, self: Tensor, dim: int, start: int | None, end: int | None, step: int
 ) -> Tensor:
-    return slicing.slice(self, dim, start, end, step)
+    return select_slice.slice(self, dim, start, end, step)
 
 
 def wrapper_CompositeExplicitAutograd__slice_backward(
     ks: int, grad_output: Tensor, input_sizes: Size, dim: int, start: int, end: int, step: int
 ) -> Tensor:
-    return slicing.slice_backward(grad_output, input_sizes, dim, start, end, step)
+    return select_slice.slice_backward(grad_output, input_sizes, dim, start, end, step)
 
 
 def wrapper_CompositeExplicitAutograd_int_unbind(ks: int, self: Tensor, dim: int) -> list[Tensor]:
-    return slicing.unbind(self, dim)
+    return select_slice.unbind(self, dim)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_out_split_copy_out(
     ks: int, self: Tensor, split_size: int, dim: int, out: list[Tensor]
 ) -> None:
-    return view_copies.split_copy_Tensor_out(self, split_size, dim, out)
+    return view_copy.split_copy_Tensor_out(self, split_size, dim, out)
 
 
 def wrapper_CompositeExplicitAutograd_out_split_with_sizes_copy_out(
     ks: int, self: Tensor, split_sizes: Size, dim: int, out: list[Tensor]
 ) -> None:
-    return view_copies.split_with_sizes_copy_out(self, split_sizes, dim, out)
+    return view_copy.split_with_sizes_copy_out(self, split_sizes, dim, out)
 
 
 def wrapper_CompositeExplicitAutograd_int_out_unbind_copy_out(
     ks: int, self: Tensor, dim: int, out: list[Tensor]
 ) -> None:
-    return view_copies.unbind_copy_int_out(self, dim, out)
+    return view_copy.unbind_copy_int_out(self, dim, out)
 
 
 def wrapper_CompositeExplicitAutograd_out_view_as_real_copy_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return view_copies.view_as_real_copy_out(self, out)
+    return view_copy.view_as_real_copy_out(self, out)
 
 
 def wrapper_CompositeExplicitAutograd_out_view_as_complex_copy_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return view_copies.view_as_complex_copy_out(self, out)
+    return view_copy.view_as_complex_copy_out(self, out)
 
 
 def wrapper_CompositeExplicitAutograd_out__conj_copy_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return view_copies._conj_copy_out(self, out)
+    return view_copy._conj_copy_out(self, out)
 
 
 def wrapper_CompositeExplicitAutograd_out__neg_view_copy_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return view_copies._neg_view_copy_out(self, out)
+    return view_copy._neg_view_copy_out(self, out)
 
 
 def wrapper_CompositeExplicitAutograd_out_as_strided_copy_out(
     ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None, out: Tensor
 ) -> Tensor:
-    return view_copies.as_strided_copy_out(self, size, stride, storage_offset, out)
+    return view_copy.as_strided_copy_out(self, size, stride, storage_offset, out)
 
 
 def wrapper_CompositeExplicitAutograd_out_diagonal_copy_out(
     ks: int, self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor
 ) -> Tensor:
-    return view_copies.diagonal_copy_out(self, offset, dim1, dim2, out)
+    return view_copy.diagonal_copy_out(self, offset, dim1, dim2, out)
 
 
 def wrapper_CompositeExplicitAutograd_out_expand_copy_out(
     ks: int, self: Tensor, size: Size, implicit: bool, out: Tensor
 ) -> Tensor:
-    return view_copies.expand_copy_out(self, size, implicit, out)
+    return view_copy.expand_copy_out(self, size, implicit, out)
 
 
 def wrapper_CompositeExplicitAutograd_out_permute_copy_out(ks: int, self: Tensor, dims: Size, out: Tensor) -> Tensor:
-    return view_copies.permute_copy_out(self, dims, out)
+    return view_copy.permute_copy_out(self, dims, out)
 
 
 def wrapper_CompositeExplicitAutograd_out__reshape_alias_copy_out(
     ks: int, self: Tensor, size: Size, stride: Size, out: Tensor
 ) -> Tensor:
-    return view_copies._reshape_alias_copy_out(self, size, stride, out)
+    return view_copy._reshape_alias_copy_out(self, size, stride, out)
 
 
 def wrapper_CompositeExplicitAutograd_int_out_select_copy_out(
     ks: int, self: Tensor, dim: int, index: int, out: Tensor
 ) -> Tensor:
-    return view_copies.select_copy_int_out(self, dim, index, out)
+    return view_copy.select_copy_int_out(self, dim, index, out)
 
 
 def wrapper_CompositeExplicitAutograd_out_detach_copy_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return view_copies.detach_copy_out(self, out)
+    return view_copy.detach_copy_out(self, out)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_out_slice_copy_out(
     ks: int, self: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor
 ) -> Tensor:
-    return view_copies.slice_copy_Tensor_out(self, dim, start, end, step, out)
+    return view_copy.slice_copy_Tensor_out(self, dim, start, end, step, out)
 
 
 def wrapper_CompositeExplicitAutograd_out_squeeze_copy_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return view_copies.squeeze_copy_out(self, out)
+    return view_copy.squeeze_copy_out(self, out)
 
 
 def wrapper_CompositeExplicitAutograd_dim_out_squeeze_copy_out(
     ks: int, self: Tensor, dim: int, out: Tensor
 ) -> Tensor:
-    return view_copies.squeeze_copy_dim_out(self, dim, out)
+    return view_copy.squeeze_copy_dim_out(self, dim, out)
 
 
 def wrapper_CompositeExplicitAutograd_dims_out_squeeze_copy_out(
     ks: int, self: Tensor, dim: Size, out: Tensor
 ) -> Tensor:
-    return view_copies.squeeze_copy_dims_out(self, dim, out)
+    return view_copy.squeeze_copy_dims_out(self, dim, out)
 
 
 def wrapper_CompositeExplicitAutograd_out_t_copy_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return view_copies.t_copy_out(self, out)
+    return view_copy.t_copy_out(self, out)
 
 
 def wrapper_CompositeExplicitAutograd_int_out_transpose_copy_out(
     ks: int, self: Tensor, dim0: int, dim1: int, out: Tensor
 ) -> Tensor:
-    return view_copies.transpose_copy_int_out(self, dim0, dim1, out)
+    return view_copy.transpose_copy_int_out(self, dim0, dim1, out)
 
 
 def wrapper_CompositeExplicitAutograd_out_unsqueeze_copy_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
-    return view_copies.unsqueeze_copy_out(self, dim, out)
+    return view_copy.unsqueeze_copy_out(self, dim, out)
 
 
 def wrapper_CompositeExplicitAutograd_dtype_out_view_copy_out(
     ks: int, self: Tensor, dtype: DType, out: Tensor
 ) -> Tensor:
-    return view_copies.view_copy_dtype_out(self, dtype, out)
+    return view_copy.view_copy_dtype_out(self, dtype, out)
 
 
 def wrapper_CompositeExplicitAutograd_out_unfold_copy_out(
     ks: int, self: Tensor, dimension: int, size: int, step: int, out: Tensor
 ) -> Tensor:
-    return view_copies.unfold_copy_out(self, dimension, size, step, out)
+    return view_copy.unfold_copy_out(self, dimension, size, step, out)
 
 
 def wrapper_CompositeExplicitAutograd_out_alias_copy_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return view_copies.alias_copy_out(self, out)
+    return view_copy.alias_copy_out(self, out)
 
 
 def wrapper_CompositeExplicitAutograd_out_view_copy_out(ks: int, self: Tensor, size: Size, out: Tensor) -> Tensor:
-    return view_copies.view_copy_out(self, size, out)
+    return view_copy.view_copy_out(self, size, out)
 
 
 def wrapper_CompositeExplicitAutograd__diagonal(ks: int, self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    return cutting.diagonal(self, offset, dim1, dim2)
+    return split_flip_repeat.diagonal(self, offset, dim1, dim2)
 
 
 def wrapper_CompositeExplicitAutograd__diagonal_backward(
     ks: int, grad_output: Tensor, input_sizes: Size, offset: int, dim1: int, dim2: int
 ) -> Tensor:
-    return cutting.diagonal_backward_symint(grad_output, input_sizes, offset, dim1, dim2)
+    return split_flip_repeat.diagonal_backward_symint(grad_output, input_sizes, offset, dim1, dim2)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_split(ks: int, self: Tensor, split_size: int, dim: int) -> list[Tensor]:
-    return cutting.split(self, split_size, dim)
+    return split_flip_repeat.split(self, split_size, dim)
 
 
 def wrapper_CompositeExplicitAutograd__split_with_sizes(
     ks: int, self: Tensor, split_sizes: Size, dim: int
 ) -> list[Tensor]:
-    return cutting.split_with_sizes(self, split_sizes, dim)
+    return split_flip_repeat.split_with_sizes(self, split_sizes, dim)
 
 
 def wrapper_CompositeExplicitAutograd__repeat(ks: int, self: Tensor, repeats: Size) -> Tensor:
-    return cutting.repeat(self, repeats)
+    return split_flip_repeat.repeat(self, repeats)
 
 
 def wrapper_CompositeExplicitAutograd__rot90(ks: int, self: Tensor, k: int, dims: Size) -> Tensor:
-    return turning.rot90(self, k, dims)
+    return roll_rot90_transpose.rot90(self, k, dims)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_unsafe_split(
     ks: int, self: Tensor, split_size: int, dim: int
 ) -> list[Tensor]:
-    return splitting.unsafe_split(self, split_size, dim)
+    return tensor_split.unsafe_split(self, split_size, dim)
 
 
 def wrapper_CompositeExplicitAutograd__unsafe_split_with_sizes(
     ks: int, self: Tensor, split_sizes: Size, dim: int
 ) -> list[Tensor]:
-    return splitting.unsafe_split_with_sizes(self, split_sizes, dim)
+    return tensor_split.unsafe_split_with_sizes(self, split_sizes, dim)
 
 
 def wrapper_CompositeExplicitAutograd__block_diag(ks: int, tensors: list[Tensor]) -> Tensor:
-    return grids.block_diag(tensors)
+    return meshgrid.block_diag(tensors)
 
 
 def wrapper_CompositeExplicitAutograd_out_diag_embed_out(
     ks: int, self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor
 ) -> Tensor:
-    return diagonals.diag_embed_out(self, offset, dim1, dim2, out)
+    return diag.diag_embed_out(self, offset, dim1, dim2, out)
 
 
 def wrapper_CompositeExplicitAutograd_out_slice_scatter_out(
     ks: int, self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor
 ) -> Tensor:
-    return view_scatter.slice_scatter_out(self, src, dim, start, end, step, out)
+    return select_scatter.slice_scatter_out(self, src, dim, start, end, step, out)
 
 
 def wrapper_CompositeExplicitAutograd__stack(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
-    return joining.stack(tensors, dim)
+    return cat_stack.stack(tensors, dim)
 
 
 def wrapper_CompositeExplicitAutograd_out_stack_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
-    return joining.stack_out(tensors, dim, out)
+    return cat_stack.stack_out(tensors, dim, out)
 
 
 def wrapper_CompositeExplicitAutograd___chunk_cat(
@@ -1390,7 +1409,7 @@ def wrapper_CompositeExplicitAutograd___neg_view(ks: int, self: Tensor) -> Tenso
 
 
 def wrapper_CompositeExplicitAutograd_out_vdot_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return blas.vdot_out(self, other, out)
+    return mv_dot.vdot_out(self, other, out)
 
 
 def wrapper_CompositeExplicitAutograd___fw_primal(ks: int, self: Tensor, level: int) -> Tensor:
@@ -1412,39 +1431,39 @@ def wrapper_CompositeExplicitAutograd___has_same_storage_numel(ks: int, self: Te
 
 
 def wrapper_CompositeExplicitAutograd__sparse_dim(ks: int, self: Tensor) -> int:
-    return sparse_questions.sparse_dim_default(self)
+    return sparse_properties.sparse_dim_default(self)
 
 
 def wrapper_CompositeExplicitAutograd__dense_dim(ks: int, self: Tensor) -> int:
-    return sparse_questions.dense_dim_default(self)
+    return sparse_properties.dense_dim_default(self)
 
 
 def wrapper_CompositeExplicitAutograd__is_coalesced(ks: int, self: Tensor) -> bool:
-    return sparse_questions.is_coalesced_default(self)
+    return sparse_properties.is_coalesced_default(self)
 
 
 def wrapper_CompositeExplicitAutograd__indices(ks: int, self: Tensor) -> Tensor:
-    return sparse_questions.indices_default(self)
+    return sparse_properties.indices_default(self)
 
 
 def wrapper_CompositeExplicitAutograd__values(ks: int, self: Tensor) -> Tensor:
-    return sparse_questions.values_default(self)
+    return sparse_properties.values_default(self)
 
 
 def wrapper_CompositeExplicitAutograd__crow_indices(ks: int, self: Tensor) -> Tensor:
-    return sparse_questions.crow_indices_default(self)
+    return sparse_properties.crow_indices_default(self)
 
 
 def wrapper_CompositeExplicitAutograd__col_indices(ks: int, self: Tensor) -> Tensor:
-    return sparse_questions.col_indices_default(self)
+    return sparse_properties.col_indices_default(self)
 
 
 def wrapper_CompositeExplicitAutograd__ccol_indices(ks: int, self: Tensor) -> Tensor:
-    return sparse_questions.ccol_indices_default(self)
+    return sparse_properties.ccol_indices_default(self)
 
 
 def wrapper_CompositeExplicitAutograd__row_indices(ks: int, self: Tensor) -> Tensor:
-    return sparse_questions.row_indices_default(self)
+    return sparse_properties.row_indices_default(self)
 
 
 def wrapper_CompositeExplicitAutograd__is_same_size(ks: int, self: Tensor, other: Tensor) -> bool:
@@ -1454,25 +1473,25 @@ def wrapper_CompositeExplicitAutograd__is_same_size(ks: int, self: Tensor, other
 def wrapper_CompositeExplicitAutograd_int_Scalar_index_fill(
     ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar
 ) -> Tensor:
-    return placing.index_fill_int_Scalar(self, dim, index, value)
+    return index_ops.index_fill_int_Scalar(self, dim, index, value)
 
 
 def wrapper_CompositeExplicitAutograd_int_Tensor_index_fill(
     ks: int, self: Tensor, dim: int, index: Tensor, value: Tensor
 ) -> Tensor:
-    return placing.index_fill_int_Tensor(self, dim, index, value)
+    return index_ops.index_fill_int_Tensor(self, dim, index, value)
 
 
 def wrapper_CompositeExplicitAutograd__put(
     ks: int, self: Tensor, index: Tensor, source: Tensor, accumulate: bool
 ) -> Tensor:
-    return placing.put(self, index, source, accumulate)
+    return index_ops.put(self, index, source, accumulate)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor__unsafe_index(
     ks: int, self: Tensor, indices: list[Tensor | None]
 ) -> Tensor:
-    return advanced_indexing._unsafe_index(self, indices)
+    return index_put._unsafe_index(self, indices)
 
 
 def wrapper_CompositeExplicitAutograd___unsafe_masked_index(
@@ -1490,25 +1509,25 @@ def wrapper_CompositeExplicitAutograd___unsafe_masked_index_put_accumulate(
 def wrapper_CompositeExplicitAutograd__index_put_(
     ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool
 ) -> Tensor:
-    return advanced_indexing.index_put_(self, indices, values, accumulate)
+    return index_put.index_put_(self, indices, values, accumulate)
 
 
 def wrapper_CompositeExplicitAutograd__index_put(
     ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool
 ) -> Tensor:
-    return advanced_indexing.index_put(self, indices, values, accumulate)
+    return index_put.index_put(self, indices, values, accumulate)
 
 
 def wrapper_CompositeExplicitAutograd___unsafe_index_put(
     ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool
 ) -> Tensor:
-    return advanced_indexing._unsafe_index_put(self, indices, values, accumulate)
+    return index_put._unsafe_index_put(self, indices, values, accumulate)
 
 
 def wrapper_CompositeExplicitAutograd_out_linear_out(
     ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor
 ) -> Tensor:
-    return layers.linear_out(input, weight, bias, out)
+    return linear_embedding.linear_out(input, weight, bias, out)
 
 
 def wrapper_CompositeExplicitAutograd_int_out_softmax_out(
@@ -1526,13 +1545,13 @@ def wrapper_CompositeExplicitAutograd_int_out_log_softmax_out(
 def wrapper_CompositeExplicitAutograd__native_layer_norm(
     ks: int, input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return layers.math_native_layer_norm(input, normalized_shape, weight, bias, eps)
+    return linear_embedding.math_native_layer_norm(input, normalized_shape, weight, bias, eps)
 
 
 def wrapper_CompositeExplicitAutograd__embedding(
     ks: int, weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
 ) -> Tensor:
-    return layers.embedding_symint(weight, indices, padding_idx, scale_grad_by_freq, sparse)
+    return linear_embedding.embedding_symint(weight, indices, padding_idx, scale_grad_by_freq, sparse)
 
 
 def wrapper_CompositeExplicitAutograd__convolution(
@@ -1573,97 +1592,97 @@ def wrapper_CompositeExplicitAutograd__mkldnn_convolution(
     ks: int, self: Tensor, weight: Tensor, bias: Tensor | None, padding: Size, stride: Size, dilation: Size, groups:
     int
 ) -> Tensor:
-    return conv_libraries.mkldnn_convolution(self, weight, bias, padding, stride, dilation, groups)
+    return conv_mkldnn_cudnn.mkldnn_convolution(self, weight, bias, padding, stride, dilation, groups)
 
 
 def wrapper_CompositeExplicitAutograd__resize_as_(
     ks: int, self: Tensor, the_template: Tensor, memory_format: str | None
 ) -> Tensor:
-    return copies.resize_as_(self, the_template, memory_format)
+    return copy_clone.resize_as_(self, the_template, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd__constant_pad_nd(ks: int, self: Tensor, pad: Size, value: Scalar) -> Tensor:
-    return padding.constant_pad_nd(self, pad, value)
+    return constant_pad.constant_pad_nd(self, pad, value)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar__foreach_add(
     ks: int, self: list[Tensor], scalar: Scalar
 ) -> list[Tensor]:
-    return foreach.foreach_tensor_add_scalar_kernel_slow(self, scalar)
+    return foreach_ops.foreach_tensor_add_scalar_kernel_slow(self, scalar)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar__foreach_add_(ks: int, self: list[Tensor], scalar: Scalar) -> None:
-    return foreach.foreach_tensor_add_scalar_kernel_slow_(self, scalar)
+    return foreach_ops.foreach_tensor_add_scalar_kernel_slow_(self, scalar)
 
 
 def wrapper_CompositeExplicitAutograd_List__foreach_add(
     ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar
 ) -> list[Tensor]:
-    return foreach.foreach_tensor_add_list_kernel_slow(self, other, alpha)
+    return foreach_ops.foreach_tensor_add_list_kernel_slow(self, other, alpha)
 
 
 def wrapper_CompositeExplicitAutograd_List__foreach_add_(
     ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar
 ) -> None:
-    return foreach.foreach_tensor_add_list_kernel_slow_(self, other, alpha)
+    return foreach_ops.foreach_tensor_add_list_kernel_slow_(self, other, alpha)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor__foreach_add_(
     ks: int, self: list[Tensor], other: Tensor, alpha: Scalar
 ) -> None:
-    return foreach.foreach_tensor_add_tensor_kernel_slow_(self, other, alpha)
+    return foreach_ops.foreach_tensor_add_tensor_kernel_slow_(self, other, alpha)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar__foreach_sub(
     ks: int, self: list[Tensor], scalar: Scalar
 ) -> list[Tensor]:
-    return foreach_powers.foreach_tensor_sub_scalar_kernel_slow(self, scalar)
+    return foreach_pow.foreach_tensor_sub_scalar_kernel_slow(self, scalar)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar__foreach_sub_(ks: int, self: list[Tensor], scalar: Scalar) -> None:
-    return foreach_powers.foreach_tensor_sub_scalar_kernel_slow_(self, scalar)
+    return foreach_pow.foreach_tensor_sub_scalar_kernel_slow_(self, scalar)
 
 
 def wrapper_CompositeExplicitAutograd_List__foreach_sub_(
     ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar
 ) -> None:
-    return foreach.foreach_tensor_sub_list_kernel_slow_(self, other, alpha)
+    return foreach_ops.foreach_tensor_sub_list_kernel_slow_(self, other, alpha)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar__foreach_mul(
     ks: int, self: list[Tensor], scalar: Scalar
 ) -> list[Tensor]:
-    return foreach.foreach_tensor_mul_scalar_kernel_slow(self, scalar)
+    return foreach_ops.foreach_tensor_mul_scalar_kernel_slow(self, scalar)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar__foreach_mul_(ks: int, self: list[Tensor], scalar: Scalar) -> None:
-    return foreach.foreach_tensor_mul_scalar_kernel_slow_(self, scalar)
+    return foreach_ops.foreach_tensor_mul_scalar_kernel_slow_(self, scalar)
 
 
 def wrapper_CompositeExplicitAutograd_List__foreach_mul_(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
-    return foreach.foreach_tensor_mul_list_kernel_slow_(self, other)
+    return foreach_ops.foreach_tensor_mul_list_kernel_slow_(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor__foreach_mul_(ks: int, self: list[Tensor], other: Tensor) -> None:
-    return foreach.foreach_tensor_mul_tensor_kernel_slow_(self, other)
+    return foreach_ops.foreach_tensor_mul_tensor_kernel_slow_(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar__foreach_div_(ks: int, self: list[Tensor], scalar: Scalar) -> None:
-    return foreach.foreach_tensor_div_scalar_kernel_slow_(self, scalar)
+    return foreach_ops.foreach_tensor_div_scalar_kernel_slow_(self, scalar)
 
 
 def wrapper_CompositeExplicitAutograd_List__foreach_div_(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
-    return foreach.foreach_tensor_div_list_kernel_slow_(self, other)
+    return foreach_ops.foreach_tensor_div_list_kernel_slow_(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_ScalarList__foreach_div_(
     ks: int, self: list[Tensor], scalars: list[Scalar]
 ) -> None:
-    return foreach.foreach_tensor_div_scalarlist_kernel_slow_(self, scalars)
+    return foreach_ops.foreach_tensor_div_scalarlist_kernel_slow_(self, scalars)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor__foreach_div_(ks: int, self: list[Tensor], other: Tensor) -> None:
-    return foreach_powers.foreach_tensor_div_tensor_kernel_slow_(self, other)
+    return foreach_pow.foreach_tensor_div_tensor_kernel_slow_(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar__foreach_clamp_max(
@@ -1707,7 +1726,7 @@ def wrapper_CompositeExplicitAutograd_List__foreach_clamp_min(
 def wrapper_CompositeExplicitAutograd_List__foreach_clamp_min_(
     ks: int, self: list[Tensor], other: list[Tensor]
 ) -> None:
-    return foreach.foreach_tensor_clamp_min_list_kernel_slow_(self, other)
+    return foreach_ops.foreach_tensor_clamp_min_list_kernel_slow_(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar__foreach_maximum_(ks: int, self: list[Tensor], scalar: Scalar) -> None:
@@ -1723,144 +1742,144 @@ def wrapper_CompositeExplicitAutograd_List__foreach_minimum_(
 def wrapper_CompositeExplicitAutograd_List__foreach_maximum_(
     ks: int, self: list[Tensor], other: list[Tensor]
 ) -> None:
-    return foreach.foreach_tensor_clamp_min_list_kernel_slow_(self, other)
+    return foreach_ops.foreach_tensor_clamp_min_list_kernel_slow_(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_ScalarAndTensor__foreach_pow(
     ks: int, self: Scalar, exponent: list[Tensor]
 ) -> list[Tensor]:
-    return foreach_powers.foreach_scalar_pow_list_kernel_slow(self, exponent)
+    return foreach_pow.foreach_scalar_pow_list_kernel_slow(self, exponent)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar__foreach_pow_(ks: int, self: list[Tensor], exponent: Scalar) -> None:
-    return foreach_powers.foreach_tensor_pow_scalar_kernel_slow_(self, exponent)
+    return foreach_pow.foreach_tensor_pow_scalar_kernel_slow_(self, exponent)
 
 
 def wrapper_CompositeExplicitAutograd___foreach_neg(ks: int, self: list[Tensor]) -> list[Tensor]:
-    return foreach.foreach_tensor_neg_slow(self)
+    return foreach_ops.foreach_tensor_neg_slow(self)
 
 
 def wrapper_CompositeExplicitAutograd___foreach_sqrt(ks: int, self: list[Tensor]) -> list[Tensor]:
-    return foreach.foreach_tensor_sqrt_slow(self)
+    return foreach_ops.foreach_tensor_sqrt_slow(self)
 
 
 def wrapper_CompositeExplicitAutograd___foreach_abs(ks: int, self: list[Tensor]) -> list[Tensor]:
-    return foreach_more.foreach_tensor_abs_slow(self)
+    return foreach_unary_ops.foreach_tensor_abs_slow(self)
 
 
 def wrapper_CompositeExplicitAutograd___foreach_abs_(ks: int, self: list[Tensor]) -> None:
-    return foreach_more.foreach_tensor_abs_slow_(self)
+    return foreach_unary_ops.foreach_tensor_abs_slow_(self)
 
 
 def wrapper_CompositeExplicitAutograd___foreach_reciprocal(ks: int, self: list[Tensor]) -> list[Tensor]:
-    return foreach_more.foreach_tensor_reciprocal_slow(self)
+    return foreach_unary_ops.foreach_tensor_reciprocal_slow(self)
 
 
 def wrapper_CompositeExplicitAutograd___foreach_reciprocal_(ks: int, self: list[Tensor]) -> None:
-    return foreach_more.foreach_tensor_reciprocal_slow_(self)
+    return foreach_unary_ops.foreach_tensor_reciprocal_slow_(self)
 
 
 def wrapper_CompositeExplicitAutograd___foreach_sign(ks: int, self: list[Tensor]) -> list[Tensor]:
-    return foreach_more.foreach_tensor_sign_slow(self)
+    return foreach_unary_ops.foreach_tensor_sign_slow(self)
 
 
 def wrapper_CompositeExplicitAutograd___foreach_sign_(ks: int, self: list[Tensor]) -> None:
-    return foreach_more.foreach_tensor_sign_slow_(self)
+    return foreach_unary_ops.foreach_tensor_sign_slow_(self)
 
 
 def wrapper_CompositeExplicitAutograd___foreach_neg_(ks: int, self: list[Tensor]) -> None:
-    return foreach_more.foreach_tensor_neg_slow_(self)
+    return foreach_unary_ops.foreach_tensor_neg_slow_(self)
 
 
 def wrapper_CompositeExplicitAutograd_List__foreach_mul(
     ks: int, self: list[Tensor], other: list[Tensor]
 ) -> list[Tensor]:
-    return foreach_more.foreach_tensor_mul_list_kernel_slow(self, other)
+    return foreach_unary_ops.foreach_tensor_mul_list_kernel_slow(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_List__foreach_sub(
     ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar
 ) -> list[Tensor]:
-    return foreach_more.foreach_tensor_sub_list_kernel_slow(self, other, alpha)
+    return foreach_unary_ops.foreach_tensor_sub_list_kernel_slow(self, other, alpha)
 
 
 def wrapper_CompositeExplicitAutograd_ScalarList__foreach_add_(
     ks: int, self: list[Tensor], scalars: list[Scalar]
 ) -> None:
-    return foreach_more.foreach_tensor_add_scalarlist_kernel_slow_(self, scalars)
+    return foreach_unary_ops.foreach_tensor_add_scalarlist_kernel_slow_(self, scalars)
 
 
 def wrapper_CompositeExplicitAutograd___foreach_copy_(
     ks: int, self: list[Tensor], src: list[Tensor], non_blocking: bool
 ) -> None:
-    return foreach_more.foreach_tensor_copy_list_kernel_slow_(self, src, non_blocking)
+    return foreach_unary_ops.foreach_tensor_copy_list_kernel_slow_(self, src, non_blocking)
 
 
 def wrapper_CompositeExplicitAutograd___foreach_zero_(ks: int, self: list[Tensor]) -> None:
-    return foreach.foreach_tensor_zero_slow_(self)
+    return foreach_ops.foreach_tensor_zero_slow_(self)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar__foreach_norm(
     ks: int, self: list[Tensor], ord: Scalar, dtype: DType | None
 ) -> list[Tensor]:
-    return foreach.foreach_tensor_norm_slow(self, ord, dtype)
+    return foreach_ops.foreach_tensor_norm_slow(self, ord, dtype)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar__foreach_lerp_(
     ks: int, self: list[Tensor], tensors1: list[Tensor], weight: Scalar
 ) -> None:
-    return foreach.foreach_tensor_lerp_list_kernel_slow_(self, tensors1, weight)
+    return foreach_ops.foreach_tensor_lerp_list_kernel_slow_(self, tensors1, weight)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar__foreach_addcmul_(
     ks: int, self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], value: Scalar
 ) -> None:
-    return foreach.foreach_tensor_addcmul_scalar_slow_(self, tensor1, tensor2, value)
+    return foreach_ops.foreach_tensor_addcmul_scalar_slow_(self, tensor1, tensor2, value)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar__foreach_addcdiv_(
     ks: int, self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], value: Scalar
 ) -> None:
-    return foreach.foreach_tensor_addcdiv_scalar_slow_(self, tensor1, tensor2, value)
+    return foreach_ops.foreach_tensor_addcdiv_scalar_slow_(self, tensor1, tensor2, value)
 
 
 def wrapper_CompositeExplicitAutograd_ScalarList__foreach_addcdiv_(
     ks: int, self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], scalars: list[Scalar]
 ) -> None:
-    return foreach.foreach_tensor_addcdiv_scalarlist_slow_(self, tensor1, tensor2, scalars)
+    return foreach_ops.foreach_tensor_addcdiv_scalarlist_slow_(self, tensor1, tensor2, scalars)
 
 
 def wrapper_CompositeExplicitAutograd___safe_softmax(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    return attention._safe_softmax(self, dim, dtype)
+    return scaled_dot_product_attention._safe_softmax(self, dim, dtype)
 
 
 def wrapper_CompositeExplicitAutograd_ScalarList__foreach_mul(
     ks: int, self: list[Tensor], scalars: list[Scalar]
 ) -> list[Tensor]:
-    return foreach.foreach_tensor_mul_scalarlist_kernel_slow(self, scalars)
+    return foreach_ops.foreach_tensor_mul_scalarlist_kernel_slow(self, scalars)
 
 
 def wrapper_CompositeExplicitAutograd_ScalarList__foreach_mul_(
     ks: int, self: list[Tensor], scalars: list[Scalar]
 ) -> None:
-    return foreach.foreach_tensor_mul_scalarlist_kernel_slow_(self, scalars)
+    return foreach_ops.foreach_tensor_mul_scalarlist_kernel_slow_(self, scalars)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar__foreach_addcmul(
     ks: int, self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], value: Scalar
 ) -> list[Tensor]:
-    return foreach.foreach_tensor_addcmul_scalar_slow(self, tensor1, tensor2, value)
+    return foreach_ops.foreach_tensor_addcmul_scalar_slow(self, tensor1, tensor2, value)
 
 
 def wrapper_CompositeExplicitAutograd___foreach_sqrt_(ks: int, self: list[Tensor]) -> None:
-    return foreach.foreach_tensor_sqrt_slow_(self)
+    return foreach_ops.foreach_tensor_sqrt_slow_(self)
 
 
 def wrapper_CompositeExplicitAutograd__rrelu_with_noise_backward(
     ks: int, grad_output: Tensor, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool,
     self_is_result: bool
 ) -> Tensor:
-    return gating.rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, self_is_result)
+    return glu_rrelu.rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, self_is_result)
 
 
 def wrapper_CompositeExplicitAutograd__conv_tbc(
@@ -1872,117 +1891,117 @@ def wrapper_CompositeExplicitAutograd__conv_tbc(
 def wrapper_CompositeExplicitAutograd__affine_grid_generator(
     ks: int, theta: Tensor, size: Size, align_corners: bool
 ) -> Tensor:
-    return sampling_grids.affine_grid_generator(theta, size, align_corners)
+    return grid_sampler.affine_grid_generator(theta, size, align_corners)
 
 
 def wrapper_CompositeExplicitAutograd__binary_cross_entropy_with_logits(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: int
 ) -> Tensor:
-    return losses_elementwise.binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction)
+    return elementwise_losses.binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction)
 
 
 def wrapper_CompositeExplicitAutograd__smooth_l1_loss_backward(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float
 ) -> Tensor:
-    return losses_elementwise.smooth_l1_loss_backward(grad_output, self, target, reduction, beta)
+    return elementwise_losses.smooth_l1_loss_backward(grad_output, self, target, reduction, beta)
 
 
 def wrapper_CompositeExplicitAutograd__huber_loss_backward(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float
 ) -> Tensor:
-    return losses_elementwise.huber_loss_backward(grad_output, self, target, reduction, delta)
+    return elementwise_losses.huber_loss_backward(grad_output, self, target, reduction, delta)
 
 
 def wrapper_CompositeExplicitAutograd_out_soft_margin_loss_out(
     ks: int, self: Tensor, target: Tensor, reduction: int, out: Tensor
 ) -> Tensor:
-    return losses_elementwise.soft_margin_loss_out(self, target, reduction, out)
+    return elementwise_losses.soft_margin_loss_out(self, target, reduction, out)
 
 
 def wrapper_CompositeExplicitAutograd__soft_margin_loss(
     ks: int, self: Tensor, target: Tensor, reduction: int
 ) -> Tensor:
-    return losses_elementwise.soft_margin_loss(self, target, reduction)
+    return elementwise_losses.soft_margin_loss(self, target, reduction)
 
 
 def wrapper_CompositeExplicitAutograd__soft_margin_loss_backward(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int
 ) -> Tensor:
-    return losses_elementwise.soft_margin_loss_backward(grad_output, self, target, reduction)
+    return elementwise_losses.soft_margin_loss_backward(grad_output, self, target, reduction)
 
 
 def wrapper_CompositeExplicitAutograd___euclidean_dist(ks: int, x1: Tensor, x2: Tensor) -> Tensor:
-    return distances._euclidean_dist(x1, x2)
+    return cdist_pdist._euclidean_dist(x1, x2)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_Self_xlogy(ks: int, self: Scalar, other: Tensor) -> Tensor:
-    return pointwise.xlogy_Scalar_Self(self, other)
+    return binary_ops.xlogy_Scalar_Self(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_Other_xlogy(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return pointwise.xlogy_Scalar_Other(self, other)
+    return binary_ops.xlogy_Scalar_Other(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_grad_input_soft_margin_loss_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor
 ) -> Tensor:
-    return losses_elementwise.soft_margin_loss_backward_out(grad_output, self, target, reduction, grad_input)
+    return elementwise_losses.soft_margin_loss_backward_out(grad_output, self, target, reduction, grad_input)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_Other_xlogy_(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return pointwise.xlogy__Scalar_Other(self, other)
+    return binary_ops.xlogy__Scalar_Other(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_OutScalar_Self_xlogy_out(
     ks: int, self: Scalar, other: Tensor, out: Tensor
 ) -> Tensor:
-    return pointwise.xlogy_out_OutScalar_Self(self, other, out)
+    return binary_ops.xlogy_out_OutScalar_Self(self, other, out)
 
 
 def wrapper_CompositeExplicitAutograd_OutScalar_Other_xlogy_out(
     ks: int, self: Tensor, other: Scalar, out: Tensor
 ) -> Tensor:
-    return pointwise.xlogy_out_OutScalar_Other(self, other, out)
+    return binary_ops.xlogy_out_OutScalar_Other(self, other, out)
 
 
 def wrapper_CompositeExplicitAutograd__fft_fftfreq(
     ks: int, n: int, d: float, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return fft_frequencies.fft_fftfreq(n, d, dtype, layout, device, pin_memory)
+    return fftfreq_fftshift.fft_fftfreq(n, d, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_out_fft_fftfreq_out(ks: int, n: int, d: float, out: Tensor) -> Tensor:
-    return fft_frequencies.fft_fftfreq_out(n, d, out)
+    return fftfreq_fftshift.fft_fftfreq_out(n, d, out)
 
 
 def wrapper_CompositeExplicitAutograd__fft_rfftfreq(
     ks: int, n: int, d: float, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return fft_frequencies.fft_rfftfreq(n, d, dtype, layout, device, pin_memory)
+    return fftfreq_fftshift.fft_rfftfreq(n, d, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_out_fft_rfftfreq_out(ks: int, n: int, d: float, out: Tensor) -> Tensor:
-    return fft_frequencies.fft_rfftfreq_out(n, d, out)
+    return fftfreq_fftshift.fft_rfftfreq_out(n, d, out)
 
 
 def wrapper_CompositeExplicitAutograd_self_scalar_special_xlog1py(ks: int, self: Scalar, other: Tensor) -> Tensor:
-    return special.special_xlog1py_self_scalar(self, other)
+    return special_functions.special_xlog1py_self_scalar(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_other_scalar_special_xlog1py(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return special.special_xlog1py_other_scalar(self, other)
+    return special_functions.special_xlog1py_other_scalar(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_self_scalar_out_special_xlog1py_out(
     ks: int, self: Scalar, other: Tensor, out: Tensor
 ) -> Tensor:
-    return special.special_xlog1py_out_self_scalar_out(self, other, out)
+    return special_functions.special_xlog1py_out_self_scalar_out(self, other, out)
 
 
 def wrapper_CompositeExplicitAutograd_other_scalar_out_special_xlog1py_out(
     ks: int, self: Tensor, other: Scalar, out: Tensor
 ) -> Tensor:
-    return special.special_xlog1py_out_other_scalar_out(self, other, out)
+    return special_functions.special_xlog1py_out_other_scalar_out(self, other, out)
 
 
 def wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_t(
@@ -2258,53 +2277,55 @@ def wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_pol
 
 
 def wrapper_CompositeExplicitAutograd_self_scalar_special_zeta(ks: int, self: Scalar, other: Tensor) -> Tensor:
-    return special.special_zeta_self_scalar(self, other)
+    return special_functions.special_zeta_self_scalar(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_other_scalar_special_zeta(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return special.special_zeta_other_scalar(self, other)
+    return special_functions.special_zeta_other_scalar(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_self_scalar_out_special_zeta_out(
     ks: int, self: Scalar, other: Tensor, out: Tensor
 ) -> Tensor:
-    return special.special_zeta_out_self_scalar_out(self, other, out)
+    return special_functions.special_zeta_out_self_scalar_out(self, other, out)
 
 
 def wrapper_CompositeExplicitAutograd_other_scalar_out_special_zeta_out(
     ks: int, self: Tensor, other: Scalar, out: Tensor
 ) -> Tensor:
-    return special.special_zeta_out_other_scalar_out(self, other, out)
+    return special_functions.special_zeta_out_other_scalar_out(self, other, out)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_norm(ks: int, self: Tensor, p: Scalar) -> Tensor:
-    return accumulating.norm_Scalar(self, p)
+    return cumsum_cumprod.norm_Scalar(self, p)
 
 
 def wrapper_CompositeExplicitAutograd__dist(ks: int, self: Tensor, other: Tensor, p: Scalar) -> Tensor:
-    return renorm.dist(self, other, p)
+    return renorm_dist.dist(self, other, p)
 
 
 def wrapper_CompositeExplicitAutograd___native_batch_norm_legit_no_training(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
     momentum: float, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return batch_norm_cpu._batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps)
+    return batch_norm_kernels._batch_norm_legit_no_training(
+        input, weight, bias, running_mean, running_var, momentum, eps
+    )
 
 
 def wrapper_CompositeExplicitAutograd___batch_norm_no_update(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
     Tensor | None, momentum: float, eps: float
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    return batch_norm_cpu._batch_norm_no_update(input, weight, bias, running_mean, running_var, momentum, eps)
+    return batch_norm_kernels._batch_norm_no_update(input, weight, bias, running_mean, running_var, momentum, eps)
 
 
 def wrapper_CompositeExplicitAutograd__celu(ks: int, self: Tensor, alpha: Scalar) -> Tensor:
-    return activation_units.celu(self, alpha)
+    return selu_mish_prelu.celu(self, alpha)
 
 
 def wrapper_CompositeExplicitAutograd__celu_(ks: int, self: Tensor, alpha: Scalar) -> Tensor:
-    return activation_units.celu_(self, alpha)
+    return selu_mish_prelu.celu_(self, alpha)
 
 
 KERNELS = {

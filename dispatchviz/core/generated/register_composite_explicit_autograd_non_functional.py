@@ -9,17 +9,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core import recorder
+from dispatchviz.core.seam import recorder
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bessel_functions, binary_float, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, gamma, gating, grids, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, linalg_triangular, logit, losses, losses_elementwise, membership, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, reductions, remainders, renorm, rounding, scattering, several_operands, shifts, shuffling, signs, slicing, slopes, softmax, special, trilinear, unary, unary_float, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, view_scatter, views
-from dispatchviz.core.structured import DefaultBackend, InPlace
-from dispatchviz.core.tensor import Size, Storage, Tensor
+from dispatchviz.core.native.activation import glu_rrelu, hardtanh_softshrink, leaky_relu_elu, relu_gelu, selu_mish_prelu, softmax
+from dispatchviz.core.native.arithmetic import binary_float_ops, binary_ops, bit_shifts, bitwise, clamp, comparison, pointwise_ops, power, remainder, rounding, sign_ops, unary_float_ops, unary_ops, where
+from dispatchviz.core.native.convolution import slow_conv
+from dispatchviz.core.native.factories import empty_full
+from dispatchviz.core.native.indexing import gather_scatter, index_ops, index_put, index_select
+from dispatchviz.core.native.linalg import bilinear, cholesky, cross_trace, det, ldl_factor, lu_factor, matrix_rank_pinv, mm_bmm, mv_dot, qr, solve_inv, svd_eigh, triangular_solve
+from dispatchviz.core.native.losses import elementwise_losses, mse_nll_loss
+from dispatchviz.core.native.norm import renorm_dist
+from dispatchviz.core.native.pooling import adaptive_pool, avg_pool, fractional_max_pool, max_pool
+from dispatchviz.core.native.random import bernoulli
+from dispatchviz.core.native.reductions import any_all, cumsum_cumprod, min_max, sum_mean
+from dispatchviz.core.native.resampling import reflection_replication_pad, upsample_bicubic, upsample_linear, upsample_nearest
+from dispatchviz.core.native.shapes import cat_stack, meshgrid, pixel_shuffle, split_flip_repeat
+from dispatchviz.core.native.sorting import isin, sort_topk
+from dispatchviz.core.native.special import bessel_functions, gamma_functions, logit, special_functions
+from dispatchviz.core.native.views import select_scatter, select_slice, view_copy, view_ops
+from dispatchviz.core.call.structured import DefaultBackend, InPlace
+from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
-    from dispatchviz.core.device import Device
-    from dispatchviz.core.dtype import DType
-    from dispatchviz.core.native.random import Generator
-    from dispatchviz.core.streams import Stream
+    from dispatchviz.core.device.device import Device
+    from dispatchviz.core.tensor.dtype import DType
+    from dispatchviz.core.native.random.generator import Generator
+    from dispatchviz.core.device.streams import Stream
 
 Scalar = bool | int | float | complex
 
@@ -28,13 +43,13 @@ def wrapper_CompositeExplicitAutogradNonFunctional__new_empty_strided(
     ks: int, self: Tensor, size: Size, stride: Size, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return factories.new_empty_strided(self, size, stride, dtype, layout, device, pin_memory)
+    return empty_full.new_empty_strided(self, size, stride, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_p_bernoulli(
     ks: int, self: Tensor, p: float, generator: Generator | None
 ) -> Tensor:
-    return discrete_distributions.bernoulli_p(self, p, generator)
+    return bernoulli.bernoulli_p(self, p, generator)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_add_Tensor(
@@ -43,7 +58,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_add_Tensor(
     op = DefaultBackend("add_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.add_Tensor_meta(op, self, other, alpha)
+    binary_ops.add_Tensor_meta(op, self, other, alpha)
     op.leave_meta()
     return ops.add_out.call(self, other, alpha, op.output)
 
@@ -54,7 +69,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_add__Tensor(
     op = InPlace("add_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.add_Tensor_meta(op, self, other, alpha)
+    binary_ops.add_Tensor_meta(op, self, other, alpha)
     op.leave_meta()
     return ops.add_out.call(self, other, alpha, op.output)
 
@@ -65,7 +80,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sub_Tensor(
     op = DefaultBackend("sub_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.sub_Tensor_meta(op, self, other, alpha)
+    binary_ops.sub_Tensor_meta(op, self, other, alpha)
     op.leave_meta()
     return ops.sub_out.call(self, other, alpha, op.output)
 
@@ -76,7 +91,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sub__Tensor(
     op = InPlace("sub_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.sub_Tensor_meta(op, self, other, alpha)
+    binary_ops.sub_Tensor_meta(op, self, other, alpha)
     op.leave_meta()
     return ops.sub_out.call(self, other, alpha, op.output)
 
@@ -85,7 +100,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_mul_Tensor(ks: int, self: Ten
     op = DefaultBackend("mul_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.mul_Tensor_meta(op, self, other)
+    binary_ops.mul_Tensor_meta(op, self, other)
     op.leave_meta()
     return ops.mul_out.call(self, other, op.output)
 
@@ -94,7 +109,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_mul__Tensor(ks: int, self: Te
     op = InPlace("mul_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.mul_Tensor_meta(op, self, other)
+    binary_ops.mul_Tensor_meta(op, self, other)
     op.leave_meta()
     return ops.mul_out.call(self, other, op.output)
 
@@ -103,7 +118,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_div_Tensor(ks: int, self: Ten
     op = DefaultBackend("div_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.div_Tensor_meta(op, self, other)
+    binary_ops.div_Tensor_meta(op, self, other)
     op.leave_meta()
     return ops.div_out.call(self, other, op.output)
 
@@ -114,7 +129,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_div_Tensor_mode(
     op = DefaultBackend("div_Tensor_mode")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
+    binary_ops.div_Tensor_mode_meta(op, self, other, rounding_mode)
     op.leave_meta()
     return ops.div_out_mode.call(self, other, rounding_mode, op.output)
 
@@ -123,7 +138,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_div__Tensor(ks: int, self: Te
     op = InPlace("div_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.div_Tensor_meta(op, self, other)
+    binary_ops.div_Tensor_meta(op, self, other)
     op.leave_meta()
     return ops.div_out.call(self, other, op.output)
 
@@ -134,7 +149,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_div__Tensor_mode(
     op = InPlace("div_Tensor_mode", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
+    binary_ops.div_Tensor_mode_meta(op, self, other, rounding_mode)
     op.leave_meta()
     return ops.div_out_mode.call(self, other, rounding_mode, op.output)
 
@@ -192,7 +207,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_neg(ks: int, self: Tensor) ->
     op = DefaultBackend("neg")
     if recorder.active is not None:
         op.enter_meta()
-    unary.neg_meta(op, self)
+    unary_ops.neg_meta(op, self)
     op.leave_meta()
     return ops.neg_out.call(self, op.output)
 
@@ -201,7 +216,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_neg_(ks: int, self: Tensor) -
     op = InPlace("neg", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.neg_meta(op, self)
+    unary_ops.neg_meta(op, self)
     op.leave_meta()
     return ops.neg_out.call(self, op.output)
 
@@ -210,7 +225,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_exp(ks: int, self: Tensor) ->
     op = DefaultBackend("exp")
     if recorder.active is not None:
         op.enter_meta()
-    unary.exp_meta(op, self)
+    unary_ops.exp_meta(op, self)
     op.leave_meta()
     return ops.exp_out.call(self, op.output)
 
@@ -219,7 +234,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_exp_(ks: int, self: Tensor) -
     op = InPlace("exp", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.exp_meta(op, self)
+    unary_ops.exp_meta(op, self)
     op.leave_meta()
     return ops.exp_out.call(self, op.output)
 
@@ -228,7 +243,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_acos(ks: int, self: Tensor) -
     op = DefaultBackend("acos")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.acos_meta(op, self)
+    unary_float_ops.acos_meta(op, self)
     op.leave_meta()
     return ops.acos_out.call(self, op.output)
 
@@ -237,7 +252,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_acos_(ks: int, self: Tensor) 
     op = InPlace("acos", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.acos_meta(op, self)
+    unary_float_ops.acos_meta(op, self)
     op.leave_meta()
     return ops.acos_out.call(self, op.output)
 
@@ -246,7 +261,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_acosh(ks: int, self: Tensor) 
     op = DefaultBackend("acosh")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.acosh_meta(op, self)
+    unary_float_ops.acosh_meta(op, self)
     op.leave_meta()
     return ops.acosh_out.call(self, op.output)
 
@@ -255,7 +270,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_acosh_(ks: int, self: Tensor)
     op = InPlace("acosh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.acosh_meta(op, self)
+    unary_float_ops.acosh_meta(op, self)
     op.leave_meta()
     return ops.acosh_out.call(self, op.output)
 
@@ -264,7 +279,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_asinh(ks: int, self: Tensor) 
     op = DefaultBackend("asinh")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.asinh_meta(op, self)
+    unary_float_ops.asinh_meta(op, self)
     op.leave_meta()
     return ops.asinh_out.call(self, op.output)
 
@@ -273,7 +288,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_asinh_(ks: int, self: Tensor)
     op = InPlace("asinh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.asinh_meta(op, self)
+    unary_float_ops.asinh_meta(op, self)
     op.leave_meta()
     return ops.asinh_out.call(self, op.output)
 
@@ -282,7 +297,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_atanh(ks: int, self: Tensor) 
     op = DefaultBackend("atanh")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.atanh_meta(op, self)
+    unary_float_ops.atanh_meta(op, self)
     op.leave_meta()
     return ops.atanh_out.call(self, op.output)
 
@@ -291,7 +306,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_atanh_(ks: int, self: Tensor)
     op = InPlace("atanh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.atanh_meta(op, self)
+    unary_float_ops.atanh_meta(op, self)
     op.leave_meta()
     return ops.atanh_out.call(self, op.output)
 
@@ -300,7 +315,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_asin(ks: int, self: Tensor) -
     op = DefaultBackend("asin")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.asin_meta(op, self)
+    unary_float_ops.asin_meta(op, self)
     op.leave_meta()
     return ops.asin_out.call(self, op.output)
 
@@ -309,7 +324,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_asin_(ks: int, self: Tensor) 
     op = InPlace("asin", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.asin_meta(op, self)
+    unary_float_ops.asin_meta(op, self)
     op.leave_meta()
     return ops.asin_out.call(self, op.output)
 
@@ -318,7 +333,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_atan(ks: int, self: Tensor) -
     op = DefaultBackend("atan")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.atan_meta(op, self)
+    unary_float_ops.atan_meta(op, self)
     op.leave_meta()
     return ops.atan_out.call(self, op.output)
 
@@ -327,7 +342,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_atan_(ks: int, self: Tensor) 
     op = InPlace("atan", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.atan_meta(op, self)
+    unary_float_ops.atan_meta(op, self)
     op.leave_meta()
     return ops.atan_out.call(self, op.output)
 
@@ -336,7 +351,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_exp2(ks: int, self: Tensor) -
     op = DefaultBackend("exp2")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.exp2_meta(op, self)
+    unary_float_ops.exp2_meta(op, self)
     op.leave_meta()
     return ops.exp2_out.call(self, op.output)
 
@@ -345,7 +360,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_exp2_(ks: int, self: Tensor) 
     op = InPlace("exp2", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.exp2_meta(op, self)
+    unary_float_ops.exp2_meta(op, self)
     op.leave_meta()
     return ops.exp2_out.call(self, op.output)
 
@@ -354,7 +369,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_expm1(ks: int, self: Tensor) 
     op = DefaultBackend("expm1")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.expm1_meta(op, self)
+    unary_float_ops.expm1_meta(op, self)
     op.leave_meta()
     return ops.expm1_out.call(self, op.output)
 
@@ -363,7 +378,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_expm1_(ks: int, self: Tensor)
     op = InPlace("expm1", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.expm1_meta(op, self)
+    unary_float_ops.expm1_meta(op, self)
     op.leave_meta()
     return ops.expm1_out.call(self, op.output)
 
@@ -372,7 +387,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_log10(ks: int, self: Tensor) 
     op = DefaultBackend("log10")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.log10_meta(op, self)
+    unary_float_ops.log10_meta(op, self)
     op.leave_meta()
     return ops.log10_out.call(self, op.output)
 
@@ -381,7 +396,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_log10_(ks: int, self: Tensor)
     op = InPlace("log10", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.log10_meta(op, self)
+    unary_float_ops.log10_meta(op, self)
     op.leave_meta()
     return ops.log10_out.call(self, op.output)
 
@@ -390,7 +405,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_log2(ks: int, self: Tensor) -
     op = DefaultBackend("log2")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.log2_meta(op, self)
+    unary_float_ops.log2_meta(op, self)
     op.leave_meta()
     return ops.log2_out.call(self, op.output)
 
@@ -399,7 +414,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_log2_(ks: int, self: Tensor) 
     op = InPlace("log2", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.log2_meta(op, self)
+    unary_float_ops.log2_meta(op, self)
     op.leave_meta()
     return ops.log2_out.call(self, op.output)
 
@@ -408,7 +423,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sinc(ks: int, self: Tensor) -
     op = DefaultBackend("sinc")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.sinc_meta(op, self)
+    unary_float_ops.sinc_meta(op, self)
     op.leave_meta()
     return ops.sinc_out.call(self, op.output)
 
@@ -417,7 +432,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sinc_(ks: int, self: Tensor) 
     op = InPlace("sinc", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.sinc_meta(op, self)
+    unary_float_ops.sinc_meta(op, self)
     op.leave_meta()
     return ops.sinc_out.call(self, op.output)
 
@@ -426,7 +441,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_tan(ks: int, self: Tensor) ->
     op = DefaultBackend("tan")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.tan_meta(op, self)
+    unary_float_ops.tan_meta(op, self)
     op.leave_meta()
     return ops.tan_out.call(self, op.output)
 
@@ -435,7 +450,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_tan_(ks: int, self: Tensor) -
     op = InPlace("tan", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.tan_meta(op, self)
+    unary_float_ops.tan_meta(op, self)
     op.leave_meta()
     return ops.tan_out.call(self, op.output)
 
@@ -444,7 +459,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_log(ks: int, self: Tensor) ->
     op = DefaultBackend("log")
     if recorder.active is not None:
         op.enter_meta()
-    unary.log_meta(op, self)
+    unary_ops.log_meta(op, self)
     op.leave_meta()
     return ops.log_out.call(self, op.output)
 
@@ -453,7 +468,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_log_(ks: int, self: Tensor) -
     op = InPlace("log", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.log_meta(op, self)
+    unary_ops.log_meta(op, self)
     op.leave_meta()
     return ops.log_out.call(self, op.output)
 
@@ -462,7 +477,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sin(ks: int, self: Tensor) ->
     op = DefaultBackend("sin")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sin_meta(op, self)
+    unary_ops.sin_meta(op, self)
     op.leave_meta()
     return ops.sin_out.call(self, op.output)
 
@@ -471,7 +486,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sin_(ks: int, self: Tensor) -
     op = InPlace("sin", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sin_meta(op, self)
+    unary_ops.sin_meta(op, self)
     op.leave_meta()
     return ops.sin_out.call(self, op.output)
 
@@ -480,7 +495,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sinh(ks: int, self: Tensor) -
     op = DefaultBackend("sinh")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sinh_meta(op, self)
+    unary_ops.sinh_meta(op, self)
     op.leave_meta()
     return ops.sinh_out.call(self, op.output)
 
@@ -489,7 +504,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sinh_(ks: int, self: Tensor) 
     op = InPlace("sinh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sinh_meta(op, self)
+    unary_ops.sinh_meta(op, self)
     op.leave_meta()
     return ops.sinh_out.call(self, op.output)
 
@@ -498,7 +513,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_cosh(ks: int, self: Tensor) -
     op = DefaultBackend("cosh")
     if recorder.active is not None:
         op.enter_meta()
-    unary.cosh_meta(op, self)
+    unary_ops.cosh_meta(op, self)
     op.leave_meta()
     return ops.cosh_out.call(self, op.output)
 
@@ -507,7 +522,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_cosh_(ks: int, self: Tensor) 
     op = InPlace("cosh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.cosh_meta(op, self)
+    unary_ops.cosh_meta(op, self)
     op.leave_meta()
     return ops.cosh_out.call(self, op.output)
 
@@ -516,7 +531,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_cos(ks: int, self: Tensor) ->
     op = DefaultBackend("cos")
     if recorder.active is not None:
         op.enter_meta()
-    unary.cos_meta(op, self)
+    unary_ops.cos_meta(op, self)
     op.leave_meta()
     return ops.cos_out.call(self, op.output)
 
@@ -525,7 +540,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_cos_(ks: int, self: Tensor) -
     op = InPlace("cos", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.cos_meta(op, self)
+    unary_ops.cos_meta(op, self)
     op.leave_meta()
     return ops.cos_out.call(self, op.output)
 
@@ -534,7 +549,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_reciprocal(ks: int, self: Ten
     op = DefaultBackend("reciprocal")
     if recorder.active is not None:
         op.enter_meta()
-    unary.reciprocal_meta(op, self)
+    unary_ops.reciprocal_meta(op, self)
     op.leave_meta()
     return ops.reciprocal_out.call(self, op.output)
 
@@ -543,7 +558,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_reciprocal_(ks: int, self: Te
     op = InPlace("reciprocal", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.reciprocal_meta(op, self)
+    unary_ops.reciprocal_meta(op, self)
     op.leave_meta()
     return ops.reciprocal_out.call(self, op.output)
 
@@ -552,7 +567,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp_min(ks: int, self: Tens
     op = DefaultBackend("clamp_min")
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_min_meta(op, self, min)
+    where.clamp_min_meta(op, self, min)
     op.leave_meta()
     return ops.clamp_min_out.call(self, min, op.output)
 
@@ -561,7 +576,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp_min_(ks: int, self: Ten
     op = InPlace("clamp_min", self)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_min_meta(op, self, min)
+    where.clamp_min_meta(op, self, min)
     op.leave_meta()
     return ops.clamp_min_out.call(self, min, op.output)
 
@@ -570,7 +585,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp_min_Tensor(ks: int, sel
     op = DefaultBackend("clamp_min_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_min_Tensor_meta(op, self, min)
+    where.clamp_min_Tensor_meta(op, self, min)
     op.leave_meta()
     return ops.clamp_min_Tensor_out.call(self, min, op.output)
 
@@ -579,7 +594,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp_min__Tensor(ks: int, se
     op = InPlace("clamp_min_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_min_Tensor_meta(op, self, min)
+    where.clamp_min_Tensor_meta(op, self, min)
     op.leave_meta()
     return ops.clamp_min_Tensor_out.call(self, min, op.output)
 
@@ -590,7 +605,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_threshold(
     op = DefaultBackend("threshold")
     if recorder.active is not None:
         op.enter_meta()
-    activation.threshold_meta(op, self, threshold, value)
+    relu_gelu.threshold_meta(op, self, threshold, value)
     op.leave_meta()
     return ops.threshold_out.call(self, threshold, value, op.output)
 
@@ -601,7 +616,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_threshold_(
     op = InPlace("threshold", self)
     if recorder.active is not None:
         op.enter_meta()
-    activation.threshold_meta(op, self, threshold, value)
+    relu_gelu.threshold_meta(op, self, threshold, value)
     op.leave_meta()
     return ops.threshold_out.call(self, threshold, value, op.output)
 
@@ -612,7 +627,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_threshold_backward(
     op = DefaultBackend("threshold_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation.threshold_backward_meta(op, grad_output, self, threshold)
+    relu_gelu.threshold_backward_meta(op, grad_output, self, threshold)
     op.leave_meta()
     return ops.threshold_backward_grad_input.call(grad_output, self, threshold, op.output)
 
@@ -837,7 +852,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_tanh(ks: int, self: Tensor) -
     op = DefaultBackend("tanh")
     if recorder.active is not None:
         op.enter_meta()
-    unary.tanh_meta(op, self)
+    unary_ops.tanh_meta(op, self)
     op.leave_meta()
     return ops.tanh_out.call(self, op.output)
 
@@ -846,7 +861,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_tanh_(ks: int, self: Tensor) 
     op = InPlace("tanh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.tanh_meta(op, self)
+    unary_ops.tanh_meta(op, self)
     op.leave_meta()
     return ops.tanh_out.call(self, op.output)
 
@@ -855,7 +870,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sigmoid(ks: int, self: Tensor
     op = DefaultBackend("sigmoid")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sigmoid_meta(op, self)
+    unary_ops.sigmoid_meta(op, self)
     op.leave_meta()
     return ops.sigmoid_out.call(self, op.output)
 
@@ -864,7 +879,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sigmoid_(ks: int, self: Tenso
     op = InPlace("sigmoid", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sigmoid_meta(op, self)
+    unary_ops.sigmoid_meta(op, self)
     op.leave_meta()
     return ops.sigmoid_out.call(self, op.output)
 
@@ -873,7 +888,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sqrt(ks: int, self: Tensor) -
     op = DefaultBackend("sqrt")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sqrt_meta(op, self)
+    unary_ops.sqrt_meta(op, self)
     op.leave_meta()
     return ops.sqrt_out.call(self, op.output)
 
@@ -882,7 +897,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sqrt_(ks: int, self: Tensor) 
     op = InPlace("sqrt", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sqrt_meta(op, self)
+    unary_ops.sqrt_meta(op, self)
     op.leave_meta()
     return ops.sqrt_out.call(self, op.output)
 
@@ -891,7 +906,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_rsqrt(ks: int, self: Tensor) 
     op = DefaultBackend("rsqrt")
     if recorder.active is not None:
         op.enter_meta()
-    unary.rsqrt_meta(op, self)
+    unary_ops.rsqrt_meta(op, self)
     op.leave_meta()
     return ops.rsqrt_out.call(self, op.output)
 
@@ -900,7 +915,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_rsqrt_(ks: int, self: Tensor)
     op = InPlace("rsqrt", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.rsqrt_meta(op, self)
+    unary_ops.rsqrt_meta(op, self)
     op.leave_meta()
     return ops.rsqrt_out.call(self, op.output)
 
@@ -909,7 +924,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_erf(ks: int, self: Tensor) ->
     op = DefaultBackend("erf")
     if recorder.active is not None:
         op.enter_meta()
-    unary.erf_meta(op, self)
+    unary_ops.erf_meta(op, self)
     op.leave_meta()
     return ops.erf_out.call(self, op.output)
 
@@ -918,7 +933,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_erf_(ks: int, self: Tensor) -
     op = InPlace("erf", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.erf_meta(op, self)
+    unary_ops.erf_meta(op, self)
     op.leave_meta()
     return ops.erf_out.call(self, op.output)
 
@@ -927,7 +942,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_erfc(ks: int, self: Tensor) -
     op = DefaultBackend("erfc")
     if recorder.active is not None:
         op.enter_meta()
-    special.erfc_meta(op, self)
+    special_functions.erfc_meta(op, self)
     op.leave_meta()
     return ops.erfc_out.call(self, op.output)
 
@@ -936,7 +951,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_erfc_(ks: int, self: Tensor) 
     op = InPlace("erfc", self)
     if recorder.active is not None:
         op.enter_meta()
-    special.erfc_meta(op, self)
+    special_functions.erfc_meta(op, self)
     op.leave_meta()
     return ops.erfc_out.call(self, op.output)
 
@@ -945,7 +960,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_digamma_(ks: int, self: Tenso
     op = InPlace("digamma", self)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.digamma_meta(op, self)
+    gamma_functions.digamma_meta(op, self)
     op.leave_meta()
     return ops.digamma_out.call(self, op.output)
 
@@ -954,7 +969,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_lgamma_(ks: int, self: Tensor
     op = InPlace("lgamma", self)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.lgamma_meta(op, self)
+    gamma_functions.lgamma_meta(op, self)
     op.leave_meta()
     return ops.lgamma_out.call(self, op.output)
 
@@ -963,7 +978,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_lgamma(ks: int, self: Tensor)
     op = DefaultBackend("lgamma")
     if recorder.active is not None:
         op.enter_meta()
-    gamma.lgamma_meta(op, self)
+    gamma_functions.lgamma_meta(op, self)
     op.leave_meta()
     return ops.lgamma_out.call(self, op.output)
 
@@ -972,7 +987,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_digamma(ks: int, self: Tensor
     op = DefaultBackend("digamma")
     if recorder.active is not None:
         op.enter_meta()
-    gamma.digamma_meta(op, self)
+    gamma_functions.digamma_meta(op, self)
     op.leave_meta()
     return ops.digamma_out.call(self, op.output)
 
@@ -981,7 +996,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_polygamma(ks: int, n: int, se
     op = DefaultBackend("polygamma")
     if recorder.active is not None:
         op.enter_meta()
-    gamma.polygamma_meta(op, n, self)
+    gamma_functions.polygamma_meta(op, n, self)
     op.leave_meta()
     return ops.polygamma_out.call(n, self, op.output)
 
@@ -990,7 +1005,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_erfinv(ks: int, self: Tensor)
     op = DefaultBackend("erfinv")
     if recorder.active is not None:
         op.enter_meta()
-    special.erfinv_meta(op, self)
+    special_functions.erfinv_meta(op, self)
     op.leave_meta()
     return ops.erfinv_out.call(self, op.output)
 
@@ -999,7 +1014,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_erfinv_(ks: int, self: Tensor
     op = InPlace("erfinv", self)
     if recorder.active is not None:
         op.enter_meta()
-    special.erfinv_meta(op, self)
+    special_functions.erfinv_meta(op, self)
     op.leave_meta()
     return ops.erfinv_out.call(self, op.output)
 
@@ -1008,7 +1023,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_i0(ks: int, self: Tensor) -> 
     op = DefaultBackend("i0")
     if recorder.active is not None:
         op.enter_meta()
-    special.i0_meta(op, self)
+    special_functions.i0_meta(op, self)
     op.leave_meta()
     return ops.i0_out.call(self, op.output)
 
@@ -1017,7 +1032,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_i0_(ks: int, self: Tensor) ->
     op = InPlace("i0", self)
     if recorder.active is not None:
         op.enter_meta()
-    special.i0_meta(op, self)
+    special_functions.i0_meta(op, self)
     op.leave_meta()
     return ops.i0_out.call(self, op.output)
 
@@ -1026,7 +1041,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_igamma(ks: int, self: Tensor,
     op = DefaultBackend("igamma")
     if recorder.active is not None:
         op.enter_meta()
-    gamma.igamma_meta(op, self, other)
+    gamma_functions.igamma_meta(op, self, other)
     op.leave_meta()
     return ops.igamma_out.call(self, other, op.output)
 
@@ -1035,7 +1050,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_igamma_(ks: int, self: Tensor
     op = InPlace("igamma", self)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.igamma_meta(op, self, other)
+    gamma_functions.igamma_meta(op, self, other)
     op.leave_meta()
     return ops.igamma_out.call(self, other, op.output)
 
@@ -1044,7 +1059,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_igammac(ks: int, self: Tensor
     op = DefaultBackend("igammac")
     if recorder.active is not None:
         op.enter_meta()
-    gamma.igammac_meta(op, self, other)
+    gamma_functions.igammac_meta(op, self, other)
     op.leave_meta()
     return ops.igammac_out.call(self, other, op.output)
 
@@ -1053,7 +1068,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_igammac_(ks: int, self: Tenso
     op = InPlace("igammac", self)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.igammac_meta(op, self, other)
+    gamma_functions.igammac_meta(op, self, other)
     op.leave_meta()
     return ops.igammac_out.call(self, other, op.output)
 
@@ -1062,7 +1077,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sgn(ks: int, self: Tensor) ->
     op = DefaultBackend("sgn")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sgn_meta(op, self)
+    unary_ops.sgn_meta(op, self)
     op.leave_meta()
     return ops.sgn_out.call(self, op.output)
 
@@ -1071,7 +1086,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sgn_(ks: int, self: Tensor) -
     op = InPlace("sgn", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sgn_meta(op, self)
+    unary_ops.sgn_meta(op, self)
     op.leave_meta()
     return ops.sgn_out.call(self, op.output)
 
@@ -1080,7 +1095,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sign(ks: int, self: Tensor) -
     op = DefaultBackend("sign")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sign_meta(op, self)
+    unary_ops.sign_meta(op, self)
     op.leave_meta()
     return ops.sign_out.call(self, op.output)
 
@@ -1089,7 +1104,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sign_(ks: int, self: Tensor) 
     op = InPlace("sign", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sign_meta(op, self)
+    unary_ops.sign_meta(op, self)
     op.leave_meta()
     return ops.sign_out.call(self, op.output)
 
@@ -1206,7 +1221,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_signbit(ks: int, self: Tensor
     op = DefaultBackend("signbit")
     if recorder.active is not None:
         op.enter_meta()
-    signs.signbit_meta(op, self)
+    sign_ops.signbit_meta(op, self)
     op.leave_meta()
     return ops.signbit_out.call(self, op.output)
 
@@ -1226,7 +1241,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_isposinf(ks: int, self: Tenso
     op = DefaultBackend("isposinf")
     if recorder.active is not None:
         op.enter_meta()
-    signs.isposinf_meta(op, self)
+    sign_ops.isposinf_meta(op, self)
     op.leave_meta()
     return ops.isposinf_out.call(self, op.output)
 
@@ -1237,7 +1252,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_tanh_backward(
     op = DefaultBackend("tanh_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation.tanh_backward_meta(op, grad_output, output)
+    relu_gelu.tanh_backward_meta(op, grad_output, output)
     op.leave_meta()
     return ops.tanh_backward_grad_input.call(grad_output, output, op.output)
 
@@ -1248,7 +1263,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sigmoid_backward(
     op = DefaultBackend("sigmoid_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation.sigmoid_backward_meta(op, grad_output, output)
+    relu_gelu.sigmoid_backward_meta(op, grad_output, output)
     op.leave_meta()
     return ops.sigmoid_backward_grad_input.call(grad_output, output, op.output)
 
@@ -1257,7 +1272,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_gelu_(ks: int, self: Tensor, 
     op = InPlace("gelu", self)
     if recorder.active is not None:
         op.enter_meta()
-    activation.gelu_meta(op, self, approximate)
+    relu_gelu.gelu_meta(op, self, approximate)
     op.leave_meta()
     return ops.gelu_out.call(self, approximate, op.output)
 
@@ -1266,7 +1281,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_gelu(ks: int, self: Tensor, a
     op = DefaultBackend("gelu")
     if recorder.active is not None:
         op.enter_meta()
-    activation.gelu_meta(op, self, approximate)
+    relu_gelu.gelu_meta(op, self, approximate)
     op.leave_meta()
     return ops.gelu_out.call(self, approximate, op.output)
 
@@ -1277,7 +1292,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_gelu_backward(
     op = DefaultBackend("gelu_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation.gelu_backward_meta(op, grad_output, self, approximate)
+    relu_gelu.gelu_backward_meta(op, grad_output, self, approximate)
     op.leave_meta()
     return ops.gelu_backward_grad_input.call(grad_output, self, approximate, op.output)
 
@@ -1286,7 +1301,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_silu(ks: int, self: Tensor) -
     op = DefaultBackend("silu")
     if recorder.active is not None:
         op.enter_meta()
-    activation.silu_meta(op, self)
+    relu_gelu.silu_meta(op, self)
     op.leave_meta()
     return ops.silu_out.call(self, op.output)
 
@@ -1295,7 +1310,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_silu_(ks: int, self: Tensor) 
     op = InPlace("silu", self)
     if recorder.active is not None:
         op.enter_meta()
-    activation.silu_meta(op, self)
+    relu_gelu.silu_meta(op, self)
     op.leave_meta()
     return ops.silu_out.call(self, op.output)
 
@@ -1306,7 +1321,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_silu_backward(
     op = DefaultBackend("silu_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation.silu_backward_meta(op, grad_output, self)
+    relu_gelu.silu_backward_meta(op, grad_output, self)
     op.leave_meta()
     return ops.silu_backward_grad_input.call(grad_output, self, op.output)
 
@@ -1315,7 +1330,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_maximum(ks: int, self: Tensor
     op = DefaultBackend("maximum")
     if recorder.active is not None:
         op.enter_meta()
-    clamping.maximum_meta(op, self, other)
+    clamp.maximum_meta(op, self, other)
     op.leave_meta()
     return ops.maximum_out.call(self, other, op.output)
 
@@ -1324,7 +1339,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_minimum(ks: int, self: Tensor
     op = DefaultBackend("minimum")
     if recorder.active is not None:
         op.enter_meta()
-    clamping.minimum_meta(op, self, other)
+    clamp.minimum_meta(op, self, other)
     op.leave_meta()
     return ops.minimum_out.call(self, other, op.output)
 
@@ -1333,7 +1348,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_atan2(ks: int, self: Tensor, 
     op = DefaultBackend("atan2")
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.atan2_meta(op, self, other)
+    pointwise_ops.atan2_meta(op, self, other)
     op.leave_meta()
     return ops.atan2_out.call(self, other, op.output)
 
@@ -1342,7 +1357,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_atan2_(ks: int, self: Tensor,
     op = InPlace("atan2", self)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.atan2_meta(op, self, other)
+    pointwise_ops.atan2_meta(op, self, other)
     op.leave_meta()
     return ops.atan2_out.call(self, other, op.output)
 
@@ -1351,7 +1366,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_copysign_Tensor(ks: int, self
     op = DefaultBackend("copysign_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    signs.copysign_Tensor_meta(op, self, other)
+    sign_ops.copysign_Tensor_meta(op, self, other)
     op.leave_meta()
     return ops.copysign_out.call(self, other, op.output)
 
@@ -1360,7 +1375,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_copysign__Tensor(ks: int, sel
     op = InPlace("copysign_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    signs.copysign_Tensor_meta(op, self, other)
+    sign_ops.copysign_Tensor_meta(op, self, other)
     op.leave_meta()
     return ops.copysign_out.call(self, other, op.output)
 
@@ -1369,7 +1384,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_gcd(ks: int, self: Tensor, ot
     op = DefaultBackend("gcd")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.gcd_meta(op, self, other)
+    binary_float_ops.gcd_meta(op, self, other)
     op.leave_meta()
     return ops.gcd_out.call(self, other, op.output)
 
@@ -1378,7 +1393,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_gcd_(ks: int, self: Tensor, o
     op = InPlace("gcd", self)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.gcd_meta(op, self, other)
+    binary_float_ops.gcd_meta(op, self, other)
     op.leave_meta()
     return ops.gcd_out.call(self, other, op.output)
 
@@ -1387,7 +1402,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_lcm(ks: int, self: Tensor, ot
     op = DefaultBackend("lcm")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.lcm_meta(op, self, other)
+    binary_float_ops.lcm_meta(op, self, other)
     op.leave_meta()
     return ops.lcm_out.call(self, other, op.output)
 
@@ -1396,7 +1411,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_lcm_(ks: int, self: Tensor, o
     op = InPlace("lcm", self)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.lcm_meta(op, self, other)
+    binary_float_ops.lcm_meta(op, self, other)
     op.leave_meta()
     return ops.lcm_out.call(self, other, op.output)
 
@@ -1405,7 +1420,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_logaddexp(ks: int, self: Tens
     op = DefaultBackend("logaddexp")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.logaddexp_meta(op, self, other)
+    binary_float_ops.logaddexp_meta(op, self, other)
     op.leave_meta()
     return ops.logaddexp_out.call(self, other, op.output)
 
@@ -1414,7 +1429,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_logaddexp2(ks: int, self: Ten
     op = DefaultBackend("logaddexp2")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.logaddexp2_meta(op, self, other)
+    binary_float_ops.logaddexp2_meta(op, self, other)
     op.leave_meta()
     return ops.logaddexp2_out.call(self, other, op.output)
 
@@ -1423,7 +1438,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_heaviside(ks: int, self: Tens
     op = DefaultBackend("heaviside")
     if recorder.active is not None:
         op.enter_meta()
-    signs.heaviside_meta(op, self, values)
+    sign_ops.heaviside_meta(op, self, values)
     op.leave_meta()
     return ops.heaviside_out.call(self, values, op.output)
 
@@ -1432,7 +1447,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_heaviside_(ks: int, self: Ten
     op = InPlace("heaviside", self)
     if recorder.active is not None:
         op.enter_meta()
-    signs.heaviside_meta(op, self, values)
+    sign_ops.heaviside_meta(op, self, values)
     op.leave_meta()
     return ops.heaviside_out.call(self, values, op.output)
 
@@ -1441,7 +1456,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_fmod_Tensor(ks: int, self: Te
     op = DefaultBackend("fmod_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    remainders.fmod_Tensor_meta(op, self, other)
+    remainder.fmod_Tensor_meta(op, self, other)
     op.leave_meta()
     return ops.fmod_Tensor_out.call(self, other, op.output)
 
@@ -1450,7 +1465,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_fmod__Tensor(ks: int, self: T
     op = InPlace("fmod_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    remainders.fmod_Tensor_meta(op, self, other)
+    remainder.fmod_Tensor_meta(op, self, other)
     op.leave_meta()
     return ops.fmod_Tensor_out.call(self, other, op.output)
 
@@ -1459,7 +1474,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_hypot(ks: int, self: Tensor, 
     op = DefaultBackend("hypot")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.hypot_meta(op, self, other)
+    binary_float_ops.hypot_meta(op, self, other)
     op.leave_meta()
     return ops.hypot_out.call(self, other, op.output)
 
@@ -1468,7 +1483,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_hypot_(ks: int, self: Tensor,
     op = InPlace("hypot", self)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.hypot_meta(op, self, other)
+    binary_float_ops.hypot_meta(op, self, other)
     op.leave_meta()
     return ops.hypot_out.call(self, other, op.output)
 
@@ -1477,7 +1492,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_nextafter(ks: int, self: Tens
     op = DefaultBackend("nextafter")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.nextafter_meta(op, self, other)
+    binary_float_ops.nextafter_meta(op, self, other)
     op.leave_meta()
     return ops.nextafter_out.call(self, other, op.output)
 
@@ -1486,7 +1501,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_nextafter_(ks: int, self: Ten
     op = InPlace("nextafter", self)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.nextafter_meta(op, self, other)
+    binary_float_ops.nextafter_meta(op, self, other)
     op.leave_meta()
     return ops.nextafter_out.call(self, other, op.output)
 
@@ -1495,7 +1510,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_fmin(ks: int, self: Tensor, o
     op = DefaultBackend("fmin")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.fmin_meta(op, self, other)
+    binary_float_ops.fmin_meta(op, self, other)
     op.leave_meta()
     return ops.fmin_out.call(self, other, op.output)
 
@@ -1504,7 +1519,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_fmax(ks: int, self: Tensor, o
     op = DefaultBackend("fmax")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.fmax_meta(op, self, other)
+    binary_float_ops.fmax_meta(op, self, other)
     op.leave_meta()
     return ops.fmax_out.call(self, other, op.output)
 
@@ -1515,7 +1530,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_lerp_Scalar(
     op = DefaultBackend("lerp_Scalar")
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.lerp_Scalar_meta(op, self, end, weight)
+    pointwise_ops.lerp_Scalar_meta(op, self, end, weight)
     op.leave_meta()
     return ops.lerp_Scalar_out.call(self, end, weight, op.output)
 
@@ -1526,7 +1541,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_lerp__Scalar(
     op = InPlace("lerp_Scalar", self)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.lerp_Scalar_meta(op, self, end, weight)
+    pointwise_ops.lerp_Scalar_meta(op, self, end, weight)
     op.leave_meta()
     return ops.lerp_Scalar_out.call(self, end, weight, op.output)
 
@@ -1537,7 +1552,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_lerp_Tensor(
     op = DefaultBackend("lerp_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.lerp_Tensor_meta(op, self, end, weight)
+    pointwise_ops.lerp_Tensor_meta(op, self, end, weight)
     op.leave_meta()
     return ops.lerp_Tensor_out.call(self, end, weight, op.output)
 
@@ -1548,7 +1563,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_lerp__Tensor(
     op = InPlace("lerp_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.lerp_Tensor_meta(op, self, end, weight)
+    pointwise_ops.lerp_Tensor_meta(op, self, end, weight)
     op.leave_meta()
     return ops.lerp_Tensor_out.call(self, end, weight, op.output)
 
@@ -1559,7 +1574,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addcmul(
     op = DefaultBackend("addcmul")
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    pointwise_ops.addcmul_meta(op, self, tensor1, tensor2, value)
     op.leave_meta()
     return ops.addcmul_out.call(self, tensor1, tensor2, value, op.output)
 
@@ -1570,7 +1585,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addcmul_(
     op = InPlace("addcmul", self)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    pointwise_ops.addcmul_meta(op, self, tensor1, tensor2, value)
     op.leave_meta()
     return ops.addcmul_out.call(self, tensor1, tensor2, value, op.output)
 
@@ -1581,7 +1596,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addcdiv(
     op = DefaultBackend("addcdiv")
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    pointwise_ops.addcdiv_meta(op, self, tensor1, tensor2, value)
     op.leave_meta()
     return ops.addcdiv_out.call(self, tensor1, tensor2, value, op.output)
 
@@ -1592,7 +1607,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addcdiv_(
     op = InPlace("addcdiv", self)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    pointwise_ops.addcdiv_meta(op, self, tensor1, tensor2, value)
     op.leave_meta()
     return ops.addcdiv_out.call(self, tensor1, tensor2, value, op.output)
 
@@ -1603,7 +1618,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp(
     op = DefaultBackend("clamp")
     if recorder.active is not None:
         op.enter_meta()
-    clamping.clamp_meta(op, self, min, max)
+    clamp.clamp_meta(op, self, min, max)
     op.leave_meta()
     return ops.clamp_out.call(self, min, max, op.output)
 
@@ -1614,7 +1629,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp_Tensor(
     op = DefaultBackend("clamp_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    clamping.clamp_Tensor_meta(op, self, min, max)
+    clamp.clamp_Tensor_meta(op, self, min, max)
     op.leave_meta()
     return ops.clamp_Tensor_out.call(self, min, max, op.output)
 
@@ -1625,7 +1640,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp_(
     op = InPlace("clamp", self)
     if recorder.active is not None:
         op.enter_meta()
-    clamping.clamp_meta(op, self, min, max)
+    clamp.clamp_meta(op, self, min, max)
     op.leave_meta()
     return ops.clamp_out.call(self, min, max, op.output)
 
@@ -1636,7 +1651,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp__Tensor(
     op = InPlace("clamp_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    clamping.clamp_Tensor_meta(op, self, min, max)
+    clamp.clamp_Tensor_meta(op, self, min, max)
     op.leave_meta()
     return ops.clamp_Tensor_out.call(self, min, max, op.output)
 
@@ -1645,7 +1660,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_remainder_Tensor(ks: int, sel
     op = DefaultBackend("remainder_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    remainders.remainder_Tensor_meta(op, self, other)
+    remainder.remainder_Tensor_meta(op, self, other)
     op.leave_meta()
     return ops.remainder_Tensor_out.call(self, other, op.output)
 
@@ -1654,7 +1669,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_remainder__Tensor(ks: int, se
     op = InPlace("remainder_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    remainders.remainder_Tensor_meta(op, self, other)
+    remainder.remainder_Tensor_meta(op, self, other)
     op.leave_meta()
     return ops.remainder_Tensor_out.call(self, other, op.output)
 
@@ -1741,7 +1756,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_left_shift_Tensor(
     op = DefaultBackend("bitwise_left_shift_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    bit_shifts.bitwise_left_shift_Tensor_meta(op, self, other)
     op.leave_meta()
     return ops.bitwise_left_shift_Tensor_out.call(self, other, op.output)
 
@@ -1752,7 +1767,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_left_shift__Tensor(
     op = InPlace("bitwise_left_shift_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    bit_shifts.bitwise_left_shift_Tensor_meta(op, self, other)
     op.leave_meta()
     return ops.bitwise_left_shift_Tensor_out.call(self, other, op.output)
 
@@ -1763,7 +1778,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_right_shift_Tensor(
     op = DefaultBackend("bitwise_right_shift_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    shifts.bitwise_right_shift_Tensor_meta(op, self, other)
+    bit_shifts.bitwise_right_shift_Tensor_meta(op, self, other)
     op.leave_meta()
     return ops.bitwise_right_shift_Tensor_out.call(self, other, op.output)
 
@@ -1774,7 +1789,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_right_shift__Tensor(
     op = InPlace("bitwise_right_shift_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    shifts.bitwise_right_shift_Tensor_meta(op, self, other)
+    bit_shifts.bitwise_right_shift_Tensor_meta(op, self, other)
     op.leave_meta()
     return ops.bitwise_right_shift_Tensor_out.call(self, other, op.output)
 
@@ -1785,7 +1800,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sum_dim_IntList(
     op = DefaultBackend("sum_dim_IntList")
     if recorder.active is not None:
         op.enter_meta()
-    reductions.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
+    sum_mean.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
     op.leave_meta()
     return ops.sum_IntList_out.call(self, dim, keepdim, dtype, op.output)
 
@@ -1796,7 +1811,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_mean_dim(
     op = DefaultBackend("mean_dim")
     if recorder.active is not None:
         op.enter_meta()
-    reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
+    sum_mean.mean_dim_meta(op, self, dim, keepdim, dtype)
     op.leave_meta()
     return ops.mean_out.call(self, dim, keepdim, dtype, op.output)
 
@@ -1805,7 +1820,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_any(ks: int, self: Tensor) ->
     op = DefaultBackend("any")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.any_meta(op, self)
+    any_all.any_meta(op, self)
     op.leave_meta()
     return ops.any_all_out.call(self, op.output)
 
@@ -1814,7 +1829,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_any_dim(ks: int, self: Tensor
     op = DefaultBackend("any_dim")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.any_dim_meta(op, self, dim, keepdim)
+    any_all.any_dim_meta(op, self, dim, keepdim)
     op.leave_meta()
     return ops.any_out.call(self, dim, keepdim, op.output)
 
@@ -1825,7 +1840,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_any_dims(
     op = DefaultBackend("any_dims")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.any_dims_meta(op, self, dim, keepdim)
+    any_all.any_dims_meta(op, self, dim, keepdim)
     op.leave_meta()
     return ops.any_dims_out.call(self, dim, keepdim, op.output)
 
@@ -1834,7 +1849,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_all(ks: int, self: Tensor) ->
     op = DefaultBackend("all")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.all_meta(op, self)
+    any_all.all_meta(op, self)
     op.leave_meta()
     return ops.all_all_out.call(self, op.output)
 
@@ -1843,7 +1858,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_all_dim(ks: int, self: Tensor
     op = DefaultBackend("all_dim")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.all_dim_meta(op, self, dim, keepdim)
+    any_all.all_dim_meta(op, self, dim, keepdim)
     op.leave_meta()
     return ops.all_out.call(self, dim, keepdim, op.output)
 
@@ -1854,7 +1869,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_all_dims(
     op = DefaultBackend("all_dims")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.all_dims_meta(op, self, dim, keepdim)
+    any_all.all_dims_meta(op, self, dim, keepdim)
     op.leave_meta()
     return ops.all_dims_out.call(self, dim, keepdim, op.output)
 
@@ -1865,7 +1880,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_prod_dim_int(
     op = DefaultBackend("prod_dim_int")
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.prod_dim_int_meta(op, self, dim, keepdim, dtype)
+    cumsum_cumprod.prod_dim_int_meta(op, self, dim, keepdim, dtype)
     op.leave_meta()
     return ops.prod_int_out.call(self, dim, keepdim, dtype, op.output)
 
@@ -1876,7 +1891,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_max_dim(
     op0, op1 = DefaultBackend("max_dim"), DefaultBackend("max_dim")
     if recorder.active is not None:
         op0.enter_meta()
-    extremes.max_dim_meta((op0, op1), self, dim, keepdim)
+    min_max.max_dim_meta((op0, op1), self, dim, keepdim)
     op0.leave_meta()
     return ops.max_dim_max.call(self, dim, keepdim, op0.output, op1.output)
 
@@ -1887,7 +1902,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_min_dim(
     op0, op1 = DefaultBackend("min_dim"), DefaultBackend("min_dim")
     if recorder.active is not None:
         op0.enter_meta()
-    extremes.min_dim_meta((op0, op1), self, dim, keepdim)
+    min_max.min_dim_meta((op0, op1), self, dim, keepdim)
     op0.leave_meta()
     return ops.min_dim_min.call(self, dim, keepdim, op0.output, op1.output)
 
@@ -1898,7 +1913,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_aminmax(
     op0, op1 = DefaultBackend("aminmax"), DefaultBackend("aminmax")
     if recorder.active is not None:
         op0.enter_meta()
-    extremes.aminmax_meta((op0, op1), self, dim, keepdim)
+    min_max.aminmax_meta((op0, op1), self, dim, keepdim)
     op0.leave_meta()
     return ops.aminmax_out.call(self, dim, keepdim, op0.output, op1.output)
 
@@ -1907,7 +1922,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_amax(ks: int, self: Tensor, d
     op = DefaultBackend("amax")
     if recorder.active is not None:
         op.enter_meta()
-    extremes.amax_meta(op, self, dim, keepdim)
+    min_max.amax_meta(op, self, dim, keepdim)
     op.leave_meta()
     return ops.amax_out.call(self, dim, keepdim, op.output)
 
@@ -1916,7 +1931,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_amin(ks: int, self: Tensor, d
     op = DefaultBackend("amin")
     if recorder.active is not None:
         op.enter_meta()
-    extremes.amin_meta(op, self, dim, keepdim)
+    min_max.amin_meta(op, self, dim, keepdim)
     op.leave_meta()
     return ops.amin_out.call(self, dim, keepdim, op.output)
 
@@ -1927,7 +1942,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_argmax(
     op = DefaultBackend("argmax")
     if recorder.active is not None:
         op.enter_meta()
-    extremes.argmax_meta(op, self, dim, keepdim)
+    min_max.argmax_meta(op, self, dim, keepdim)
     op.leave_meta()
     return ops.argmax_out.call(self, dim, keepdim, op.output)
 
@@ -1938,7 +1953,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_argmin(
     op = DefaultBackend("argmin")
     if recorder.active is not None:
         op.enter_meta()
-    extremes.argmin_meta(op, self, dim, keepdim)
+    min_max.argmin_meta(op, self, dim, keepdim)
     op.leave_meta()
     return ops.argmin_out.call(self, dim, keepdim, op.output)
 
@@ -1946,7 +1961,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_argmin(
 def wrapper_CompositeExplicitAutogradNonFunctional_out_logsumexp_out(
     ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor
 ) -> Tensor:
-    return accumulating.logsumexp_out(self, dim, keepdim, out)
+    return cumsum_cumprod.logsumexp_out(self, dim, keepdim, out)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_linalg_vector_norm(
@@ -1955,7 +1970,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_vector_norm(
     op = DefaultBackend("linalg_vector_norm")
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
+    cumsum_cumprod.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
     op.leave_meta()
     return ops.linalg_vector_norm_out.call(self, ord, dim, keepdim, dtype, op.output)
 
@@ -1966,7 +1981,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_triangular_solve(
     op0, op1 = DefaultBackend("triangular_solve"), DefaultBackend("triangular_solve")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_triangular.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
+    triangular_solve.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
     op0.leave_meta()
     return ops.triangular_solve_X.call(self, A, upper, transpose, unitriangular, op0.output, op1.output)
 
@@ -1977,7 +1992,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_lu_unpack(
     op0, op1, op2 = DefaultBackend("lu_unpack"), DefaultBackend("lu_unpack"), DefaultBackend("lu_unpack")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_lu.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
+    lu_factor.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
     op0.leave_meta()
     return ops.lu_unpack_out.call(LU_data, LU_pivots, unpack_data, unpack_pivots, op0.output, op1.output, op2.output)
 
@@ -1988,7 +2003,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_cholesky_ex(
     op0, op1 = DefaultBackend("linalg_cholesky_ex"), DefaultBackend("linalg_cholesky_ex")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
+    cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
     op0.leave_meta()
     return ops.linalg_cholesky_ex_L.call(self, upper, check_errors, op0.output, op1.output)
 
@@ -1999,7 +2014,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_cross(
     op = DefaultBackend("linalg_cross")
     if recorder.active is not None:
         op.enter_meta()
-    linalg_cross.linalg_cross_meta(op, self, other, dim)
+    cross_trace.linalg_cross_meta(op, self, other, dim)
     op.leave_meta()
     return ops.linalg_cross_out.call(self, other, dim, op.output)
 
@@ -2010,7 +2025,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_lu_factor_ex(
     op0, op1, op2 = DefaultBackend("linalg_lu_factor_ex"), DefaultBackend("linalg_lu_factor_ex"), DefaultBackend("linalg_lu_factor_ex")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_lu.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
+    lu_factor.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
     op0.leave_meta()
     return ops.linalg_lu_factor_ex_out.call(A, pivot, check_errors, op0.output, op1.output, op2.output)
 
@@ -2021,7 +2036,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_lu(
     op0, op1, op2 = DefaultBackend("linalg_lu"), DefaultBackend("linalg_lu"), DefaultBackend("linalg_lu")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_lu.linalg_lu_meta((op0, op1, op2), A, pivot)
+    lu_factor.linalg_lu_meta((op0, op1, op2), A, pivot)
     op0.leave_meta()
     return ops.linalg_lu_out.call(A, pivot, op0.output, op1.output, op2.output)
 
@@ -2032,7 +2047,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_lu_solve(
     op = DefaultBackend("linalg_lu_solve")
     if recorder.active is not None:
         op.enter_meta()
-    linalg_solve.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
+    solve_inv.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
     op.leave_meta()
     return ops.linalg_lu_solve_out.call(LU, pivots, B, left, adjoint, op.output)
 
@@ -2041,7 +2056,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__linalg_det(ks: int, A: Tenso
     op0, op1, op2 = DefaultBackend("_linalg_det"), DefaultBackend("_linalg_det"), DefaultBackend("_linalg_det")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_det._linalg_det_meta((op0, op1, op2), A)
+    det._linalg_det_meta((op0, op1, op2), A)
     op0.leave_meta()
     return ops._linalg_det_result.call(A, op0.output, op1.output, op2.output)
 
@@ -2052,7 +2067,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_ldl_factor_ex(
     op0, op1, op2 = DefaultBackend("linalg_ldl_factor_ex"), DefaultBackend("linalg_ldl_factor_ex"), DefaultBackend("linalg_ldl_factor_ex")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
+    ldl_factor.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
     op0.leave_meta()
     return ops.linalg_ldl_factor_ex_out.call(self, hermitian, check_errors, op0.output, op1.output, op2.output)
 
@@ -2063,7 +2078,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_ldl_solve(
     op = DefaultBackend("linalg_ldl_solve")
     if recorder.active is not None:
         op.enter_meta()
-    linalg_ldl.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
+    ldl_factor.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
     op.leave_meta()
     return ops.linalg_ldl_solve_out.call(LD, pivots, B, hermitian, op.output)
 
@@ -2074,7 +2089,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__linalg_slogdet(
     op0, op1, op2, op3 = DefaultBackend("_linalg_slogdet"), DefaultBackend("_linalg_slogdet"), DefaultBackend("_linalg_slogdet"), DefaultBackend("_linalg_slogdet")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
+    det._linalg_slogdet_meta((op0, op1, op2, op3), A)
     op0.leave_meta()
     return ops._linalg_slogdet_sign.call(A, op0.output, op1.output, op2.output, op3.output)
 
@@ -2085,7 +2100,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__linalg_eigh(
     op0, op1 = DefaultBackend("_linalg_eigh"), DefaultBackend("_linalg_eigh")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_spectral._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
+    svd_eigh._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
     op0.leave_meta()
     return ops._linalg_eigh_eigenvalues.call(A, UPLO, compute_v, op0.output, op1.output)
 
@@ -2096,7 +2111,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_inv_ex(
     op0, op1 = DefaultBackend("linalg_inv_ex"), DefaultBackend("linalg_inv_ex")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_solve.linalg_inv_ex_meta((op0, op1), A, check_errors)
+    solve_inv.linalg_inv_ex_meta((op0, op1), A, check_errors)
     op0.leave_meta()
     return ops.linalg_inv_ex_inverse.call(A, check_errors, op0.output, op1.output)
 
@@ -2107,7 +2122,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__linalg_svd(
     op0, op1, op2 = DefaultBackend("_linalg_svd"), DefaultBackend("_linalg_svd"), DefaultBackend("_linalg_svd")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_spectral._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
+    svd_eigh._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
     op0.leave_meta()
     return ops._linalg_svd_U.call(A, full_matrices, compute_uv, driver, op0.output, op1.output, op2.output)
 
@@ -2115,7 +2130,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__linalg_svd(
 def wrapper_CompositeExplicitAutogradNonFunctional_atol_rtol_tensor_linalg_pinv(
     ks: int, self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool
 ) -> Tensor:
-    return linalg_ranks.linalg_pinv_atol_rtol_tensor(self, atol, rtol, hermitian)
+    return matrix_rank_pinv.linalg_pinv_atol_rtol_tensor(self, atol, rtol, hermitian)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__linalg_solve_ex(
@@ -2124,7 +2139,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__linalg_solve_ex(
     op0, op1, op2, op3 = DefaultBackend("_linalg_solve_ex"), DefaultBackend("_linalg_solve_ex"), DefaultBackend("_linalg_solve_ex"), DefaultBackend("_linalg_solve_ex")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
+    solve_inv._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
     op0.leave_meta()
     return ops._linalg_solve_ex_result.call(A, B, left, check_errors, op0.output, op1.output, op2.output, op3.output)
 
@@ -2133,7 +2148,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_qr(ks: int, A: Tensor,
     op0, op1 = DefaultBackend("linalg_qr"), DefaultBackend("linalg_qr")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_qr.linalg_qr_meta((op0, op1), A, mode)
+    qr.linalg_qr_meta((op0, op1), A, mode)
     op0.leave_meta()
     return ops.linalg_qr_out.call(A, mode, op0.output, op1.output)
 
@@ -2144,7 +2159,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_cumsum(
     op = DefaultBackend("cumsum")
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.cumsum_meta(op, self, dim, dtype)
+    cumsum_cumprod.cumsum_meta(op, self, dim, dtype)
     op.leave_meta()
     return ops.cumsum_out.call(self, dim, dtype, op.output)
 
@@ -2155,7 +2170,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_cumsum_(
     op = InPlace("cumsum", self)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.cumsum_meta(op, self, dim, dtype)
+    cumsum_cumprod.cumsum_meta(op, self, dim, dtype)
     op.leave_meta()
     return ops.cumsum_out.call(self, dim, dtype, op.output)
 
@@ -2166,7 +2181,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_cumprod(
     op = DefaultBackend("cumprod")
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.cumprod_meta(op, self, dim, dtype)
+    cumsum_cumprod.cumprod_meta(op, self, dim, dtype)
     op.leave_meta()
     return ops.cumprod_out.call(self, dim, dtype, op.output)
 
@@ -2177,7 +2192,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_cumprod_(
     op = InPlace("cumprod", self)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.cumprod_meta(op, self, dim, dtype)
+    cumsum_cumprod.cumprod_meta(op, self, dim, dtype)
     op.leave_meta()
     return ops.cumprod_out.call(self, dim, dtype, op.output)
 
@@ -2188,7 +2203,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sort_stable(
     op0, op1 = DefaultBackend("sort_stable"), DefaultBackend("sort_stable")
     if recorder.active is not None:
         op0.enter_meta()
-    ordering.sort_stable_meta((op0, op1), self, stable, dim, descending)
+    sort_topk.sort_stable_meta((op0, op1), self, stable, dim, descending)
     op0.leave_meta()
     return ops.sort_values_stable.call(self, stable, dim, descending, op0.output, op1.output)
 
@@ -2199,7 +2214,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_topk(
     op0, op1 = DefaultBackend("topk"), DefaultBackend("topk")
     if recorder.active is not None:
         op0.enter_meta()
-    ordering.topk_meta((op0, op1), self, k, dim, largest, sorted)
+    sort_topk.topk_meta((op0, op1), self, k, dim, largest, sorted)
     op0.leave_meta()
     return ops.topk_values.call(self, k, dim, largest, sorted, op0.output, op1.output)
 
@@ -2208,7 +2223,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_mm(ks: int, self: Tensor, mat
     op = DefaultBackend("mm")
     if recorder.active is not None:
         op.enter_meta()
-    linalg.mm_meta(op, self, mat2)
+    mm_bmm.mm_meta(op, self, mat2)
     op.leave_meta()
     return ops.mm_out.call(self, mat2, op.output)
 
@@ -2219,7 +2234,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addmm(
     op = DefaultBackend("addmm")
     if recorder.active is not None:
         op.enter_meta()
-    linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    mm_bmm.addmm_meta(op, self, mat1, mat2, beta, alpha)
     op.leave_meta()
     return ops.addmm_out.call(self, mat1, mat2, beta, alpha, op.output)
 
@@ -2230,7 +2245,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addmm_(
     op = InPlace("addmm", self)
     if recorder.active is not None:
         op.enter_meta()
-    linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    mm_bmm.addmm_meta(op, self, mat1, mat2, beta, alpha)
     op.leave_meta()
     return ops.addmm_out.call(self, mat1, mat2, beta, alpha, op.output)
 
@@ -2241,7 +2256,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__addmm_activation(
     op = DefaultBackend("_addmm_activation")
     if recorder.active is not None:
         op.enter_meta()
-    linalg._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
+    mm_bmm._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
     op.leave_meta()
     return ops._addmm_activation_out.call(self, mat1, mat2, beta, alpha, use_gelu, op.output)
 
@@ -2250,7 +2265,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_bmm(ks: int, self: Tensor, ma
     op = DefaultBackend("bmm")
     if recorder.active is not None:
         op.enter_meta()
-    linalg.bmm_meta(op, self, mat2)
+    mm_bmm.bmm_meta(op, self, mat2)
     op.leave_meta()
     return ops.bmm_out.call(self, mat2, op.output)
 
@@ -2261,7 +2276,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addmv(
     op = DefaultBackend("addmv")
     if recorder.active is not None:
         op.enter_meta()
-    blas.addmv_meta(op, self, mat, vec, beta, alpha)
+    mv_dot.addmv_meta(op, self, mat, vec, beta, alpha)
     op.leave_meta()
     return ops.addmv_out.call(self, mat, vec, beta, alpha, op.output)
 
@@ -2272,7 +2287,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addmv_(
     op = InPlace("addmv", self)
     if recorder.active is not None:
         op.enter_meta()
-    blas.addmv_meta(op, self, mat, vec, beta, alpha)
+    mv_dot.addmv_meta(op, self, mat, vec, beta, alpha)
     op.leave_meta()
     return ops.addmv_out.call(self, mat, vec, beta, alpha, op.output)
 
@@ -2280,146 +2295,146 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addmv_(
 def wrapper_CompositeExplicitAutogradNonFunctional__as_strided_(
     ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None
 ) -> Tensor:
-    return views.as_strided_(self, size, stride, storage_offset)
+    return view_ops.as_strided_(self, size, stride, storage_offset)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__select_backward(
     ks: int, grad_output: Tensor, input_sizes: Size, dim: int, index: int
 ) -> Tensor:
-    return slicing.select_backward_symint(grad_output, input_sizes, dim, index)
+    return select_slice.select_backward_symint(grad_output, input_sizes, dim, index)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__view_as_real_copy(ks: int, self: Tensor) -> Tensor:
-    return view_copies.view_as_real_copy(self)
+    return view_copy.view_as_real_copy(self)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__view_as_complex_copy(ks: int, self: Tensor) -> Tensor:
-    return view_copies.view_as_complex_copy(self)
+    return view_copy.view_as_complex_copy(self)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional___conj_copy(ks: int, self: Tensor) -> Tensor:
-    return view_copies._conj_copy(self)
+    return view_copy._conj_copy(self)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional___neg_view_copy(ks: int, self: Tensor) -> Tensor:
-    return view_copies._neg_view_copy(self)
+    return view_copy._neg_view_copy(self)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__as_strided_copy(
     ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None
 ) -> Tensor:
-    return view_copies.as_strided_copy_symint(self, size, stride, storage_offset)
+    return view_copy.as_strided_copy_symint(self, size, stride, storage_offset)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__diagonal_copy(
     ks: int, self: Tensor, offset: int, dim1: int, dim2: int
 ) -> Tensor:
-    return view_copies.diagonal_copy(self, offset, dim1, dim2)
+    return view_copy.diagonal_copy(self, offset, dim1, dim2)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__expand_copy(
     ks: int, self: Tensor, size: Size, implicit: bool
 ) -> Tensor:
-    return view_copies.expand_copy_symint(self, size, implicit)
+    return view_copy.expand_copy_symint(self, size, implicit)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__permute_copy(ks: int, self: Tensor, dims: Size) -> Tensor:
-    return view_copies.permute_copy(self, dims)
+    return view_copy.permute_copy(self, dims)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional___reshape_alias_copy(
     ks: int, self: Tensor, size: Size, stride: Size
 ) -> Tensor:
-    return view_copies._reshape_alias_copy_symint(self, size, stride)
+    return view_copy._reshape_alias_copy_symint(self, size, stride)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_int_select_copy(
     ks: int, self: Tensor, dim: int, index: int
 ) -> Tensor:
-    return view_copies.select_copy_symint(self, dim, index)
+    return view_copy.select_copy_symint(self, dim, index)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__detach_copy(ks: int, self: Tensor) -> Tensor:
-    return view_copies.detach_copy(self)
+    return view_copy.detach_copy(self)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_Tensor_slice_copy(
     ks: int, self: Tensor, dim: int, start: int | None, end: int | None, step: int
 ) -> Tensor:
-    return view_copies.slice_copy_Tensor_symint(self, dim, start, end, step)
+    return view_copy.slice_copy_Tensor_symint(self, dim, start, end, step)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_Tensor_split_copy(
     ks: int, self: Tensor, split_size: int, dim: int
 ) -> list[Tensor]:
-    return view_copies.split_copy_Tensor_symint(self, split_size, dim)
+    return view_copy.split_copy_Tensor_symint(self, split_size, dim)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__split_with_sizes_copy(
     ks: int, self: Tensor, split_sizes: Size, dim: int
 ) -> list[Tensor]:
-    return view_copies.split_with_sizes_copy_symint(self, split_sizes, dim)
+    return view_copy.split_with_sizes_copy_symint(self, split_sizes, dim)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__squeeze_copy(ks: int, self: Tensor) -> Tensor:
-    return view_copies.squeeze_copy(self)
+    return view_copy.squeeze_copy(self)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_dim_squeeze_copy(ks: int, self: Tensor, dim: int) -> Tensor:
-    return view_copies.squeeze_copy_dim(self, dim)
+    return view_copy.squeeze_copy_dim(self, dim)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_dims_squeeze_copy(ks: int, self: Tensor, dim: Size) -> Tensor:
-    return view_copies.squeeze_copy_dims(self, dim)
+    return view_copy.squeeze_copy_dims(self, dim)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__t_copy(ks: int, self: Tensor) -> Tensor:
-    return view_copies.t_copy(self)
+    return view_copy.t_copy(self)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_int_transpose_copy(
     ks: int, self: Tensor, dim0: int, dim1: int
 ) -> Tensor:
-    return view_copies.transpose_copy_int(self, dim0, dim1)
+    return view_copy.transpose_copy_int(self, dim0, dim1)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__unsqueeze_copy(ks: int, self: Tensor, dim: int) -> Tensor:
-    return view_copies.unsqueeze_copy(self, dim)
+    return view_copy.unsqueeze_copy(self, dim)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_int_unbind_copy(ks: int, self: Tensor, dim: int) -> list[Tensor]:
-    return view_copies.unbind_copy_int(self, dim)
+    return view_copy.unbind_copy_int(self, dim)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__narrow_copy(
     ks: int, self: Tensor, dim: int, start: int, length: int
 ) -> Tensor:
-    return view_copies.narrow_copy_dense_symint(self, dim, start, length)
+    return view_copy.narrow_copy_dense_symint(self, dim, start, length)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__view_copy(ks: int, self: Tensor, size: Size) -> Tensor:
-    return view_copies.view_copy_symint(self, size)
+    return view_copy.view_copy_symint(self, size)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_dtype_view_copy(ks: int, self: Tensor, dtype: DType) -> Tensor:
-    return view_copies.view_copy_dtype(self, dtype)
+    return view_copy.view_copy_dtype(self, dtype)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__unfold_copy(
     ks: int, self: Tensor, dimension: int, size: int, step: int
 ) -> Tensor:
-    return view_copies.unfold_copy(self, dimension, size, step)
+    return view_copy.unfold_copy(self, dimension, size, step)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__alias_copy(ks: int, self: Tensor) -> Tensor:
-    return view_copies.alias_copy(self)
+    return view_copy.alias_copy(self)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_tril(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = DefaultBackend("tril")
     if recorder.active is not None:
         op.enter_meta()
-    cutting.tril_meta(op, self, diagonal)
+    split_flip_repeat.tril_meta(op, self, diagonal)
     op.leave_meta()
     return ops.tril_out.call(self, diagonal, op.output)
 
@@ -2428,7 +2443,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_tril_(ks: int, self: Tensor, 
     op = InPlace("tril", self)
     if recorder.active is not None:
         op.enter_meta()
-    cutting.tril_meta(op, self, diagonal)
+    split_flip_repeat.tril_meta(op, self, diagonal)
     op.leave_meta()
     return ops.tril_out.call(self, diagonal, op.output)
 
@@ -2437,7 +2452,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_triu(ks: int, self: Tensor, d
     op = DefaultBackend("triu")
     if recorder.active is not None:
         op.enter_meta()
-    cutting.triu_meta(op, self, diagonal)
+    split_flip_repeat.triu_meta(op, self, diagonal)
     op.leave_meta()
     return ops.triu_out.call(self, diagonal, op.output)
 
@@ -2445,31 +2460,31 @@ def wrapper_CompositeExplicitAutogradNonFunctional_triu(ks: int, self: Tensor, d
 def wrapper_CompositeExplicitAutogradNonFunctional__diag_embed(
     ks: int, self: Tensor, offset: int, dim1: int, dim2: int
 ) -> Tensor:
-    return grids.diag_embed(self, offset, dim1, dim2)
+    return meshgrid.diag_embed(self, offset, dim1, dim2)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__select_scatter(
     ks: int, self: Tensor, src: Tensor, dim: int, index: int
 ) -> Tensor:
-    return view_scatter.select_scatter_symint(self, src, dim, index)
+    return select_scatter.select_scatter_symint(self, src, dim, index)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__slice_scatter(
     ks: int, self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int
 ) -> Tensor:
-    return view_scatter.slice_scatter(self, src, dim, start, end, step)
+    return select_scatter.slice_scatter(self, src, dim, start, end, step)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__diagonal_scatter(
     ks: int, self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int
 ) -> Tensor:
-    return view_scatter.diagonal_scatter(self, src, offset, dim1, dim2)
+    return select_scatter.diagonal_scatter(self, src, offset, dim1, dim2)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__as_strided_scatter(
     ks: int, self: Tensor, src: Tensor, size: Size, stride: Size, storage_offset: int | None
 ) -> Tensor:
-    return view_scatter.as_strided_scatter_symint(self, src, size, stride, storage_offset)
+    return select_scatter.as_strided_scatter_symint(self, src, size, stride, storage_offset)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_isin_Tensor_Tensor(
@@ -2478,7 +2493,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_isin_Tensor_Tensor(
     op = DefaultBackend("isin_Tensor_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    membership.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
+    isin.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
     op.leave_meta()
     return ops.isin_Tensor_Tensor_out.call(elements, test_elements, assume_unique, invert, op.output)
 
@@ -2489,7 +2504,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_isin_Tensor_Scalar(
     op = DefaultBackend("isin_Tensor_Scalar")
     if recorder.active is not None:
         op.enter_meta()
-    membership.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
+    isin.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
     op.leave_meta()
     return ops.isin_Tensor_Scalar_out.call(elements, test_element, assume_unique, invert, op.output)
 
@@ -2500,7 +2515,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_isin_Scalar_Tensor(
     op = DefaultBackend("isin_Scalar_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    membership.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
+    isin.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
     op.leave_meta()
     return ops.isin_Scalar_Tensor_out.call(element, test_elements, assume_unique, invert, op.output)
 
@@ -2509,7 +2524,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_triu_(ks: int, self: Tensor, 
     op = InPlace("triu", self)
     if recorder.active is not None:
         op.enter_meta()
-    cutting.triu_meta(op, self, diagonal)
+    split_flip_repeat.triu_meta(op, self, diagonal)
     op.leave_meta()
     return ops.triu_out.call(self, diagonal, op.output)
 
@@ -2518,7 +2533,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_cat(ks: int, tensors: list[Te
     op = DefaultBackend("cat")
     if recorder.active is not None:
         op.enter_meta()
-    joining.cat_meta(op, tensors, dim)
+    cat_stack.cat_meta(op, tensors, dim)
     op.leave_meta()
     return ops.cat_out.call(tensors, dim, op.output)
 
@@ -2529,7 +2544,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_add(
     op = DefaultBackend("index_add")
     if recorder.active is not None:
         op.enter_meta()
-    indexing.index_add_meta(op, self, dim, index, source, alpha)
+    index_select.index_add_meta(op, self, dim, index, source, alpha)
     op.leave_meta()
     return ops.index_add_out.call(self, dim, index, source, alpha, op.output)
 
@@ -2540,7 +2555,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_add_(
     op = InPlace("index_add", self)
     if recorder.active is not None:
         op.enter_meta()
-    indexing.index_add_meta(op, self, dim, index, source, alpha)
+    index_select.index_add_meta(op, self, dim, index, source, alpha)
     op.leave_meta()
     return ops.index_add_out.call(self, dim, index, source, alpha, op.output)
 
@@ -2551,7 +2566,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_copy(
     op = DefaultBackend("index_copy")
     if recorder.active is not None:
         op.enter_meta()
-    placing.index_copy_meta(op, self, dim, index, source)
+    index_ops.index_copy_meta(op, self, dim, index, source)
     op.leave_meta()
     return ops.index_copy_out.call(self, dim, index, source, op.output)
 
@@ -2562,7 +2577,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_copy_(
     op = InPlace("index_copy", self)
     if recorder.active is not None:
         op.enter_meta()
-    placing.index_copy_meta(op, self, dim, index, source)
+    index_ops.index_copy_meta(op, self, dim, index, source)
     op.leave_meta()
     return ops.index_copy_out.call(self, dim, index, source, op.output)
 
@@ -2573,7 +2588,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_reduce(
     op = DefaultBackend("index_reduce")
     if recorder.active is not None:
         op.enter_meta()
-    placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    index_ops.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
     op.leave_meta()
     return ops.index_reduce_out.call(self, dim, index, source, reduce, include_self, op.output)
 
@@ -2584,7 +2599,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_reduce_(
     op = InPlace("index_reduce", self)
     if recorder.active is not None:
         op.enter_meta()
-    placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    index_ops.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
     op.leave_meta()
     return ops.index_reduce_out.call(self, dim, index, source, reduce, include_self, op.output)
 
@@ -2595,7 +2610,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_gather(
     op = DefaultBackend("gather")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.gather_meta(op, self, dim, index, sparse_grad)
+    gather_scatter.gather_meta(op, self, dim, index, sparse_grad)
     op.leave_meta()
     return ops.gather_out.call(self, dim, index, sparse_grad, op.output)
 
@@ -2606,7 +2621,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter_src(
     op = DefaultBackend("scatter_src")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_src_meta(op, self, dim, index, src)
+    gather_scatter.scatter_src_meta(op, self, dim, index, src)
     op.leave_meta()
     return ops.scatter_src_out.call(self, dim, index, src, op.output)
 
@@ -2617,7 +2632,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter__src(
     op = InPlace("scatter_src", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_src_meta(op, self, dim, index, src)
+    gather_scatter.scatter_src_meta(op, self, dim, index, src)
     op.leave_meta()
     return ops.scatter_src_out.call(self, dim, index, src, op.output)
 
@@ -2628,7 +2643,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter_value(
     op = DefaultBackend("scatter_value")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_value_meta(op, self, dim, index, value)
+    gather_scatter.scatter_value_meta(op, self, dim, index, value)
     op.leave_meta()
     return ops.scatter_value_out.call(self, dim, index, value, op.output)
 
@@ -2639,7 +2654,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter__value(
     op = InPlace("scatter_value", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_value_meta(op, self, dim, index, value)
+    gather_scatter.scatter_value_meta(op, self, dim, index, value)
     op.leave_meta()
     return ops.scatter_value_out.call(self, dim, index, value, op.output)
 
@@ -2650,7 +2665,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter_reduce(
     op = DefaultBackend("scatter_reduce")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    gather_scatter.scatter_reduce_meta(op, self, dim, index, src, reduce)
     op.leave_meta()
     return ops.scatter_reduce_out.call(self, dim, index, src, reduce, op.output)
 
@@ -2661,7 +2676,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter__reduce(
     op = InPlace("scatter_reduce", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    gather_scatter.scatter_reduce_meta(op, self, dim, index, src, reduce)
     op.leave_meta()
     return ops.scatter_reduce_out.call(self, dim, index, src, reduce, op.output)
 
@@ -2672,7 +2687,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter_value_reduce(
     op = DefaultBackend("scatter_value_reduce")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    gather_scatter.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
     op.leave_meta()
     return ops.scatter_value_reduce_out.call(self, dim, index, value, reduce, op.output)
 
@@ -2683,7 +2698,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter__value_reduce(
     op = InPlace("scatter_value_reduce", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    gather_scatter.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
     op.leave_meta()
     return ops.scatter_value_reduce_out.call(self, dim, index, value, reduce, op.output)
 
@@ -2694,7 +2709,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter_reduce_two(
     op = DefaultBackend("scatter_reduce_two")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    gather_scatter.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
     op.leave_meta()
     return ops.scatter_reduce_two_out.call(self, dim, index, src, reduce, include_self, op.output)
 
@@ -2705,7 +2720,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter_reduce__two(
     op = InPlace("scatter_reduce_two", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    gather_scatter.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
     op.leave_meta()
     return ops.scatter_reduce_two_out.call(self, dim, index, src, reduce, include_self, op.output)
 
@@ -2716,7 +2731,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter_add(
     op = DefaultBackend("scatter_add")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_add_meta(op, self, dim, index, src)
+    gather_scatter.scatter_add_meta(op, self, dim, index, src)
     op.leave_meta()
     return ops.scatter_add_out.call(self, dim, index, src, op.output)
 
@@ -2727,7 +2742,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter_add_(
     op = InPlace("scatter_add", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_add_meta(op, self, dim, index, src)
+    gather_scatter.scatter_add_meta(op, self, dim, index, src)
     op.leave_meta()
     return ops.scatter_add_out.call(self, dim, index, src, op.output)
 
@@ -2738,7 +2753,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_Tensor(
     op = DefaultBackend("index_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    advanced_indexing.index_Tensor_meta(op, self, indices)
+    index_put.index_Tensor_meta(op, self, indices)
     op.leave_meta()
     return ops.index_Tensor_out.call(self, indices, op.output)
 
@@ -2747,7 +2762,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional___trilinear(
     ks: int, i1: Tensor, i2: Tensor, i3: Tensor, expand1: Size, expand2: Size, expand3: Size, sumdim: Size,
     unroll_dim: int
 ) -> Tensor:
-    return trilinear._trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim)
+    return bilinear._trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_mse_loss(
@@ -2756,7 +2771,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_mse_loss(
     op = DefaultBackend("mse_loss")
     if recorder.active is not None:
         op.enter_meta()
-    losses.mse_loss_meta(op, self, target, reduction)
+    mse_nll_loss.mse_loss_meta(op, self, target, reduction)
     op.leave_meta()
     return ops.mse_loss_out.call(self, target, reduction, op.output)
 
@@ -2811,7 +2826,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_nll_loss_forward(
     op0, op1 = DefaultBackend("nll_loss_forward"), DefaultBackend("nll_loss_forward")
     if recorder.active is not None:
         op0.enter_meta()
-    losses.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
+    mse_nll_loss.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
     op0.leave_meta()
     return ops.nll_loss_forward_output.call(self, target, weight, reduction, ignore_index, op0.output, op1.output)
 
@@ -2823,7 +2838,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_nll_loss_backward(
     op = DefaultBackend("nll_loss_backward")
     if recorder.active is not None:
         op.enter_meta()
-    losses.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
+    mse_nll_loss.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
     op.leave_meta()
     return ops.nll_loss_backward_grad_input.call(
         grad_output, self, target, weight, reduction, ignore_index, total_weight, op.output
@@ -2836,7 +2851,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices(
     op0, op1 = DefaultBackend("max_pool2d_with_indices"), DefaultBackend("max_pool2d_with_indices")
     if recorder.active is not None:
         op0.enter_meta()
-    pooling.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
+    max_pool.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
     op0.leave_meta()
     return ops.max_pool2d_with_indices_out.call(
         self, kernel_size, stride, padding, dilation, ceil_mode, op0.output, op1.output
@@ -2850,7 +2865,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices_backw
     op = DefaultBackend("max_pool2d_with_indices_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling.max_pool2d_with_indices_backward_meta(
+    max_pool.max_pool2d_with_indices_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
     )
     op.leave_meta()
@@ -2866,7 +2881,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_slow_conv_transpose2d(
     op = DefaultBackend("slow_conv_transpose2d")
     if recorder.active is not None:
         op.enter_meta()
-    conv_slow.slow_conv_transpose2d_meta(
+    slow_conv.slow_conv_transpose2d_meta(
         op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
     )
     op.leave_meta()
@@ -2879,7 +2894,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_reflection_pad1d(ks: int, sel
     op = DefaultBackend("reflection_pad1d")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad1d_meta(op, self, padding)
+    reflection_replication_pad.reflection_pad1d_meta(op, self, padding)
     op.leave_meta()
     return ops.reflection_pad1d_out.call(self, padding, op.output)
 
@@ -2890,7 +2905,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_reflection_pad1d_backward(
     op = DefaultBackend("reflection_pad1d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad1d_backward_meta(op, grad_output, self, padding)
+    reflection_replication_pad.reflection_pad1d_backward_meta(op, grad_output, self, padding)
     op.leave_meta()
     return ops.reflection_pad1d_backward_grad_input.call(grad_output, self, padding, op.output)
 
@@ -2899,7 +2914,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_reflection_pad3d(ks: int, sel
     op = DefaultBackend("reflection_pad3d")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad3d_meta(op, self, padding)
+    reflection_replication_pad.reflection_pad3d_meta(op, self, padding)
     op.leave_meta()
     return ops.reflection_pad3d_out.call(self, padding, op.output)
 
@@ -2910,7 +2925,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_reflection_pad3d_backward(
     op = DefaultBackend("reflection_pad3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad3d_backward_meta(op, grad_output, self, padding)
+    reflection_replication_pad.reflection_pad3d_backward_meta(op, grad_output, self, padding)
     op.leave_meta()
     return ops.reflection_pad3d_backward_grad_input.call(grad_output, self, padding, op.output)
 
@@ -2919,7 +2934,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_replication_pad1d(ks: int, se
     op = DefaultBackend("replication_pad1d")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad1d_meta(op, self, padding)
+    reflection_replication_pad.replication_pad1d_meta(op, self, padding)
     op.leave_meta()
     return ops.replication_pad1d_out.call(self, padding, op.output)
 
@@ -2930,7 +2945,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_replication_pad1d_backward(
     op = DefaultBackend("replication_pad1d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad1d_backward_meta(op, grad_output, self, padding)
+    reflection_replication_pad.replication_pad1d_backward_meta(op, grad_output, self, padding)
     op.leave_meta()
     return ops.replication_pad1d_backward_grad_input.call(grad_output, self, padding, op.output)
 
@@ -2939,7 +2954,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_replication_pad2d(ks: int, se
     op = DefaultBackend("replication_pad2d")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad2d_meta(op, self, padding)
+    reflection_replication_pad.replication_pad2d_meta(op, self, padding)
     op.leave_meta()
     return ops.replication_pad2d_out.call(self, padding, op.output)
 
@@ -2948,7 +2963,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_replication_pad3d(ks: int, se
     op = DefaultBackend("replication_pad3d")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad3d_meta(op, self, padding)
+    reflection_replication_pad.replication_pad3d_meta(op, self, padding)
     op.leave_meta()
     return ops.replication_pad3d_out.call(self, padding, op.output)
 
@@ -2959,7 +2974,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_linear1d(
     op = DefaultBackend("upsample_linear1d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
+    upsample_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
     op.leave_meta()
     return ops.upsample_linear1d_out.call(self, output_size, align_corners, scales, op.output)
 
@@ -2970,7 +2985,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_linear1d_backward(
     op = DefaultBackend("upsample_linear1d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
+    upsample_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
     op.leave_meta()
     return ops.upsample_linear1d_backward_grad_input.call(
         grad_output, output_size, input_size, align_corners, scales, op.output
@@ -2983,7 +2998,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_bilinear2d(
     op = DefaultBackend("upsample_bilinear2d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
     op.leave_meta()
     return ops.upsample_bilinear2d_out.call(self, output_size, align_corners, scales_h, scales_w, op.output)
 
@@ -2995,7 +3010,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_bilinear2d_backward(
     op = DefaultBackend("upsample_bilinear2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_bilinear2d_backward_meta(
+    upsample_linear.upsample_bilinear2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     op.leave_meta()
@@ -3010,7 +3025,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_bilinear2d_aa(
     op = DefaultBackend("_upsample_bilinear2d_aa")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
     op.leave_meta()
     return ops._upsample_bilinear2d_aa_out.call(self, output_size, align_corners, scales_h, scales_w, op.output)
 
@@ -3022,7 +3037,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_bilinear2d_aa_backw
     op = DefaultBackend("_upsample_bilinear2d_aa_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear._upsample_bilinear2d_aa_backward_meta(
+    upsample_linear._upsample_bilinear2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     op.leave_meta()
@@ -3037,7 +3052,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_bicubic2d(
     op = DefaultBackend("upsample_bicubic2d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_bicubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
     op.leave_meta()
     return ops.upsample_bicubic2d_out.call(self, output_size, align_corners, scales_h, scales_w, op.output)
 
@@ -3049,7 +3064,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_bicubic2d_backward(
     op = DefaultBackend("upsample_bicubic2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic.upsample_bicubic2d_backward_meta(
+    upsample_bicubic.upsample_bicubic2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     op.leave_meta()
@@ -3064,7 +3079,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_bicubic2d_aa(
     op = DefaultBackend("_upsample_bicubic2d_aa")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_bicubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
     op.leave_meta()
     return ops._upsample_bicubic2d_aa_out.call(self, output_size, align_corners, scales_h, scales_w, op.output)
 
@@ -3076,7 +3091,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_bicubic2d_aa_backwa
     op = DefaultBackend("_upsample_bicubic2d_aa_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic._upsample_bicubic2d_aa_backward_meta(
+    upsample_bicubic._upsample_bicubic2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     op.leave_meta()
@@ -3092,7 +3107,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_trilinear3d(
     op = DefaultBackend("upsample_trilinear3d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
+    upsample_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
     op.leave_meta()
     return ops.upsample_trilinear3d_out.call(
         self, output_size, align_corners, scales_d, scales_h, scales_w, op.output
@@ -3106,7 +3121,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_trilinear3d_backward
     op = DefaultBackend("upsample_trilinear3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_trilinear3d_backward_meta(
+    upsample_linear.upsample_trilinear3d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w
     )
     op.leave_meta()
@@ -3121,7 +3136,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest1d(
     op = DefaultBackend("upsample_nearest1d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
+    upsample_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
     op.leave_meta()
     return ops.upsample_nearest1d_out.call(self, output_size, scales, op.output)
 
@@ -3132,7 +3147,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact1d(
     op = DefaultBackend("_upsample_nearest_exact1d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
+    upsample_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
     op.leave_meta()
     return ops._upsample_nearest_exact1d_out.call(self, output_size, scales, op.output)
 
@@ -3143,7 +3158,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest1d_backward(
     op = DefaultBackend("upsample_nearest1d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    upsample_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
     op.leave_meta()
     return ops.upsample_nearest1d_backward_grad_input.call(grad_output, output_size, input_size, scales, op.output)
 
@@ -3154,7 +3169,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact1d_bac
     op = DefaultBackend("_upsample_nearest_exact1d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    upsample_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
     op.leave_meta()
     return ops._upsample_nearest_exact1d_backward_grad_input.call(
         grad_output, output_size, input_size, scales, op.output
@@ -3167,7 +3182,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest2d(
     op = DefaultBackend("upsample_nearest2d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
+    upsample_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
     op.leave_meta()
     return ops.upsample_nearest2d_out.call(self, output_size, scales_h, scales_w, op.output)
 
@@ -3178,7 +3193,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact2d(
     op = DefaultBackend("_upsample_nearest_exact2d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
+    upsample_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
     op.leave_meta()
     return ops._upsample_nearest_exact2d_out.call(self, output_size, scales_h, scales_w, op.output)
 
@@ -3189,7 +3204,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest2d_backward(
     op = DefaultBackend("upsample_nearest2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
+    upsample_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
     op.leave_meta()
     return ops.upsample_nearest2d_backward_grad_input.call(
         grad_output, output_size, input_size, scales_h, scales_w, op.output
@@ -3202,7 +3217,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact2d_bac
     op = DefaultBackend("_upsample_nearest_exact2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact2d_backward_meta(
+    upsample_nearest._upsample_nearest_exact2d_backward_meta(
         op, grad_output, output_size, input_size, scales_h, scales_w
     )
     op.leave_meta()
@@ -3217,7 +3232,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest3d(
     op = DefaultBackend("upsample_nearest3d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    upsample_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
     op.leave_meta()
     return ops.upsample_nearest3d_out.call(self, output_size, scales_d, scales_h, scales_w, op.output)
 
@@ -3228,7 +3243,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact3d(
     op = DefaultBackend("_upsample_nearest_exact3d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    upsample_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
     op.leave_meta()
     return ops._upsample_nearest_exact3d_out.call(self, output_size, scales_d, scales_h, scales_w, op.output)
 
@@ -3240,7 +3255,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest3d_backward(
     op = DefaultBackend("upsample_nearest3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest3d_backward_meta(
+    upsample_nearest.upsample_nearest3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
     op.leave_meta()
@@ -3256,7 +3271,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact3d_bac
     op = DefaultBackend("_upsample_nearest_exact3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact3d_backward_meta(
+    upsample_nearest._upsample_nearest_exact3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
     op.leave_meta()
@@ -3268,13 +3283,13 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact3d_bac
 def wrapper_CompositeExplicitAutogradNonFunctional__pixel_shuffle(
     ks: int, self: Tensor, upscale_factor: int
 ) -> Tensor:
-    return shuffling.math_pixel_shuffle(self, upscale_factor)
+    return pixel_shuffle.math_pixel_shuffle(self, upscale_factor)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__pixel_unshuffle(
     ks: int, self: Tensor, downscale_factor: int
 ) -> Tensor:
-    return shuffling.math_pixel_unshuffle(self, downscale_factor)
+    return pixel_shuffle.math_pixel_unshuffle(self, downscale_factor)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_baddbmm(
@@ -3283,7 +3298,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_baddbmm(
     op = DefaultBackend("baddbmm")
     if recorder.active is not None:
         op.enter_meta()
-    linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    mm_bmm.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
     op.leave_meta()
     return ops.baddbmm_out.call(self, batch1, batch2, beta, alpha, op.output)
 
@@ -3294,7 +3309,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_baddbmm_(
     op = InPlace("baddbmm", self)
     if recorder.active is not None:
         op.enter_meta()
-    linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    mm_bmm.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
     op.leave_meta()
     return ops.baddbmm_out.call(self, batch1, batch2, beta, alpha, op.output)
 
@@ -3303,7 +3318,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_isneginf(ks: int, self: Tenso
     op = DefaultBackend("isneginf")
     if recorder.active is not None:
         op.enter_meta()
-    signs.isneginf_meta(op, self)
+    sign_ops.isneginf_meta(op, self)
     op.leave_meta()
     return ops.isneginf_out.call(self, op.output)
 
@@ -3314,7 +3329,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_leaky_relu(
     op = DefaultBackend("leaky_relu")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.leaky_relu_meta(op, self, negative_slope)
+    leaky_relu_elu.leaky_relu_meta(op, self, negative_slope)
     op.leave_meta()
     return ops.leaky_relu_out.call(self, negative_slope, op.output)
 
@@ -3325,7 +3340,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_leaky_relu_backward(
     op = DefaultBackend("leaky_relu_backward")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
+    leaky_relu_elu.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
     op.leave_meta()
     return ops.leaky_relu_backward_grad_input.call(grad_output, self, negative_slope, self_is_result, op.output)
 
@@ -3336,7 +3351,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_leaky_relu_(
     op = InPlace("leaky_relu", self)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.leaky_relu_meta(op, self, negative_slope)
+    leaky_relu_elu.leaky_relu_meta(op, self, negative_slope)
     op.leave_meta()
     return ops.leaky_relu_out.call(self, negative_slope, op.output)
 
@@ -3347,7 +3362,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_elu(
     op = DefaultBackend("elu")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.elu_meta(op, self, alpha, scale, input_scale)
+    leaky_relu_elu.elu_meta(op, self, alpha, scale, input_scale)
     op.leave_meta()
     return ops.elu_out.call(self, alpha, scale, input_scale, op.output)
 
@@ -3359,7 +3374,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_elu_backward(
     op = DefaultBackend("elu_backward")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
+    leaky_relu_elu.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
     op.leave_meta()
     return ops.elu_backward_grad_input.call(
         grad_output, alpha, scale, input_scale, is_result, self_or_result, op.output
@@ -3372,7 +3387,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_elu_(
     op = InPlace("elu", self)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.elu_meta(op, self, alpha, scale, input_scale)
+    leaky_relu_elu.elu_meta(op, self, alpha, scale, input_scale)
     op.leave_meta()
     return ops.elu_out.call(self, alpha, scale, input_scale, op.output)
 
@@ -3383,7 +3398,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_softplus(
     op = DefaultBackend("softplus")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.softplus_meta(op, self, beta, threshold)
+    leaky_relu_elu.softplus_meta(op, self, beta, threshold)
     op.leave_meta()
     return ops.softplus_out.call(self, beta, threshold, op.output)
 
@@ -3394,7 +3409,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_softplus_backward(
     op = DefaultBackend("softplus_backward")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
+    leaky_relu_elu.softplus_backward_meta(op, grad_output, self, beta, threshold)
     op.leave_meta()
     return ops.softplus_backward_grad_input.call(grad_output, self, beta, threshold, op.output)
 
@@ -3403,7 +3418,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_glu(ks: int, self: Tensor, di
     op = DefaultBackend("glu")
     if recorder.active is not None:
         op.enter_meta()
-    gating.glu_meta(op, self, dim)
+    glu_rrelu.glu_meta(op, self, dim)
     op.leave_meta()
     return ops.glu_out.call(self, dim, op.output)
 
@@ -3415,9 +3430,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_avg_pool2d(
     op = DefaultBackend("avg_pool2d")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool2d_meta(
-        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
+    avg_pool.avg_pool2d_meta(op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     op.leave_meta()
     return ops.avg_pool2d_out.call(
         self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.output
@@ -3431,7 +3444,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_avg_pool2d_backward(
     op = DefaultBackend("avg_pool2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool2d_backward_meta(
+    avg_pool.avg_pool2d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
     op.leave_meta()
@@ -3447,9 +3460,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_avg_pool3d(
     op = DefaultBackend("avg_pool3d")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool3d_meta(
-        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
+    avg_pool.avg_pool3d_meta(op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     op.leave_meta()
     return ops.avg_pool3d_out.call(
         self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.output
@@ -3463,7 +3474,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_avg_pool3d_backward(
     op = DefaultBackend("avg_pool3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool3d_backward_meta(
+    avg_pool.avg_pool3d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
     op.leave_meta()
@@ -3478,7 +3489,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_adaptive_max_pool2d(
     op0, op1 = DefaultBackend("adaptive_max_pool2d"), DefaultBackend("adaptive_max_pool2d")
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_adaptive.adaptive_max_pool2d_meta((op0, op1), self, output_size)
+    adaptive_pool.adaptive_max_pool2d_meta((op0, op1), self, output_size)
     op0.leave_meta()
     return ops.adaptive_max_pool2d_out.call(self, output_size, op0.output, op1.output)
 
@@ -3489,7 +3500,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_adaptive_max_pool2d_backward(
     op = DefaultBackend("adaptive_max_pool2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_adaptive.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
+    adaptive_pool.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
     op.leave_meta()
     return ops.adaptive_max_pool2d_backward_grad_input.call(grad_output, self, indices, op.output)
 
@@ -3500,7 +3511,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_adaptive_max_pool3d(
     op0, op1 = DefaultBackend("adaptive_max_pool3d"), DefaultBackend("adaptive_max_pool3d")
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_adaptive.adaptive_max_pool3d_meta((op0, op1), self, output_size)
+    adaptive_pool.adaptive_max_pool3d_meta((op0, op1), self, output_size)
     op0.leave_meta()
     return ops.adaptive_max_pool3d_out.call(self, output_size, op0.output, op1.output)
 
@@ -3511,7 +3522,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_adaptive_max_pool3d_backward(
     op = DefaultBackend("adaptive_max_pool3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_adaptive.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
+    adaptive_pool.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
     op.leave_meta()
     return ops.adaptive_max_pool3d_backward_grad_input.call(grad_output, self, indices, op.output)
 
@@ -3522,7 +3533,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_fractional_max_pool2d(
     op0, op1 = DefaultBackend("fractional_max_pool2d"), DefaultBackend("fractional_max_pool2d")
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_fractional.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    fractional_max_pool.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     op0.leave_meta()
     return ops.fractional_max_pool2d_output.call(
         self, kernel_size, output_size, random_samples, op0.output, op1.output
@@ -3535,7 +3546,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_fractional_max_pool3d(
     op0, op1 = DefaultBackend("fractional_max_pool3d"), DefaultBackend("fractional_max_pool3d")
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_fractional.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    fractional_max_pool.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     op0.leave_meta()
     return ops.fractional_max_pool3d_output.call(
         self, kernel_size, output_size, random_samples, op0.output, op1.output
@@ -3548,7 +3559,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_fractional_max_pool2d_backwar
     op = DefaultBackend("fractional_max_pool2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_fractional.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
+    fractional_max_pool.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
     op.leave_meta()
     return ops.fractional_max_pool2d_backward_grad_input.call(
         grad_output, self, kernel_size, output_size, indices, op.output
@@ -3561,7 +3572,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_smooth_l1_loss(
     op = DefaultBackend("smooth_l1_loss")
     if recorder.active is not None:
         op.enter_meta()
-    losses_elementwise.smooth_l1_loss_meta(op, self, target, reduction, beta)
+    elementwise_losses.smooth_l1_loss_meta(op, self, target, reduction, beta)
     op.leave_meta()
     return ops.smooth_l1_loss_out.call(self, target, reduction, beta, op.output)
 
@@ -3570,7 +3581,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_xlogy_Tensor(ks: int, self: T
     op = DefaultBackend("xlogy_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.xlogy_Tensor_meta(op, self, other)
+    binary_ops.xlogy_Tensor_meta(op, self, other)
     op.leave_meta()
     return ops.xlogy_OutTensor.call(self, other, op.output)
 
@@ -3579,7 +3590,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_log1p(ks: int, self: Tensor) 
     op = DefaultBackend("log1p")
     if recorder.active is not None:
         op.enter_meta()
-    unary.log1p_meta(op, self)
+    unary_ops.log1p_meta(op, self)
     op.leave_meta()
     return ops.log1p_out.call(self, op.output)
 
@@ -3588,7 +3599,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp_max(ks: int, self: Tens
     op = DefaultBackend("clamp_max")
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_max_meta(op, self, max)
+    where.clamp_max_meta(op, self, max)
     op.leave_meta()
     return ops.clamp_max_out.call(self, max, op.output)
 
@@ -3597,7 +3608,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp_max_Tensor(ks: int, sel
     op = DefaultBackend("clamp_max_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_max_Tensor_meta(op, self, max)
+    where.clamp_max_Tensor_meta(op, self, max)
     op.leave_meta()
     return ops.clamp_max_Tensor_out.call(self, max, op.output)
 
@@ -3608,7 +3619,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_norm_ScalarOpt_dim(
     op = DefaultBackend("norm_ScalarOpt_dim")
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
+    cumsum_cumprod.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
     op.leave_meta()
     return ops.norm_out.call(self, p, dim, keepdim, op.output)
 
@@ -3617,7 +3628,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_log1p_(ks: int, self: Tensor)
     op = InPlace("log1p", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.log1p_meta(op, self)
+    unary_ops.log1p_meta(op, self)
     op.leave_meta()
     return ops.log1p_out.call(self, op.output)
 
@@ -3626,7 +3637,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp_max_(ks: int, self: Ten
     op = InPlace("clamp_max", self)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_max_meta(op, self, max)
+    where.clamp_max_meta(op, self, max)
     op.leave_meta()
     return ops.clamp_max_out.call(self, max, op.output)
 
@@ -3635,7 +3646,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp_max__Tensor(ks: int, se
     op = InPlace("clamp_max_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_max_Tensor_meta(op, self, max)
+    where.clamp_max_Tensor_meta(op, self, max)
     op.leave_meta()
     return ops.clamp_max_Tensor_out.call(self, max, op.output)
 
@@ -3644,7 +3655,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_xlogy__Tensor(ks: int, self: 
     op = InPlace("xlogy_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.xlogy_Tensor_meta(op, self, other)
+    binary_ops.xlogy_Tensor_meta(op, self, other)
     op.leave_meta()
     return ops.xlogy_OutTensor.call(self, other, op.output)
 
@@ -3653,7 +3664,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_special_entr(ks: int, self: T
     op = DefaultBackend("special_entr")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_entr_meta(op, self)
+    special_functions.special_entr_meta(op, self)
     op.leave_meta()
     return ops.special_entr_out.call(self, op.output)
 
@@ -3662,7 +3673,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_special_ndtri(ks: int, self: 
     op = DefaultBackend("special_ndtri")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_ndtri_meta(op, self)
+    special_functions.special_ndtri_meta(op, self)
     op.leave_meta()
     return ops.special_ndtri_out.call(self, op.output)
 
@@ -3671,7 +3682,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_special_log_ndtr(ks: int, sel
     op = DefaultBackend("special_log_ndtr")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_log_ndtr_meta(op, self)
+    special_functions.special_log_ndtr_meta(op, self)
     op.leave_meta()
     return ops.special_log_ndtr_out.call(self, op.output)
 
@@ -3680,7 +3691,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_special_erfcx(ks: int, self: 
     op = DefaultBackend("special_erfcx")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_erfcx_meta(op, self)
+    special_functions.special_erfcx_meta(op, self)
     op.leave_meta()
     return ops.special_erfcx_out.call(self, op.output)
 
@@ -3689,7 +3700,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_special_xlog1py(ks: int, self
     op = DefaultBackend("special_xlog1py")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_xlog1py_meta(op, self, other)
+    special_functions.special_xlog1py_meta(op, self, other)
     op.leave_meta()
     return ops.special_xlog1py_out.call(self, other, op.output)
 
@@ -3938,7 +3949,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_special_zeta(ks: int, self: T
     op = DefaultBackend("special_zeta")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_zeta_meta(op, self, other)
+    special_functions.special_zeta_meta(op, self, other)
     op.leave_meta()
     return ops.special_zeta_out.call(self, other, op.output)
 
@@ -3947,7 +3958,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_special_i0e(ks: int, self: Te
     op = DefaultBackend("special_i0e")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_i0e_meta(op, self)
+    special_functions.special_i0e_meta(op, self)
     op.leave_meta()
     return ops.special_i0e_out.call(self, op.output)
 
@@ -3956,7 +3967,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_special_i1(ks: int, self: Ten
     op = DefaultBackend("special_i1")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_i1_meta(op, self)
+    special_functions.special_i1_meta(op, self)
     op.leave_meta()
     return ops.special_i1_out.call(self, op.output)
 
@@ -3965,7 +3976,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_special_i1e(ks: int, self: Te
     op = DefaultBackend("special_i1e")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_i1e_meta(op, self)
+    special_functions.special_i1e_meta(op, self)
     op.leave_meta()
     return ops.special_i1e_out.call(self, op.output)
 
@@ -3976,7 +3987,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_renorm(
     op = DefaultBackend("renorm")
     if recorder.active is not None:
         op.enter_meta()
-    renorm.renorm_meta(op, self, p, dim, maxnorm)
+    renorm_dist.renorm_meta(op, self, p, dim, maxnorm)
     op.leave_meta()
     return ops.renorm_out.call(self, p, dim, maxnorm, op.output)
 
@@ -3987,7 +3998,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_renorm_(
     op = InPlace("renorm", self)
     if recorder.active is not None:
         op.enter_meta()
-    renorm.renorm_meta(op, self, p, dim, maxnorm)
+    renorm_dist.renorm_meta(op, self, p, dim, maxnorm)
     op.leave_meta()
     return ops.renorm_out.call(self, p, dim, maxnorm, op.output)
 
@@ -3996,7 +4007,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_hardsigmoid(ks: int, self: Te
     op = DefaultBackend("hardsigmoid")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardsigmoid_meta(op, self)
+    hardtanh_softshrink.hardsigmoid_meta(op, self)
     op.leave_meta()
     return ops.hardsigmoid_out.call(self, op.output)
 
@@ -4005,7 +4016,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_hardsigmoid_(ks: int, self: T
     op = InPlace("hardsigmoid", self)
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardsigmoid_meta(op, self)
+    hardtanh_softshrink.hardsigmoid_meta(op, self)
     op.leave_meta()
     return ops.hardsigmoid_out.call(self, op.output)
 
@@ -4016,7 +4027,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_hardsigmoid_backward(
     op = DefaultBackend("hardsigmoid_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardsigmoid_backward_meta(op, grad_output, self)
+    hardtanh_softshrink.hardsigmoid_backward_meta(op, grad_output, self)
     op.leave_meta()
     return ops.hardsigmoid_backward_grad_input.call(grad_output, self, op.output)
 
@@ -4025,7 +4036,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_mish(ks: int, self: Tensor) -
     op = DefaultBackend("mish")
     if recorder.active is not None:
         op.enter_meta()
-    activation_units.mish_meta(op, self)
+    selu_mish_prelu.mish_meta(op, self)
     op.leave_meta()
     return ops.mish_out.call(self, op.output)
 
@@ -4034,7 +4045,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_mish_(ks: int, self: Tensor) 
     op = InPlace("mish", self)
     if recorder.active is not None:
         op.enter_meta()
-    activation_units.mish_meta(op, self)
+    selu_mish_prelu.mish_meta(op, self)
     op.leave_meta()
     return ops.mish_out.call(self, op.output)
 
@@ -4043,7 +4054,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_softshrink(ks: int, self: Ten
     op = DefaultBackend("softshrink")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.softshrink_meta(op, self, lambd)
+    hardtanh_softshrink.softshrink_meta(op, self, lambd)
     op.leave_meta()
     return ops.softshrink_out.call(self, lambd, op.output)
 
@@ -4054,7 +4065,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_softshrink_backward(
     op = DefaultBackend("softshrink_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.softshrink_backward_meta(op, grad_output, self, lambd)
+    hardtanh_softshrink.softshrink_backward_meta(op, grad_output, self, lambd)
     op.leave_meta()
     return ops.softshrink_backward_grad_input.call(grad_output, self, lambd, op.output)
 
@@ -4063,7 +4074,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_hardshrink(ks: int, self: Ten
     op = DefaultBackend("hardshrink")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardshrink_meta(op, self, lambd)
+    hardtanh_softshrink.hardshrink_meta(op, self, lambd)
     op.leave_meta()
     return ops.hardshrink_out.call(self, lambd, op.output)
 
@@ -4074,7 +4085,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_hardshrink_backward(
     op = DefaultBackend("hardshrink_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardshrink_backward_meta(op, grad_out, self, lambd)
+    hardtanh_softshrink.hardshrink_backward_meta(op, grad_out, self, lambd)
     op.leave_meta()
     return ops.hardshrink_backward_grad_input.call(grad_out, self, lambd, op.output)
 

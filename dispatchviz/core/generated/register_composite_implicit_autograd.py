@@ -10,14 +10,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conv_tbc, conversions, convolution, copies, covariance, cross_entropy, cumprod_backward, cutting, diagonals, differences, distances, dropout, einsum, embedding_bags, extremes, factories, fft, fft_frequencies, fft_several, gating, grids, group_norm, histograms, indexing, item, layers, linalg_cholesky, linalg_cond, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_matrix_exp, linalg_norms, linalg_products, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masks, matmul, one_hot, ordering, packed_sequence, padding, permutation, pinned_memory, placing, pooling, pooling_adaptive, pooling_average, power, quantiles, random_factories, reductions, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, sampling_grids, scaled, scattering, set_storage, shuffling, signs, slicing, softmax, sparse_questions, special, splitting, spreads, stacking, stft, trapezoids, trilinear, turning, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, views, weight_norm
-from dispatchviz.core.tensor import Size, Storage, Tensor
+from dispatchviz.core.native.activation import dropout, glu_rrelu, hardtanh_softshrink, relu_gelu, selu_mish_prelu, softmax
+from dispatchviz.core.native.arithmetic import allclose, bitwise, complex_numbers, conj, ldexp, power, sign_ops, unary_ops, where
+from dispatchviz.core.native.attention import scaled_dot_product_attention
+from dispatchviz.core.native.convolution import conv_backward, conv_tbc, convolution, slow_conv
+from dispatchviz.core.native.embedding import embedding_bag, linear_embedding
+from dispatchviz.core.native.factories import empty_full, one_hot
+from dispatchviz.core.native.fft import fft_one_dim, fftfreq_fftshift, fftn, stft
+from dispatchviz.core.native.indexing import gather_scatter, index_ops, index_select, masked_fill
+from dispatchviz.core.native.linalg import bilinear, cholesky, cross_trace, det, eig, einsum, householder, ldl_factor, lu_factor, matmul, matrix_cond, matrix_exp, matrix_norm, matrix_products, matrix_rank_pinv, mv_dot, qr, solve_inv, svd_eigh
+from dispatchviz.core.native.losses import cross_entropy, ctc_loss, elementwise_losses, margin_losses, mse_nll_loss, nll_loss2d
+from dispatchviz.core.native.memory import autograd_composite, copy_clone, item, pinned_memory, set_storage, sparse_properties, to_dtype
+from dispatchviz.core.native.norm import batch_norm, group_norm, weight_norm
+from dispatchviz.core.native.pooling import adaptive_pool, avg_pool, max_pool
+from dispatchviz.core.native.random import rand_randn
+from dispatchviz.core.native.reductions import cdist_pdist, cov_corrcoef, cummax_cummin, cumprod_backward, diff_gradient, histogram, min_max, sum_mean, trapezoid, variance
+from dispatchviz.core.native.resampling import constant_pad, grid_sampler, upsample_bicubic, upsample_linear, upsample_nearest
+from dispatchviz.core.native.rnn import fused_rnn_cells, lstm_gru, packed_sequence, rnn_cells, rnn_cudnn
+from dispatchviz.core.native.shapes import diag, hstack_vstack, meshgrid, pixel_shuffle, repeat_interleave, roll_rot90_transpose, split_flip_repeat, tensor_split
+from dispatchviz.core.native.sorting import quantile, sort_topk
+from dispatchviz.core.native.special import special_functions
+from dispatchviz.core.native.views import permute, select_slice, view_ops
+from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
-    from dispatchviz.core.device import Device
-    from dispatchviz.core.dtype import DType
-    from dispatchviz.core.native.random import Generator
-    from dispatchviz.core.streams import Stream
+    from dispatchviz.core.device.device import Device
+    from dispatchviz.core.tensor.dtype import DType
+    from dispatchviz.core.native.random.generator import Generator
+    from dispatchviz.core.device.streams import Stream
 
 Scalar = bool | int | float | complex
 
@@ -25,58 +45,58 @@ Scalar = bool | int | float | complex
 def wrapper_CompositeImplicitAutograd_out_empty_out(
     ks: int, size: Size, memory_format: str | None, out: Tensor
 ) -> Tensor:
-    return factories.empty_out(size, memory_format, out)
+    return empty_full.empty_out(size, memory_format, out)
 
 
 def wrapper_CompositeImplicitAutograd_generator_out_rand_out(
     ks: int, size: Size, generator: Generator | None, out: Tensor
 ) -> Tensor:
-    return random_factories.rand_generator_out(size, generator, out)
+    return rand_randn.rand_generator_out(size, generator, out)
 
 
 def wrapper_CompositeImplicitAutograd_out_randn_out(ks: int, size: Size, out: Tensor) -> Tensor:
-    return random_factories.randn_out(size, out)
+    return rand_randn.randn_out(size, out)
 
 
 def wrapper_CompositeImplicitAutograd_generator_out_randn_out(
     ks: int, size: Size, generator: Generator | None, out: Tensor
 ) -> Tensor:
-    return random_factories.randn_generator_out(size, generator, out)
+    return rand_randn.randn_generator_out(size, generator, out)
 
 
 def wrapper_CompositeImplicitAutograd_dtype_layout_to(
     ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
     non_blocking: bool, copy: bool, memory_format: str | None
 ) -> Tensor:
-    return conversions.to_dtype_layout(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format)
+    return to_dtype.to_dtype_layout(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format)
 
 
 def wrapper_CompositeImplicitAutograd_device_to(
     ks: int, self: Tensor, device: Device, dtype: DType, non_blocking: bool, copy: bool, memory_format: str | None
 ) -> Tensor:
-    return conversions.to_device(self, device, dtype, non_blocking, copy, memory_format)
+    return to_dtype.to_device(self, device, dtype, non_blocking, copy, memory_format)
 
 
 def wrapper_CompositeImplicitAutograd_dtype_to(
     ks: int, self: Tensor, dtype: DType, non_blocking: bool, copy: bool, memory_format: str | None
 ) -> Tensor:
-    return conversions.to_dtype(self, dtype, non_blocking, copy, memory_format)
+    return to_dtype.to_dtype(self, dtype, non_blocking, copy, memory_format)
 
 
 def wrapper_CompositeImplicitAutograd_other_to(
     ks: int, self: Tensor, other: Tensor, non_blocking: bool, copy: bool, memory_format: str | None
 ) -> Tensor:
-    return conversions.to_other(self, other, non_blocking, copy, memory_format)
+    return to_dtype.to_other(self, other, non_blocking, copy, memory_format)
 
 
 def wrapper_CompositeImplicitAutograd__contiguous(ks: int, self: Tensor, memory_format: str) -> Tensor:
-    return copies.contiguous(self, memory_format)
+    return copy_clone.contiguous(self, memory_format)
 
 
 def wrapper_CompositeImplicitAutograd___has_compatible_shallow_copy_type(
     ks: int, self: Tensor, from_: Tensor
 ) -> bool:
-    return copies._has_compatible_shallow_copy_type(self, from_)
+    return copy_clone._has_compatible_shallow_copy_type(self, from_)
 
 
 def wrapper_CompositeImplicitAutograd__item(ks: int, self: Tensor) -> Scalar:
@@ -232,39 +252,39 @@ def wrapper_CompositeImplicitAutograd_Scalar_subtract_(ks: int, self: Tensor, ot
 def wrapper_CompositeImplicitAutograd_Tensor_Tensor_out_float_power_out(
     ks: int, self: Tensor, exponent: Tensor, out: Tensor
 ) -> Tensor:
-    return scaled.float_power_Tensor_Tensor_out(self, exponent, out)
+    return ldexp.float_power_Tensor_Tensor_out(self, exponent, out)
 
 
 def wrapper_CompositeImplicitAutograd_Tensor_Tensor_float_power(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
-    return scaled.float_power_Tensor_Tensor(self, exponent)
+    return ldexp.float_power_Tensor_Tensor(self, exponent)
 
 
 def wrapper_CompositeImplicitAutograd_Scalar_out_float_power_out(
     ks: int, self: Scalar, exponent: Tensor, out: Tensor
 ) -> Tensor:
-    return scaled.float_power_Scalar_out(self, exponent, out)
+    return ldexp.float_power_Scalar_out(self, exponent, out)
 
 
 def wrapper_CompositeImplicitAutograd_Scalar_float_power(ks: int, self: Scalar, exponent: Tensor) -> Tensor:
-    return scaled.float_power_Scalar(self, exponent)
+    return ldexp.float_power_Scalar(self, exponent)
 
 
 def wrapper_CompositeImplicitAutograd_Tensor_Scalar_out_float_power_out(
     ks: int, self: Tensor, exponent: Scalar, out: Tensor
 ) -> Tensor:
-    return scaled.float_power_Tensor_Scalar_out(self, exponent, out)
+    return ldexp.float_power_Tensor_Scalar_out(self, exponent, out)
 
 
 def wrapper_CompositeImplicitAutograd_Tensor_Scalar_float_power(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
-    return scaled.float_power_Tensor_Scalar(self, exponent)
+    return ldexp.float_power_Tensor_Scalar(self, exponent)
 
 
 def wrapper_CompositeImplicitAutograd_Scalar_float_power_(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
-    return scaled.float_power__Scalar(self, exponent)
+    return ldexp.float_power__Scalar(self, exponent)
 
 
 def wrapper_CompositeImplicitAutograd_Tensor_float_power_(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
-    return scaled.float_power__Tensor(self, exponent)
+    return ldexp.float_power__Tensor(self, exponent)
 
 
 def wrapper_CompositeImplicitAutograd__arccos(ks: int, self: Tensor) -> Tensor:
@@ -374,17 +394,17 @@ def wrapper_CompositeImplicitAutograd_Tensor_out_clip_out(
 def wrapper_CompositeImplicitAutograd_ScalarSelf_where(
     ks: int, condition: Tensor, self: Scalar, other: Tensor
 ) -> Tensor:
-    return choice.where_ScalarSelf(condition, self, other)
+    return where.where_ScalarSelf(condition, self, other)
 
 
 def wrapper_CompositeImplicitAutograd_ScalarOther_where(
     ks: int, condition: Tensor, self: Tensor, other: Scalar
 ) -> Tensor:
-    return choice.where_ScalarOther(condition, self, other)
+    return where.where_ScalarOther(condition, self, other)
 
 
 def wrapper_CompositeImplicitAutograd_Scalar_where(ks: int, condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
-    return choice.where_Scalar(condition, self, other)
+    return where.where_Scalar(condition, self, other)
 
 
 def wrapper_CompositeImplicitAutograd_Tensor_result_type(ks: int, tensor: Tensor, other: Tensor) -> DType:
@@ -428,19 +448,19 @@ def wrapper_CompositeImplicitAutograd_out_fix_out(ks: int, self: Tensor, out: Te
 
 
 def wrapper_CompositeImplicitAutograd__square(ks: int, self: Tensor) -> Tensor:
-    return unary.square(self)
+    return unary_ops.square(self)
 
 
 def wrapper_CompositeImplicitAutograd__square_(ks: int, self: Tensor) -> Tensor:
-    return unary.square_(self)
+    return unary_ops.square_(self)
 
 
 def wrapper_CompositeImplicitAutograd_out_square_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return unary.square_out(self, out)
+    return unary_ops.square_out(self, out)
 
 
 def wrapper_CompositeImplicitAutograd__isreal(ks: int, self: Tensor) -> Tensor:
-    return signs.isreal(self)
+    return sign_ops.isreal(self)
 
 
 def wrapper_CompositeImplicitAutograd__negative(ks: int, self: Tensor) -> Tensor:
@@ -456,11 +476,11 @@ def wrapper_CompositeImplicitAutograd_out_negative_out(ks: int, self: Tensor, ou
 
 
 def wrapper_CompositeImplicitAutograd__positive(ks: int, self: Tensor) -> Tensor:
-    return signs.positive(self)
+    return sign_ops.positive(self)
 
 
 def wrapper_CompositeImplicitAutograd__silu_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
-    return activation.math_silu_backward(grad_output, self)
+    return relu_gelu.math_silu_backward(grad_output, self)
 
 
 def wrapper_CompositeImplicitAutograd__arctan2(ks: int, self: Tensor, other: Tensor) -> Tensor:
@@ -664,163 +684,163 @@ def wrapper_CompositeImplicitAutograd_Tensor___ixor__(ks: int, self: Tensor, oth
 
 
 def wrapper_CompositeImplicitAutograd__isfinite(ks: int, self: Tensor) -> Tensor:
-    return closeness.isfinite(self)
+    return allclose.isfinite(self)
 
 
 def wrapper_CompositeImplicitAutograd__isclose(
     ks: int, self: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bool
 ) -> Tensor:
-    return closeness.isclose(self, other, rtol, atol, equal_nan)
+    return allclose.isclose(self, other, rtol, atol, equal_nan)
 
 
 def wrapper_CompositeImplicitAutograd__masked_select_backward(
     ks: int, grad: Tensor, input: Tensor, mask: Tensor
 ) -> Tensor:
-    return masks.masked_select_backward(grad, input, mask)
+    return masked_fill.masked_select_backward(grad, input, mask)
 
 
 def wrapper_CompositeImplicitAutograd__sum_to_size(ks: int, self: Tensor, size: Size) -> Tensor:
-    return views.sum_to_size_symint(self, size)
+    return view_ops.sum_to_size_symint(self, size)
 
 
 def wrapper_CompositeImplicitAutograd__nanmean(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
-    return reductions.nanmean(self, dim, keepdim, dtype)
+    return sum_mean.nanmean(self, dim, keepdim, dtype)
 
 
 def wrapper_CompositeImplicitAutograd_out_nanmean_out(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
-    return reductions.nanmean_out(self, dim, keepdim, dtype, out)
+    return sum_mean.nanmean_out(self, dim, keepdim, dtype, out)
 
 
 def wrapper_CompositeImplicitAutograd__quantile(
     ks: int, self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str
 ) -> Tensor:
-    return quantiles.quantile(self, q, dim, keepdim, interpolation)
+    return quantile.quantile(self, q, dim, keepdim, interpolation)
 
 
 def wrapper_CompositeImplicitAutograd_out_quantile_out(
     ks: int, self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, out: Tensor
 ) -> Tensor:
-    return quantiles.quantile_out(self, q, dim, keepdim, interpolation, out)
+    return quantile.quantile_out(self, q, dim, keepdim, interpolation, out)
 
 
 def wrapper_CompositeImplicitAutograd_scalar_quantile(
     ks: int, self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str
 ) -> Tensor:
-    return quantiles.quantile_scalar(self, q, dim, keepdim, interpolation)
+    return quantile.quantile_scalar(self, q, dim, keepdim, interpolation)
 
 
 def wrapper_CompositeImplicitAutograd_scalar_out_quantile_out(
     ks: int, self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str, out: Tensor
 ) -> Tensor:
-    return quantiles.quantile_scalar_out(self, q, dim, keepdim, interpolation, out)
+    return quantile.quantile_scalar_out(self, q, dim, keepdim, interpolation, out)
 
 
 def wrapper_CompositeImplicitAutograd__nanquantile(
     ks: int, self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str
 ) -> Tensor:
-    return quantiles.nanquantile(self, q, dim, keepdim, interpolation)
+    return quantile.nanquantile(self, q, dim, keepdim, interpolation)
 
 
 def wrapper_CompositeImplicitAutograd_out_nanquantile_out(
     ks: int, self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, out: Tensor
 ) -> Tensor:
-    return quantiles.nanquantile_out(self, q, dim, keepdim, interpolation, out)
+    return quantile.nanquantile_out(self, q, dim, keepdim, interpolation, out)
 
 
 def wrapper_CompositeImplicitAutograd_scalar_nanquantile(
     ks: int, self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str
 ) -> Tensor:
-    return quantiles.nanquantile_scalar(self, q, dim, keepdim, interpolation)
+    return quantile.nanquantile_scalar(self, q, dim, keepdim, interpolation)
 
 
 def wrapper_CompositeImplicitAutograd_scalar_out_nanquantile_out(
     ks: int, self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str, out: Tensor
 ) -> Tensor:
-    return quantiles.nanquantile_scalar_out(self, q, dim, keepdim, interpolation, out)
+    return quantile.nanquantile_scalar_out(self, q, dim, keepdim, interpolation, out)
 
 
 def wrapper_CompositeImplicitAutograd_other_max(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return extremes.max_other(self, other)
+    return min_max.max_other(self, other)
 
 
 def wrapper_CompositeImplicitAutograd_out_max_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return extremes.max_out(self, other, out)
+    return min_max.max_out(self, other, out)
 
 
 def wrapper_CompositeImplicitAutograd__cummaxmin_backward(
     ks: int, grad: Tensor, input: Tensor, indices: Tensor, dim: int
 ) -> Tensor:
-    return running_extremes.cummaxmin_backward(grad, input, indices, dim)
+    return cummax_cummin.cummaxmin_backward(grad, input, indices, dim)
 
 
 def wrapper_CompositeImplicitAutograd_other_min(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return extremes.min_other(self, other)
+    return min_max.min_other(self, other)
 
 
 def wrapper_CompositeImplicitAutograd_out_min_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return extremes.min_out(self, other, out)
+    return min_max.min_out(self, other, out)
 
 
 def wrapper_CompositeImplicitAutograd__std_mean(ks: int, self: Tensor, unbiased: bool) -> tuple[Tensor, Tensor]:
-    return spreads.std_mean(self, unbiased)
+    return variance.std_mean(self, unbiased)
 
 
 def wrapper_CompositeImplicitAutograd_dim_std_mean(
     ks: int, self: Tensor, dim: Size | None, unbiased: bool, keepdim: bool
 ) -> tuple[Tensor, Tensor]:
-    return spreads.std_mean_dim(self, dim, unbiased, keepdim)
+    return variance.std_mean_dim(self, dim, unbiased, keepdim)
 
 
 def wrapper_CompositeImplicitAutograd__var_mean(ks: int, self: Tensor, unbiased: bool) -> tuple[Tensor, Tensor]:
-    return spreads.var_mean(self, unbiased)
+    return variance.var_mean(self, unbiased)
 
 
 def wrapper_CompositeImplicitAutograd_dim_var_mean(
     ks: int, self: Tensor, dim: Size | None, unbiased: bool, keepdim: bool
 ) -> tuple[Tensor, Tensor]:
-    return spreads.var_mean_dim(self, dim, unbiased, keepdim)
+    return variance.var_mean_dim(self, dim, unbiased, keepdim)
 
 
 def wrapper_CompositeImplicitAutograd__chain_matmul(ks: int, matrices: list[Tensor]) -> Tensor:
-    return linalg_products.chain_matmul(matrices)
+    return matrix_products.chain_matmul(matrices)
 
 
 def wrapper_CompositeImplicitAutograd_out_chain_matmul_out(ks: int, matrices: list[Tensor], out: Tensor) -> Tensor:
-    return linalg_products.chain_matmul_out(matrices, out)
+    return matrix_products.chain_matmul_out(matrices, out)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_diagonal(
     ks: int, A: Tensor, offset: int, dim1: int, dim2: int
 ) -> Tensor:
-    return linalg_products.linalg_diagonal(A, offset, dim1, dim2)
+    return matrix_products.linalg_diagonal(A, offset, dim1, dim2)
 
 
 def wrapper_CompositeImplicitAutograd__kron(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return linalg_products.kron(self, other)
+    return matrix_products.kron(self, other)
 
 
 def wrapper_CompositeImplicitAutograd_out_kron_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return linalg_products.kron_out(self, other, out)
+    return matrix_products.kron_out(self, other, out)
 
 
 def wrapper_CompositeImplicitAutograd__matrix_exp(ks: int, self: Tensor) -> Tensor:
-    return linalg_matrix_exp.matrix_exp(self)
+    return matrix_exp.matrix_exp(self)
 
 
 def wrapper_CompositeImplicitAutograd__matrix_exp_backward(ks: int, self: Tensor, grad: Tensor) -> Tensor:
-    return linalg_matrix_exp.matrix_exp_backward(self, grad)
+    return matrix_exp.matrix_exp_backward(self, grad)
 
 
 def wrapper_CompositeImplicitAutograd__matrix_power(ks: int, self: Tensor, n: int) -> Tensor:
-    return linalg_products.matrix_power(self, n)
+    return matrix_products.matrix_power(self, n)
 
 
 def wrapper_CompositeImplicitAutograd_out_matrix_power_out(ks: int, self: Tensor, n: int, out: Tensor) -> Tensor:
-    return linalg_products.matrix_power_out(self, n, out)
+    return matrix_products.matrix_power_out(self, n, out)
 
 
 def wrapper_CompositeImplicitAutograd__pin_memory(ks: int, self: Tensor, device: Device | None) -> Tensor:
@@ -828,375 +848,375 @@ def wrapper_CompositeImplicitAutograd__pin_memory(ks: int, self: Tensor, device:
 
 
 def wrapper_CompositeImplicitAutograd__pinverse(ks: int, self: Tensor, rcond: float) -> Tensor:
-    return linalg_ranks.pinverse(self, rcond)
+    return matrix_rank_pinv.pinverse(self, rcond)
 
 
 def wrapper_CompositeImplicitAutograd__tensordot(
     ks: int, self: Tensor, other: Tensor, dims_self: Size, dims_other: Size
 ) -> Tensor:
-    return linalg_cross.tensordot(self, other, dims_self, dims_other)
+    return cross_trace.tensordot(self, other, dims_self, dims_other)
 
 
 def wrapper_CompositeImplicitAutograd_out_tensordot_out(
     ks: int, self: Tensor, other: Tensor, dims_self: Size, dims_other: Size, out: Tensor
 ) -> Tensor:
-    return linalg_cross.tensordot_out(self, other, dims_self, dims_other, out)
+    return cross_trace.tensordot_out(self, other, dims_self, dims_other, out)
 
 
 def wrapper_CompositeImplicitAutograd_dim_frobenius_norm(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
-    return linalg_norms.frobenius_norm(self, dim, keepdim)
+    return matrix_norm.frobenius_norm(self, dim, keepdim)
 
 
 def wrapper_CompositeImplicitAutograd_out_frobenius_norm_out(
     ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor
 ) -> Tensor:
-    return linalg_norms.frobenius_norm_out(self, dim, keepdim, out)
+    return matrix_norm.frobenius_norm_out(self, dim, keepdim, out)
 
 
 def wrapper_CompositeImplicitAutograd__nuclear_norm(ks: int, self: Tensor, keepdim: bool) -> Tensor:
-    return linalg_norms.nuclear_norm(self, keepdim)
+    return matrix_norm.nuclear_norm(self, keepdim)
 
 
 def wrapper_CompositeImplicitAutograd_out_nuclear_norm_out(
     ks: int, self: Tensor, keepdim: bool, out: Tensor
 ) -> Tensor:
-    return linalg_norms.nuclear_norm_out(self, keepdim, out)
+    return matrix_norm.nuclear_norm_out(self, keepdim, out)
 
 
 def wrapper_CompositeImplicitAutograd_dim_nuclear_norm(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
-    return linalg_norms.nuclear_norm_dim(self, dim, keepdim)
+    return matrix_norm.nuclear_norm_dim(self, dim, keepdim)
 
 
 def wrapper_CompositeImplicitAutograd_dim_out_nuclear_norm_out(
     ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor
 ) -> Tensor:
-    return linalg_norms.nuclear_norm_dim_out(self, dim, keepdim, out)
+    return matrix_norm.nuclear_norm_dim_out(self, dim, keepdim, out)
 
 
 def wrapper_CompositeImplicitAutograd_out_cross_out(
     ks: int, self: Tensor, other: Tensor, dim: int | None, out: Tensor
 ) -> Tensor:
-    return linalg_cross.cross_out(self, other, dim, out)
+    return cross_trace.cross_out(self, other, dim, out)
 
 
 def wrapper_CompositeImplicitAutograd__cross(ks: int, self: Tensor, other: Tensor, dim: int | None) -> Tensor:
-    return linalg_cross.cross(self, other, dim)
+    return cross_trace.cross(self, other, dim)
 
 
 def wrapper_CompositeImplicitAutograd__trace_backward(ks: int, grad: Tensor, sizes: Size) -> Tensor:
-    return linalg_cross.trace_backward_symint(grad, sizes)
+    return cross_trace.trace_backward_symint(grad, sizes)
 
 
 def wrapper_CompositeImplicitAutograd__vander(ks: int, x: Tensor, N: int | None, increasing: bool) -> Tensor:
-    return linalg_products.vander(x, N, increasing)
+    return matrix_products.vander(x, N, increasing)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_vander(ks: int, x: Tensor, N: int | None) -> Tensor:
-    return linalg_products.linalg_vander_symint(x, N)
+    return matrix_products.linalg_vander_symint(x, N)
 
 
 def wrapper_CompositeImplicitAutograd_U_svd_out(
     ks: int, self: Tensor, some: bool, compute_uv: bool, U: Tensor, S: Tensor, V: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return linalg_spectral.svd_U(self, some, compute_uv, U, S, V)
+    return svd_eigh.svd_U(self, some, compute_uv, U, S, V)
 
 
 def wrapper_CompositeImplicitAutograd__svd(
     ks: int, self: Tensor, some: bool, compute_uv: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return linalg_spectral.svd(self, some, compute_uv)
+    return svd_eigh.svd(self, some, compute_uv)
 
 
 def wrapper_CompositeImplicitAutograd_Q_qr_out(
     ks: int, self: Tensor, some: bool, Q: Tensor, R: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return linalg_qr.qr_Q(self, some, Q, R)
+    return qr.qr_Q(self, some, Q, R)
 
 
 def wrapper_CompositeImplicitAutograd__qr(ks: int, self: Tensor, some: bool) -> tuple[Tensor, Tensor]:
-    return linalg_qr.qr(self, some)
+    return qr.qr(self, some)
 
 
 def wrapper_CompositeImplicitAutograd__orgqr(ks: int, self: Tensor, input2: Tensor) -> Tensor:
-    return linalg_householder.orgqr(self, input2)
+    return householder.orgqr(self, input2)
 
 
 def wrapper_CompositeImplicitAutograd_out_orgqr_out(ks: int, self: Tensor, input2: Tensor, out: Tensor) -> Tensor:
-    return linalg_householder.orgqr_out(self, input2, out)
+    return householder.orgqr_out(self, input2, out)
 
 
 def wrapper_CompositeImplicitAutograd___lu_with_info(
     ks: int, self: Tensor, pivot: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return linalg_lu._lu_with_info(self, pivot, check_errors)
+    return lu_factor._lu_with_info(self, pivot, check_errors)
 
 
 def wrapper_CompositeImplicitAutograd_out_lu_solve_out(
     ks: int, self: Tensor, LU_data: Tensor, LU_pivots: Tensor, out: Tensor
 ) -> Tensor:
-    return linalg_solve.lu_solve_out(self, LU_data, LU_pivots, out)
+    return solve_inv.lu_solve_out(self, LU_data, LU_pivots, out)
 
 
 def wrapper_CompositeImplicitAutograd__lu_solve(ks: int, self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    return linalg_solve.lu_solve(self, LU_data, LU_pivots)
+    return solve_inv.lu_solve(self, LU_data, LU_pivots)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_cholesky(ks: int, self: Tensor, upper: bool) -> Tensor:
-    return linalg_cholesky.linalg_cholesky(self, upper)
+    return cholesky.linalg_cholesky(self, upper)
 
 
 def wrapper_CompositeImplicitAutograd_out_linalg_cholesky_out(
     ks: int, self: Tensor, upper: bool, out: Tensor
 ) -> Tensor:
-    return linalg_cholesky.linalg_cholesky_out(self, upper, out)
+    return cholesky.linalg_cholesky_out(self, upper, out)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_lu_factor(ks: int, A: Tensor, pivot: bool) -> tuple[Tensor, Tensor]:
-    return linalg_lu.linalg_lu_factor(A, pivot)
+    return lu_factor.linalg_lu_factor(A, pivot)
 
 
 def wrapper_CompositeImplicitAutograd_out_linalg_lu_factor_out(
     ks: int, A: Tensor, pivot: bool, LU: Tensor, pivots: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return linalg_lu.linalg_lu_factor_out(A, pivot, LU, pivots)
+    return lu_factor.linalg_lu_factor_out(A, pivot, LU, pivots)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_det(ks: int, A: Tensor) -> Tensor:
-    return linalg_det.linalg_det(A)
+    return det.linalg_det(A)
 
 
 def wrapper_CompositeImplicitAutograd_out_linalg_det_out(ks: int, A: Tensor, out: Tensor) -> Tensor:
-    return linalg_det.linalg_det_out(A, out)
+    return det.linalg_det_out(A, out)
 
 
 def wrapper_CompositeImplicitAutograd__det(ks: int, self: Tensor) -> Tensor:
-    return linalg_det.det(self)
+    return det.det(self)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_ldl_factor(
     ks: int, self: Tensor, hermitian: bool
 ) -> tuple[Tensor, Tensor]:
-    return linalg_ldl.linalg_ldl_factor(self, hermitian)
+    return ldl_factor.linalg_ldl_factor(self, hermitian)
 
 
 def wrapper_CompositeImplicitAutograd_out_linalg_ldl_factor_out(
     ks: int, self: Tensor, hermitian: bool, LD: Tensor, pivots: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return linalg_ldl.linalg_ldl_factor_out(self, hermitian, LD, pivots)
+    return ldl_factor.linalg_ldl_factor_out(self, hermitian, LD, pivots)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_matmul(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return linalg_products.linalg_matmul(self, other)
+    return matrix_products.linalg_matmul(self, other)
 
 
 def wrapper_CompositeImplicitAutograd_out_linalg_matmul_out(
     ks: int, self: Tensor, other: Tensor, out: Tensor
 ) -> Tensor:
-    return linalg_products.linalg_matmul_out(self, other, out)
+    return matrix_products.linalg_matmul_out(self, other, out)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_vecdot(ks: int, x: Tensor, y: Tensor, dim: int) -> Tensor:
-    return linalg_products.linalg_vecdot(x, y, dim)
+    return matrix_products.linalg_vecdot(x, y, dim)
 
 
 def wrapper_CompositeImplicitAutograd_out_linalg_vecdot_out(
     ks: int, x: Tensor, y: Tensor, dim: int, out: Tensor
 ) -> Tensor:
-    return linalg_products.linalg_vecdot_out(x, y, dim, out)
+    return matrix_products.linalg_vecdot_out(x, y, dim, out)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_slogdet(ks: int, A: Tensor) -> tuple[Tensor, Tensor]:
-    return linalg_det.linalg_slogdet(A)
+    return det.linalg_slogdet(A)
 
 
 def wrapper_CompositeImplicitAutograd_out_linalg_slogdet_out(
     ks: int, A: Tensor, sign: Tensor, logabsdet: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return linalg_det.linalg_slogdet_out(A, sign, logabsdet)
+    return det.linalg_slogdet_out(A, sign, logabsdet)
 
 
 def wrapper_CompositeImplicitAutograd__slogdet(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
-    return linalg_det.slogdet(self)
+    return det.slogdet(self)
 
 
 def wrapper_CompositeImplicitAutograd_out_slogdet_out(
     ks: int, self: Tensor, sign: Tensor, logabsdet: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return linalg_det.slogdet_out(self, sign, logabsdet)
+    return det.slogdet_out(self, sign, logabsdet)
 
 
 def wrapper_CompositeImplicitAutograd__logdet(ks: int, self: Tensor) -> Tensor:
-    return linalg_det.logdet(self)
+    return det.logdet(self)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_eigvals(ks: int, self: Tensor) -> Tensor:
-    return linalg_eig.linalg_eigvals(self)
+    return eig.linalg_eigvals(self)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_eigh(ks: int, self: Tensor, UPLO: str) -> tuple[Tensor, Tensor]:
-    return linalg_spectral.linalg_eigh(self, UPLO)
+    return svd_eigh.linalg_eigh(self, UPLO)
 
 
 def wrapper_CompositeImplicitAutograd_eigvals_linalg_eigh_out(
     ks: int, self: Tensor, UPLO: str, eigvals: Tensor, eigvecs: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return linalg_spectral.linalg_eigh_eigvals(self, UPLO, eigvals, eigvecs)
+    return svd_eigh.linalg_eigh_eigvals(self, UPLO, eigvals, eigvecs)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_eigvalsh(ks: int, self: Tensor, UPLO: str) -> Tensor:
-    return linalg_spectral.linalg_eigvalsh(self, UPLO)
+    return svd_eigh.linalg_eigvalsh(self, UPLO)
 
 
 def wrapper_CompositeImplicitAutograd_out_linalg_eigvalsh_out(
     ks: int, self: Tensor, UPLO: str, out: Tensor
 ) -> Tensor:
-    return linalg_spectral.linalg_eigvalsh_out(self, UPLO, out)
+    return svd_eigh.linalg_eigvalsh_out(self, UPLO, out)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_inv(ks: int, A: Tensor) -> Tensor:
-    return linalg_solve.linalg_inv(A)
+    return solve_inv.linalg_inv(A)
 
 
 def wrapper_CompositeImplicitAutograd_out_linalg_inv_out(ks: int, A: Tensor, out: Tensor) -> Tensor:
-    return linalg_solve.linalg_inv_out(A, out)
+    return solve_inv.linalg_inv_out(A, out)
 
 
 def wrapper_CompositeImplicitAutograd__inverse(ks: int, self: Tensor) -> Tensor:
-    return linalg_solve.inverse(self)
+    return solve_inv.inverse(self)
 
 
 def wrapper_CompositeImplicitAutograd_out_inverse_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return linalg_solve.inverse_out(self, out)
+    return solve_inv.inverse_out(self, out)
 
 
 def wrapper_CompositeImplicitAutograd__inner(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return linalg_products.inner(self, other)
+    return matrix_products.inner(self, other)
 
 
 def wrapper_CompositeImplicitAutograd_out_inner_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return linalg_products.inner_out(self, other, out)
+    return matrix_products.inner_out(self, other, out)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_norm(
     ks: int, self: Tensor, ord: Scalar | None, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
-    return linalg_norms.linalg_norm(self, ord, dim, keepdim, dtype)
+    return matrix_norm.linalg_norm(self, ord, dim, keepdim, dtype)
 
 
 def wrapper_CompositeImplicitAutograd_ord_str_linalg_norm(
     ks: int, self: Tensor, ord: str, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
-    return linalg_norms.linalg_norm_ord_str(self, ord, dim, keepdim, dtype)
+    return matrix_norm.linalg_norm_ord_str(self, ord, dim, keepdim, dtype)
 
 
 def wrapper_CompositeImplicitAutograd_out_linalg_norm_out(
     ks: int, self: Tensor, ord: Scalar | None, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
-    return linalg_norms.linalg_norm_out(self, ord, dim, keepdim, dtype, out)
+    return matrix_norm.linalg_norm_out(self, ord, dim, keepdim, dtype, out)
 
 
 def wrapper_CompositeImplicitAutograd_ord_str_out_linalg_norm_out(
     ks: int, self: Tensor, ord: str, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
-    return linalg_norms.linalg_norm_ord_str_out(self, ord, dim, keepdim, dtype, out)
+    return matrix_norm.linalg_norm_ord_str_out(self, ord, dim, keepdim, dtype, out)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_matrix_norm(
     ks: int, self: Tensor, ord: Scalar, dim: Size, keepdim: bool, dtype: DType | None
 ) -> Tensor:
-    return linalg_norms.linalg_matrix_norm(self, ord, dim, keepdim, dtype)
+    return matrix_norm.linalg_matrix_norm(self, ord, dim, keepdim, dtype)
 
 
 def wrapper_CompositeImplicitAutograd_out_linalg_matrix_norm_out(
     ks: int, self: Tensor, ord: Scalar, dim: Size, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
-    return linalg_norms.linalg_matrix_norm_out(self, ord, dim, keepdim, dtype, out)
+    return matrix_norm.linalg_matrix_norm_out(self, ord, dim, keepdim, dtype, out)
 
 
 def wrapper_CompositeImplicitAutograd_str_ord_linalg_matrix_norm(
     ks: int, self: Tensor, ord: str, dim: Size, keepdim: bool, dtype: DType | None
 ) -> Tensor:
-    return linalg_norms.linalg_matrix_norm_str_ord(self, ord, dim, keepdim, dtype)
+    return matrix_norm.linalg_matrix_norm_str_ord(self, ord, dim, keepdim, dtype)
 
 
 def wrapper_CompositeImplicitAutograd_str_ord_out_linalg_matrix_norm_out(
     ks: int, self: Tensor, ord: str, dim: Size, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
-    return linalg_norms.linalg_matrix_norm_str_ord_out(self, ord, dim, keepdim, dtype, out)
+    return matrix_norm.linalg_matrix_norm_str_ord_out(self, ord, dim, keepdim, dtype, out)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_svd(
     ks: int, A: Tensor, full_matrices: bool, driver: str | None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return linalg_spectral.linalg_svd(A, full_matrices, driver)
+    return svd_eigh.linalg_svd(A, full_matrices, driver)
 
 
 def wrapper_CompositeImplicitAutograd_U_linalg_svd_out(
     ks: int, A: Tensor, full_matrices: bool, driver: str | None, U: Tensor, S: Tensor, Vh: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return linalg_spectral.linalg_svd_U(A, full_matrices, driver, U, S, Vh)
+    return svd_eigh.linalg_svd_U(A, full_matrices, driver, U, S, Vh)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_svdvals(ks: int, A: Tensor, driver: str | None) -> Tensor:
-    return linalg_spectral.linalg_svdvals(A, driver)
+    return svd_eigh.linalg_svdvals(A, driver)
 
 
 def wrapper_CompositeImplicitAutograd_out_linalg_svdvals_out(
     ks: int, A: Tensor, driver: str | None, out: Tensor
 ) -> Tensor:
-    return linalg_spectral.linalg_svdvals_out(A, driver, out)
+    return svd_eigh.linalg_svdvals_out(A, driver, out)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_cond(ks: int, self: Tensor, p: Scalar | None) -> Tensor:
-    return linalg_cond.linalg_cond(self, p)
+    return matrix_cond.linalg_cond(self, p)
 
 
 def wrapper_CompositeImplicitAutograd_out_linalg_cond_out(
     ks: int, self: Tensor, p: Scalar | None, out: Tensor
 ) -> Tensor:
-    return linalg_cond.linalg_cond_out(self, p, out)
+    return matrix_cond.linalg_cond_out(self, p, out)
 
 
 def wrapper_CompositeImplicitAutograd_p_str_linalg_cond(ks: int, self: Tensor, p: str) -> Tensor:
-    return linalg_cond.linalg_cond_p_str(self, p)
+    return matrix_cond.linalg_cond_p_str(self, p)
 
 
 def wrapper_CompositeImplicitAutograd_p_str_out_linalg_cond_out(ks: int, self: Tensor, p: str, out: Tensor) -> Tensor:
-    return linalg_cond.linalg_cond_p_str_out(self, p, out)
+    return matrix_cond.linalg_cond_p_str_out(self, p, out)
 
 
 def wrapper_CompositeImplicitAutograd_atol_rtol_float_linalg_pinv(
     ks: int, self: Tensor, atol: float | None, rtol: float | None, hermitian: bool
 ) -> Tensor:
-    return linalg_ranks.linalg_pinv_atol_rtol_float(self, atol, rtol, hermitian)
+    return matrix_rank_pinv.linalg_pinv_atol_rtol_float(self, atol, rtol, hermitian)
 
 
 def wrapper_CompositeImplicitAutograd_atol_rtol_float_out_linalg_pinv_out(
     ks: int, self: Tensor, atol: float | None, rtol: float | None, hermitian: bool, out: Tensor
 ) -> Tensor:
-    return linalg_ranks.linalg_pinv_atol_rtol_float_out(self, atol, rtol, hermitian, out)
+    return matrix_rank_pinv.linalg_pinv_atol_rtol_float_out(self, atol, rtol, hermitian, out)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_pinv(ks: int, self: Tensor, rcond: float, hermitian: bool) -> Tensor:
-    return linalg_ranks.linalg_pinv(self, rcond, hermitian)
+    return matrix_rank_pinv.linalg_pinv(self, rcond, hermitian)
 
 
 def wrapper_CompositeImplicitAutograd_rcond_tensor_linalg_pinv(
     ks: int, self: Tensor, rcond: Tensor, hermitian: bool
 ) -> Tensor:
-    return linalg_ranks.linalg_pinv_rcond_tensor(self, rcond, hermitian)
+    return matrix_rank_pinv.linalg_pinv_rcond_tensor(self, rcond, hermitian)
 
 
 def wrapper_CompositeImplicitAutograd_out_linalg_pinv_out(
     ks: int, self: Tensor, rcond: float, hermitian: bool, out: Tensor
 ) -> Tensor:
-    return linalg_ranks.linalg_pinv_out(self, rcond, hermitian, out)
+    return matrix_rank_pinv.linalg_pinv_out(self, rcond, hermitian, out)
 
 
 def wrapper_CompositeImplicitAutograd_out_rcond_tensor_linalg_pinv_out(
     ks: int, self: Tensor, rcond: Tensor, hermitian: bool, out: Tensor
 ) -> Tensor:
-    return linalg_ranks.linalg_pinv_out_rcond_tensor(self, rcond, hermitian, out)
+    return matrix_rank_pinv.linalg_pinv_out_rcond_tensor(self, rcond, hermitian, out)
 
 
 def wrapper_CompositeImplicitAutograd_source_Tensor_storage_offset_set_(
@@ -1208,189 +1228,189 @@ def wrapper_CompositeImplicitAutograd_source_Tensor_storage_offset_set_(
 def wrapper_CompositeImplicitAutograd__linalg_solve_ex(
     ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor]:
-    return linalg_solve.linalg_solve_ex(A, B, left, check_errors)
+    return solve_inv.linalg_solve_ex(A, B, left, check_errors)
 
 
 def wrapper_CompositeImplicitAutograd_out_linalg_solve_ex_out(
     ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool, result: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return linalg_solve.linalg_solve_ex_out(A, B, left, check_errors, result, info)
+    return solve_inv.linalg_solve_ex_out(A, B, left, check_errors, result, info)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_solve(ks: int, A: Tensor, B: Tensor, left: bool) -> Tensor:
-    return linalg_solve.linalg_solve(A, B, left)
+    return solve_inv.linalg_solve(A, B, left)
 
 
 def wrapper_CompositeImplicitAutograd_out_linalg_solve_out(
     ks: int, A: Tensor, B: Tensor, left: bool, out: Tensor
 ) -> Tensor:
-    return linalg_solve.linalg_solve_out(A, B, left, out)
+    return solve_inv.linalg_solve_out(A, B, left, out)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_tensorinv(ks: int, self: Tensor, ind: int) -> Tensor:
-    return linalg_products.linalg_tensorinv(self, ind)
+    return matrix_products.linalg_tensorinv(self, ind)
 
 
 def wrapper_CompositeImplicitAutograd_out_linalg_tensorinv_out(
     ks: int, self: Tensor, ind: int, out: Tensor
 ) -> Tensor:
-    return linalg_products.linalg_tensorinv_out(self, ind, out)
+    return matrix_products.linalg_tensorinv_out(self, ind, out)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_tensorsolve(
     ks: int, self: Tensor, other: Tensor, dims: Size | None
 ) -> Tensor:
-    return linalg_products.linalg_tensorsolve(self, other, dims)
+    return matrix_products.linalg_tensorsolve(self, other, dims)
 
 
 def wrapper_CompositeImplicitAutograd_out_linalg_tensorsolve_out(
     ks: int, self: Tensor, other: Tensor, dims: Size | None, out: Tensor
 ) -> Tensor:
-    return linalg_products.linalg_tensorsolve_out(self, other, dims, out)
+    return matrix_products.linalg_tensorsolve_out(self, other, dims, out)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_matrix_power(ks: int, self: Tensor, n: int) -> Tensor:
-    return linalg_products.linalg_matrix_power(self, n)
+    return matrix_products.linalg_matrix_power(self, n)
 
 
 def wrapper_CompositeImplicitAutograd_out_linalg_matrix_power_out(
     ks: int, self: Tensor, n: int, out: Tensor
 ) -> Tensor:
-    return linalg_products.linalg_matrix_power_out(self, n, out)
+    return matrix_products.linalg_matrix_power_out(self, n, out)
 
 
 def wrapper_CompositeImplicitAutograd_atol_rtol_tensor_linalg_matrix_rank(
     ks: int, input: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool
 ) -> Tensor:
-    return linalg_ranks.linalg_matrix_rank_atol_rtol_tensor(input, atol, rtol, hermitian)
+    return matrix_rank_pinv.linalg_matrix_rank_atol_rtol_tensor(input, atol, rtol, hermitian)
 
 
 def wrapper_CompositeImplicitAutograd_atol_rtol_tensor_out_linalg_matrix_rank_out(
     ks: int, input: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool, out: Tensor
 ) -> Tensor:
-    return linalg_ranks.linalg_matrix_rank_atol_rtol_tensor_out(input, atol, rtol, hermitian, out)
+    return matrix_rank_pinv.linalg_matrix_rank_atol_rtol_tensor_out(input, atol, rtol, hermitian, out)
 
 
 def wrapper_CompositeImplicitAutograd_atol_rtol_float_linalg_matrix_rank(
     ks: int, self: Tensor, atol: float | None, rtol: float | None, hermitian: bool
 ) -> Tensor:
-    return linalg_ranks.linalg_matrix_rank_atol_rtol_float(self, atol, rtol, hermitian)
+    return matrix_rank_pinv.linalg_matrix_rank_atol_rtol_float(self, atol, rtol, hermitian)
 
 
 def wrapper_CompositeImplicitAutograd_atol_rtol_float_out_linalg_matrix_rank_out(
     ks: int, self: Tensor, atol: float | None, rtol: float | None, hermitian: bool, out: Tensor
 ) -> Tensor:
-    return linalg_ranks.linalg_matrix_rank_atol_rtol_float_out(self, atol, rtol, hermitian, out)
+    return matrix_rank_pinv.linalg_matrix_rank_atol_rtol_float_out(self, atol, rtol, hermitian, out)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_matrix_rank(
     ks: int, self: Tensor, tol: float, hermitian: bool
 ) -> Tensor:
-    return linalg_ranks.linalg_matrix_rank(self, tol, hermitian)
+    return matrix_rank_pinv.linalg_matrix_rank(self, tol, hermitian)
 
 
 def wrapper_CompositeImplicitAutograd_out_linalg_matrix_rank_out(
     ks: int, self: Tensor, tol: float, hermitian: bool, out: Tensor
 ) -> Tensor:
-    return linalg_ranks.linalg_matrix_rank_out(self, tol, hermitian, out)
+    return matrix_rank_pinv.linalg_matrix_rank_out(self, tol, hermitian, out)
 
 
 def wrapper_CompositeImplicitAutograd_tol_tensor_linalg_matrix_rank(
     ks: int, input: Tensor, tol: Tensor, hermitian: bool
 ) -> Tensor:
-    return linalg_ranks.linalg_matrix_rank_tol_tensor(input, tol, hermitian)
+    return matrix_rank_pinv.linalg_matrix_rank_tol_tensor(input, tol, hermitian)
 
 
 def wrapper_CompositeImplicitAutograd_out_tol_tensor_linalg_matrix_rank_out(
     ks: int, input: Tensor, tol: Tensor, hermitian: bool, out: Tensor
 ) -> Tensor:
-    return linalg_ranks.linalg_matrix_rank_out_tol_tensor(input, tol, hermitian, out)
+    return matrix_rank_pinv.linalg_matrix_rank_out_tol_tensor(input, tol, hermitian, out)
 
 
 def wrapper_CompositeImplicitAutograd__linalg_multi_dot(ks: int, tensors: list[Tensor]) -> Tensor:
-    return linalg_products.linalg_multi_dot(tensors)
+    return matrix_products.linalg_multi_dot(tensors)
 
 
 def wrapper_CompositeImplicitAutograd_out_linalg_multi_dot_out(ks: int, tensors: list[Tensor], out: Tensor) -> Tensor:
-    return linalg_products.linalg_multi_dot_out(tensors, out)
+    return matrix_products.linalg_multi_dot_out(tensors, out)
 
 
 def wrapper_CompositeImplicitAutograd_x_cumulative_trapezoid(ks: int, y: Tensor, x: Tensor, dim: int) -> Tensor:
-    return trapezoids.cumulative_trapezoid_x(y, x, dim)
+    return trapezoid.cumulative_trapezoid_x(y, x, dim)
 
 
 def wrapper_CompositeImplicitAutograd_dx_cumulative_trapezoid(ks: int, y: Tensor, dx: Scalar, dim: int) -> Tensor:
-    return trapezoids.cumulative_trapezoid_dx(y, dx, dim)
+    return trapezoid.cumulative_trapezoid_dx(y, dx, dim)
 
 
 def wrapper_CompositeImplicitAutograd__diff(
     ks: int, self: Tensor, n: int, dim: int, prepend: Tensor | None, append: Tensor | None
 ) -> Tensor:
-    return differences.diff(self, n, dim, prepend, append)
+    return diff_gradient.diff(self, n, dim, prepend, append)
 
 
 def wrapper_CompositeImplicitAutograd_out_diff_out(
     ks: int, self: Tensor, n: int, dim: int, prepend: Tensor | None, append: Tensor | None, out: Tensor
 ) -> Tensor:
-    return differences.diff_out(self, n, dim, prepend, append, out)
+    return diff_gradient.diff_out(self, n, dim, prepend, append, out)
 
 
 def wrapper_CompositeImplicitAutograd_scalarint_gradient(
     ks: int, self: Tensor, spacing: Scalar | None, dim: int | None, edge_order: int
 ) -> list[Tensor]:
-    return differences.gradient_scalarint(self, spacing, dim, edge_order)
+    return diff_gradient.gradient_scalarint(self, spacing, dim, edge_order)
 
 
 def wrapper_CompositeImplicitAutograd_scalararray_gradient(
     ks: int, self: Tensor, spacing: Scalar, dim: Size, edge_order: int
 ) -> list[Tensor]:
-    return differences.gradient_scalararray(self, spacing, dim, edge_order)
+    return diff_gradient.gradient_scalararray(self, spacing, dim, edge_order)
 
 
 def wrapper_CompositeImplicitAutograd_array_gradient(
     ks: int, self: Tensor, dim: Size, edge_order: int
 ) -> list[Tensor]:
-    return differences.gradient_array(self, dim, edge_order)
+    return diff_gradient.gradient_array(self, dim, edge_order)
 
 
 def wrapper_CompositeImplicitAutograd_scalarrayint_gradient(
     ks: int, self: Tensor, spacing: list[Scalar], dim: int | None, edge_order: int
 ) -> list[Tensor]:
-    return differences.gradient_scalarrayint(self, spacing, dim, edge_order)
+    return diff_gradient.gradient_scalarrayint(self, spacing, dim, edge_order)
 
 
 def wrapper_CompositeImplicitAutograd_scalarrayarray_gradient(
     ks: int, self: Tensor, spacing: list[Scalar], dim: Size, edge_order: int
 ) -> list[Tensor]:
-    return differences.gradient_scalarrayarray(self, spacing, dim, edge_order)
+    return diff_gradient.gradient_scalarrayarray(self, spacing, dim, edge_order)
 
 
 def wrapper_CompositeImplicitAutograd_tensorarrayint_gradient(
     ks: int, self: Tensor, spacing: list[Tensor], dim: int | None, edge_order: int
 ) -> list[Tensor]:
-    return differences.gradient_tensorarrayint(self, spacing, dim, edge_order)
+    return diff_gradient.gradient_tensorarrayint(self, spacing, dim, edge_order)
 
 
 def wrapper_CompositeImplicitAutograd_tensorarray_gradient(
     ks: int, self: Tensor, spacing: list[Tensor], dim: Size, edge_order: int
 ) -> list[Tensor]:
-    return differences.gradient_tensorarray(self, spacing, dim, edge_order)
+    return diff_gradient.gradient_tensorarray(self, spacing, dim, edge_order)
 
 
 def wrapper_CompositeImplicitAutograd_x_trapezoid(ks: int, y: Tensor, x: Tensor, dim: int) -> Tensor:
-    return trapezoids.trapezoid_x(y, x, dim)
+    return trapezoid.trapezoid_x(y, x, dim)
 
 
 def wrapper_CompositeImplicitAutograd_dx_trapezoid(ks: int, y: Tensor, dx: Scalar, dim: int) -> Tensor:
-    return trapezoids.trapezoid_dx(y, dx, dim)
+    return trapezoid.trapezoid_dx(y, dx, dim)
 
 
 def wrapper_CompositeImplicitAutograd_x_trapz(ks: int, y: Tensor, x: Tensor, dim: int) -> Tensor:
-    return trapezoids.trapz_x(y, x, dim)
+    return trapezoid.trapz_x(y, x, dim)
 
 
 def wrapper_CompositeImplicitAutograd_dx_trapz(ks: int, y: Tensor, dx: float, dim: int) -> Tensor:
-    return trapezoids.trapz_dx(y, dx, dim)
+    return trapezoid.trapz_dx(y, dx, dim)
 
 
 def wrapper_CompositeImplicitAutograd__cumprod_backward(
@@ -1400,77 +1420,77 @@ def wrapper_CompositeImplicitAutograd__cumprod_backward(
 
 
 def wrapper_CompositeImplicitAutograd_out_msort_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return ordering.msort_out(self, out)
+    return sort_topk.msort_out(self, out)
 
 
 def wrapper_CompositeImplicitAutograd__msort(ks: int, self: Tensor) -> Tensor:
-    return ordering.msort(self)
+    return sort_topk.msort(self)
 
 
 def wrapper_CompositeImplicitAutograd__argsort(ks: int, self: Tensor, dim: int, descending: bool) -> Tensor:
-    return ordering.argsort(self, dim, descending)
+    return sort_topk.argsort(self, dim, descending)
 
 
 def wrapper_CompositeImplicitAutograd_stable_argsort(
     ks: int, self: Tensor, stable: bool, dim: int, descending: bool
 ) -> Tensor:
-    return ordering.argsort_stable(self, stable, dim, descending)
+    return sort_topk.argsort_stable(self, stable, dim, descending)
 
 
 def wrapper_CompositeImplicitAutograd_stable_out_argsort_out(
     ks: int, self: Tensor, stable: bool, dim: int, descending: bool, out: Tensor
 ) -> Tensor:
-    return ordering.argsort_stable_out(self, stable, dim, descending, out)
+    return sort_topk.argsort_stable_out(self, stable, dim, descending, out)
 
 
 def wrapper_CompositeImplicitAutograd__value_selecting_reduction_backward(
     ks: int, grad: Tensor, dim: int, indices: Tensor, sizes: Size, keepdim: bool
 ) -> Tensor:
-    return extremes.value_selecting_reduction_backward_symint(grad, dim, indices, sizes, keepdim)
+    return min_max.value_selecting_reduction_backward_symint(grad, dim, indices, sizes, keepdim)
 
 
 def wrapper_CompositeImplicitAutograd__var(ks: int, self: Tensor, unbiased: bool) -> Tensor:
-    return spreads.var(self, unbiased)
+    return variance.var(self, unbiased)
 
 
 def wrapper_CompositeImplicitAutograd_dim_var(
     ks: int, self: Tensor, dim: Size | None, unbiased: bool, keepdim: bool
 ) -> Tensor:
-    return spreads.var_dim(self, dim, unbiased, keepdim)
+    return variance.var_dim(self, dim, unbiased, keepdim)
 
 
 def wrapper_CompositeImplicitAutograd_out_var_out(
     ks: int, self: Tensor, dim: Size | None, unbiased: bool, keepdim: bool, out: Tensor
 ) -> Tensor:
-    return spreads.var_out(self, dim, unbiased, keepdim, out)
+    return variance.var_out(self, dim, unbiased, keepdim, out)
 
 
 def wrapper_CompositeImplicitAutograd__std(ks: int, self: Tensor, unbiased: bool) -> Tensor:
-    return spreads.std(self, unbiased)
+    return variance.std(self, unbiased)
 
 
 def wrapper_CompositeImplicitAutograd_dim_std(
     ks: int, self: Tensor, dim: Size | None, unbiased: bool, keepdim: bool
 ) -> Tensor:
-    return spreads.std_dim(self, dim, unbiased, keepdim)
+    return variance.std_dim(self, dim, unbiased, keepdim)
 
 
 def wrapper_CompositeImplicitAutograd_out_std_out(
     ks: int, self: Tensor, dim: Size | None, unbiased: bool, keepdim: bool, out: Tensor
 ) -> Tensor:
-    return spreads.std_out(self, dim, unbiased, keepdim, out)
+    return variance.std_out(self, dim, unbiased, keepdim, out)
 
 
 def wrapper_CompositeImplicitAutograd__outer(ks: int, self: Tensor, vec2: Tensor) -> Tensor:
-    return blas.outer(self, vec2)
+    return mv_dot.outer(self, vec2)
 
 
 def wrapper_CompositeImplicitAutograd_out_outer_out(ks: int, self: Tensor, vec2: Tensor, out: Tensor) -> Tensor:
-    return blas.outer_out(self, vec2, out)
+    return mv_dot.outer_out(self, vec2, out)
 
 
 def wrapper_CompositeImplicitAutograd__ger(ks: int, self: Tensor, vec2: Tensor) -> Tensor:
-    return blas.ger(self, vec2)
+    return mv_dot.ger(self, vec2)
 
 
 def wrapper_CompositeImplicitAutograd__matmul(ks: int, self: Tensor, other: Tensor) -> Tensor:
@@ -1482,295 +1502,295 @@ def wrapper_CompositeImplicitAutograd_out_matmul_out(ks: int, self: Tensor, othe
 
 
 def wrapper_CompositeImplicitAutograd__reshape(ks: int, self: Tensor, shape: Size) -> Tensor:
-    return views.reshape(self, shape)
+    return view_ops.reshape(self, shape)
 
 
 def wrapper_CompositeImplicitAutograd__expand_as(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return views.expand_as(self, other)
+    return view_ops.expand_as(self, other)
 
 
 def wrapper_CompositeImplicitAutograd__matrix_H(ks: int, self: Tensor) -> Tensor:
-    return views.matrix_H(self)
+    return view_ops.matrix_H(self)
 
 
 def wrapper_CompositeImplicitAutograd__mT(ks: int, self: Tensor) -> Tensor:
-    return views.mT(self)
+    return view_ops.mT(self)
 
 
 def wrapper_CompositeImplicitAutograd__mH(ks: int, self: Tensor) -> Tensor:
-    return views.mH(self)
+    return view_ops.mH(self)
 
 
 def wrapper_CompositeImplicitAutograd__adjoint(ks: int, self: Tensor) -> Tensor:
-    return views.adjoint(self)
+    return view_ops.adjoint(self)
 
 
 def wrapper_CompositeImplicitAutograd__numpy_T(ks: int, self: Tensor) -> Tensor:
-    return views.numpy_T(self)
+    return view_ops.numpy_T(self)
 
 
 def wrapper_CompositeImplicitAutograd_intlist_movedim(
     ks: int, self: Tensor, source: Size, destination: Size
 ) -> Tensor:
-    return permutation.movedim_intlist(self, source, destination)
+    return permute.movedim_intlist(self, source, destination)
 
 
 def wrapper_CompositeImplicitAutograd_int_movedim(ks: int, self: Tensor, source: int, destination: int) -> Tensor:
-    return permutation.movedim_int(self, source, destination)
+    return permute.movedim_int(self, source, destination)
 
 
 def wrapper_CompositeImplicitAutograd__narrow(ks: int, self: Tensor, dim: int, start: int, length: int) -> Tensor:
-    return slicing.narrow_symint(self, dim, start, length)
+    return select_slice.narrow_symint(self, dim, start, length)
 
 
 def wrapper_CompositeImplicitAutograd_Tensor_narrow(
     ks: int, self: Tensor, dim: int, start: Tensor, length: int
 ) -> Tensor:
-    return slicing.narrow_tensor_symint(self, dim, start, length)
+    return select_slice.narrow_tensor_symint(self, dim, start, length)
 
 
 def wrapper_CompositeImplicitAutograd_indices_tensor_split(
     ks: int, self: Tensor, indices: Size, dim: int
 ) -> list[Tensor]:
-    return slicing.tensor_split_indices_symint(self, indices, dim)
+    return select_slice.tensor_split_indices_symint(self, indices, dim)
 
 
 def wrapper_CompositeImplicitAutograd__reshape_as(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return views.reshape_as(self, other)
+    return view_ops.reshape_as(self, other)
 
 
 def wrapper_CompositeImplicitAutograd__type_as(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return conversions.type_as(self, other)
+    return to_dtype.type_as(self, other)
 
 
 def wrapper_CompositeImplicitAutograd__view_as(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return views.view_as(self, other)
+    return view_ops.view_as(self, other)
 
 
 def wrapper_CompositeImplicitAutograd__chunk(ks: int, self: Tensor, chunks: int, dim: int) -> list[Tensor]:
-    return cutting.chunk(self, chunks, dim)
+    return split_flip_repeat.chunk(self, chunks, dim)
 
 
 def wrapper_CompositeImplicitAutograd_using_ints_flatten(
     ks: int, self: Tensor, start_dim: int, end_dim: int
 ) -> Tensor:
-    return cutting.flatten_using_ints(self, start_dim, end_dim)
+    return split_flip_repeat.flatten_using_ints(self, start_dim, end_dim)
 
 
 def wrapper_CompositeImplicitAutograd__ravel(ks: int, self: Tensor) -> Tensor:
-    return views.ravel(self)
+    return view_ops.ravel(self)
 
 
 def wrapper_CompositeImplicitAutograd__fliplr(ks: int, self: Tensor) -> Tensor:
-    return turning.fliplr(self)
+    return roll_rot90_transpose.fliplr(self)
 
 
 def wrapper_CompositeImplicitAutograd__flipud(ks: int, self: Tensor) -> Tensor:
-    return turning.flipud(self)
+    return roll_rot90_transpose.flipud(self)
 
 
 def wrapper_CompositeImplicitAutograd_self_Tensor_repeat_interleave(
     ks: int, self: Tensor, repeats: Tensor, dim: int | None, output_size: int | None
 ) -> Tensor:
-    return repeating.repeat_interleave_symint_self_Tensor(self, repeats, dim, output_size)
+    return repeat_interleave.repeat_interleave_symint_self_Tensor(self, repeats, dim, output_size)
 
 
 def wrapper_CompositeImplicitAutograd_self_int_repeat_interleave(
     ks: int, self: Tensor, repeats: int, dim: int | None, output_size: int | None
 ) -> Tensor:
-    return repeating.repeat_interleave_symint_self_int(self, repeats, dim, output_size)
+    return repeat_interleave.repeat_interleave_symint_self_int(self, repeats, dim, output_size)
 
 
 def wrapper_CompositeImplicitAutograd_sections_tensor_split(
     ks: int, self: Tensor, sections: int, dim: int
 ) -> list[Tensor]:
-    return splitting.tensor_split_sections_symint(self, sections, dim)
+    return tensor_split.tensor_split_sections_symint(self, sections, dim)
 
 
 def wrapper_CompositeImplicitAutograd_tensor_indices_or_sections_tensor_split(
     ks: int, self: Tensor, tensor_indices_or_sections: Tensor, dim: int
 ) -> list[Tensor]:
-    return splitting.tensor_split_tensor_indices_or_sections(self, tensor_indices_or_sections, dim)
+    return tensor_split.tensor_split_tensor_indices_or_sections(self, tensor_indices_or_sections, dim)
 
 
 def wrapper_CompositeImplicitAutograd_int_hsplit(ks: int, self: Tensor, sections: int) -> list[Tensor]:
-    return splitting.hsplit_int(self, sections)
+    return tensor_split.hsplit_int(self, sections)
 
 
 def wrapper_CompositeImplicitAutograd_array_hsplit(ks: int, self: Tensor, indices: Size) -> list[Tensor]:
-    return splitting.hsplit_array(self, indices)
+    return tensor_split.hsplit_array(self, indices)
 
 
 def wrapper_CompositeImplicitAutograd_int_vsplit(ks: int, self: Tensor, sections: int) -> list[Tensor]:
-    return splitting.vsplit_int(self, sections)
+    return tensor_split.vsplit_int(self, sections)
 
 
 def wrapper_CompositeImplicitAutograd_array_vsplit(ks: int, self: Tensor, indices: Size) -> list[Tensor]:
-    return splitting.vsplit_array(self, indices)
+    return tensor_split.vsplit_array(self, indices)
 
 
 def wrapper_CompositeImplicitAutograd_int_dsplit(ks: int, self: Tensor, sections: int) -> list[Tensor]:
-    return splitting.dsplit_int(self, sections)
+    return tensor_split.dsplit_int(self, sections)
 
 
 def wrapper_CompositeImplicitAutograd_array_dsplit(ks: int, self: Tensor, indices: Size) -> list[Tensor]:
-    return splitting.dsplit_array(self, indices)
+    return tensor_split.dsplit_array(self, indices)
 
 
 def wrapper_CompositeImplicitAutograd__unsafe_chunk(ks: int, self: Tensor, chunks: int, dim: int) -> list[Tensor]:
-    return splitting.unsafe_chunk(self, chunks, dim)
+    return tensor_split.unsafe_chunk(self, chunks, dim)
 
 
 def wrapper_CompositeImplicitAutograd_sizes_split(ks: int, self: Tensor, split_size: Size, dim: int) -> list[Tensor]:
-    return splitting.split_symint(self, split_size, dim)
+    return tensor_split.split_symint(self, split_size, dim)
 
 
 def wrapper_CompositeImplicitAutograd__swapaxes(ks: int, self: Tensor, axis0: int, axis1: int) -> Tensor:
-    return turning.swapaxes(self, axis0, axis1)
+    return roll_rot90_transpose.swapaxes(self, axis0, axis1)
 
 
 def wrapper_CompositeImplicitAutograd__swapaxes_(ks: int, self: Tensor, axis0: int, axis1: int) -> Tensor:
-    return turning.swapaxes_(self, axis0, axis1)
+    return roll_rot90_transpose.swapaxes_(self, axis0, axis1)
 
 
 def wrapper_CompositeImplicitAutograd__swapdims(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
-    return turning.swapdims(self, dim0, dim1)
+    return roll_rot90_transpose.swapdims(self, dim0, dim1)
 
 
 def wrapper_CompositeImplicitAutograd__swapdims_(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
-    return turning.swapdims_(self, dim0, dim1)
+    return roll_rot90_transpose.swapdims_(self, dim0, dim1)
 
 
 def wrapper_CompositeImplicitAutograd_int_moveaxis(ks: int, self: Tensor, source: int, destination: int) -> Tensor:
-    return turning.moveaxis_int(self, source, destination)
+    return roll_rot90_transpose.moveaxis_int(self, source, destination)
 
 
 def wrapper_CompositeImplicitAutograd_intlist_moveaxis(
     ks: int, self: Tensor, source: Size, destination: Size
 ) -> Tensor:
-    return turning.moveaxis_intlist(self, source, destination)
+    return roll_rot90_transpose.moveaxis_intlist(self, source, destination)
 
 
 def wrapper_CompositeImplicitAutograd__meshgrid(ks: int, tensors: list[Tensor]) -> list[Tensor]:
-    return grids.meshgrid(tensors)
+    return meshgrid.meshgrid(tensors)
 
 
 def wrapper_CompositeImplicitAutograd_indexing_meshgrid(
     ks: int, tensors: list[Tensor], indexing: str
 ) -> list[Tensor]:
-    return grids.meshgrid_indexing(tensors, indexing)
+    return meshgrid.meshgrid_indexing(tensors, indexing)
 
 
 def wrapper_CompositeImplicitAutograd__cartesian_prod(ks: int, tensors: list[Tensor]) -> Tensor:
-    return grids.cartesian_prod(tensors)
+    return meshgrid.cartesian_prod(tensors)
 
 
 def wrapper_CompositeImplicitAutograd__combinations(ks: int, self: Tensor, r: int, with_replacement: bool) -> Tensor:
-    return grids.combinations(self, r, with_replacement)
+    return meshgrid.combinations(self, r, with_replacement)
 
 
 def wrapper_CompositeImplicitAutograd__diagflat(ks: int, self: Tensor, offset: int) -> Tensor:
-    return diagonals.diagflat(self, offset)
+    return diag.diagflat(self, offset)
 
 
 def wrapper_CompositeImplicitAutograd__fill_diagonal_(
     ks: int, self: Tensor, fill_value: Scalar, wrap: bool
 ) -> Tensor:
-    return diagonals.fill_diagonal_(self, fill_value, wrap)
+    return diag.fill_diagonal_(self, fill_value, wrap)
 
 
 def wrapper_CompositeImplicitAutograd__tile(ks: int, self: Tensor, dims: Size) -> Tensor:
-    return repeating.tile_symint(self, dims)
+    return repeat_interleave.tile_symint(self, dims)
 
 
 def wrapper_CompositeImplicitAutograd_out_diag_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
-    return diagonals.diag_out(self, diagonal, out)
+    return diag.diag_out(self, diagonal, out)
 
 
 def wrapper_CompositeImplicitAutograd__diag(ks: int, self: Tensor, diagonal: int) -> Tensor:
-    return diagonals.diag(self, diagonal)
+    return diag.diag(self, diagonal)
 
 
 def wrapper_CompositeImplicitAutograd__atleast_1d(ks: int, self: Tensor) -> Tensor:
-    return stacking.atleast_1d(self)
+    return hstack_vstack.atleast_1d(self)
 
 
 def wrapper_CompositeImplicitAutograd_Sequence_atleast_1d(ks: int, tensors: list[Tensor]) -> list[Tensor]:
-    return stacking.atleast_1d_Sequence(tensors)
+    return hstack_vstack.atleast_1d_Sequence(tensors)
 
 
 def wrapper_CompositeImplicitAutograd__atleast_2d(ks: int, self: Tensor) -> Tensor:
-    return stacking.atleast_2d(self)
+    return hstack_vstack.atleast_2d(self)
 
 
 def wrapper_CompositeImplicitAutograd_Sequence_atleast_2d(ks: int, tensors: list[Tensor]) -> list[Tensor]:
-    return stacking.atleast_2d_Sequence(tensors)
+    return hstack_vstack.atleast_2d_Sequence(tensors)
 
 
 def wrapper_CompositeImplicitAutograd__atleast_3d(ks: int, self: Tensor) -> Tensor:
-    return stacking.atleast_3d(self)
+    return hstack_vstack.atleast_3d(self)
 
 
 def wrapper_CompositeImplicitAutograd_Sequence_atleast_3d(ks: int, tensors: list[Tensor]) -> list[Tensor]:
-    return stacking.atleast_3d_Sequence(tensors)
+    return hstack_vstack.atleast_3d_Sequence(tensors)
 
 
 def wrapper_CompositeImplicitAutograd__concat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
-    return stacking.concat(tensors, dim)
+    return hstack_vstack.concat(tensors, dim)
 
 
 def wrapper_CompositeImplicitAutograd_out_concat_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
-    return stacking.concat_out(tensors, dim, out)
+    return hstack_vstack.concat_out(tensors, dim, out)
 
 
 def wrapper_CompositeImplicitAutograd__concatenate(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
-    return stacking.concatenate(tensors, dim)
+    return hstack_vstack.concatenate(tensors, dim)
 
 
 def wrapper_CompositeImplicitAutograd_out_concatenate_out(
     ks: int, tensors: list[Tensor], dim: int, out: Tensor
 ) -> Tensor:
-    return stacking.concatenate_out(tensors, dim, out)
+    return hstack_vstack.concatenate_out(tensors, dim, out)
 
 
 def wrapper_CompositeImplicitAutograd__row_stack(ks: int, tensors: list[Tensor]) -> Tensor:
-    return stacking.row_stack(tensors)
+    return hstack_vstack.row_stack(tensors)
 
 
 def wrapper_CompositeImplicitAutograd_out_row_stack_out(ks: int, tensors: list[Tensor], out: Tensor) -> Tensor:
-    return stacking.row_stack_out(tensors, out)
+    return hstack_vstack.row_stack_out(tensors, out)
 
 
 def wrapper_CompositeImplicitAutograd__hstack(ks: int, tensors: list[Tensor]) -> Tensor:
-    return stacking.hstack(tensors)
+    return hstack_vstack.hstack(tensors)
 
 
 def wrapper_CompositeImplicitAutograd_out_hstack_out(ks: int, tensors: list[Tensor], out: Tensor) -> Tensor:
-    return stacking.hstack_out(tensors, out)
+    return hstack_vstack.hstack_out(tensors, out)
 
 
 def wrapper_CompositeImplicitAutograd__vstack(ks: int, tensors: list[Tensor]) -> Tensor:
-    return stacking.vstack(tensors)
+    return hstack_vstack.vstack(tensors)
 
 
 def wrapper_CompositeImplicitAutograd_out_vstack_out(ks: int, tensors: list[Tensor], out: Tensor) -> Tensor:
-    return stacking.vstack_out(tensors, out)
+    return hstack_vstack.vstack_out(tensors, out)
 
 
 def wrapper_CompositeImplicitAutograd__dstack(ks: int, tensors: list[Tensor]) -> Tensor:
-    return stacking.dstack(tensors)
+    return hstack_vstack.dstack(tensors)
 
 
 def wrapper_CompositeImplicitAutograd_out_dstack_out(ks: int, tensors: list[Tensor], out: Tensor) -> Tensor:
-    return stacking.dstack_out(tensors, out)
+    return hstack_vstack.dstack_out(tensors, out)
 
 
 def wrapper_CompositeImplicitAutograd__column_stack(ks: int, tensors: list[Tensor]) -> Tensor:
-    return stacking.column_stack(tensors)
+    return hstack_vstack.column_stack(tensors)
 
 
 def wrapper_CompositeImplicitAutograd_out_column_stack_out(ks: int, tensors: list[Tensor], out: Tensor) -> Tensor:
-    return stacking.column_stack_out(tensors, out)
+    return hstack_vstack.column_stack_out(tensors, out)
 
 
 def wrapper_CompositeImplicitAutograd__real(ks: int, self: Tensor) -> Tensor:
@@ -1816,11 +1836,11 @@ def wrapper_CompositeImplicitAutograd___unpack_dual(ks: int, dual: Tensor, level
 def wrapper_CompositeImplicitAutograd__to_dense(
     ks: int, self: Tensor, dtype: DType | None, masked_grad: bool | None
 ) -> Tensor:
-    return sparse_questions.to_dense(self, dtype, masked_grad)
+    return sparse_properties.to_dense(self, dtype, masked_grad)
 
 
 def wrapper_CompositeImplicitAutograd__coalesce(ks: int, self: Tensor) -> Tensor:
-    return sparse_questions.coalesce(self)
+    return sparse_properties.coalesce(self)
 
 
 def wrapper_CompositeImplicitAutograd__is_distributed(ks: int, self: Tensor) -> bool:
@@ -1828,75 +1848,75 @@ def wrapper_CompositeImplicitAutograd__is_distributed(ks: int, self: Tensor) -> 
 
 
 def wrapper_CompositeImplicitAutograd__broadcast_tensors(ks: int, tensors: list[Tensor]) -> list[Tensor]:
-    return views.broadcast_tensors(tensors)
+    return view_ops.broadcast_tensors(tensors)
 
 
 def wrapper_CompositeImplicitAutograd__broadcast_to(ks: int, self: Tensor, size: Size) -> Tensor:
-    return views.broadcast_to(self, size)
+    return view_ops.broadcast_to(self, size)
 
 
 def wrapper_CompositeImplicitAutograd__index_select_backward(
     ks: int, grad: Tensor, self_sizes: Size, dim: int, index: Tensor
 ) -> Tensor:
-    return indexing.index_select_backward_symint(grad, self_sizes, dim, index)
+    return index_select.index_select_backward_symint(grad, self_sizes, dim, index)
 
 
 def wrapper_CompositeImplicitAutograd__take_along_dim(
     ks: int, self: Tensor, indices: Tensor, dim: int | None
 ) -> Tensor:
-    return placing.take_along_dim(self, indices, dim)
+    return index_ops.take_along_dim(self, indices, dim)
 
 
 def wrapper_CompositeImplicitAutograd_out_take_along_dim_out(
     ks: int, self: Tensor, indices: Tensor, dim: int | None, out: Tensor
 ) -> Tensor:
-    return placing.take_along_dim_out(self, indices, dim, out)
+    return index_ops.take_along_dim_out(self, indices, dim, out)
 
 
 def wrapper_CompositeImplicitAutograd__gather_backward(
     ks: int, grad: Tensor, self: Tensor, dim: int, index: Tensor, sparse_grad: bool
 ) -> Tensor:
-    return scattering.gather_backward(grad, self, dim, index, sparse_grad)
+    return gather_scatter.gather_backward(grad, self, dim, index, sparse_grad)
 
 
 def wrapper_CompositeImplicitAutograd__histogramdd(
     ks: int, self: Tensor, bins: Size, range: list[float] | None, weight: Tensor | None, density: bool
 ) -> tuple[Tensor, list[Tensor]]:
-    return histograms.histogramdd(self, bins, range, weight, density)
+    return histogram.histogramdd(self, bins, range, weight, density)
 
 
 def wrapper_CompositeImplicitAutograd_int_bins_histogramdd(
     ks: int, self: Tensor, bins: int, range: list[float] | None, weight: Tensor | None, density: bool
 ) -> tuple[Tensor, list[Tensor]]:
-    return histograms.histogramdd_int_bins(self, bins, range, weight, density)
+    return histogram.histogramdd_int_bins(self, bins, range, weight, density)
 
 
 def wrapper_CompositeImplicitAutograd_TensorList_bins_histogramdd(
     ks: int, self: Tensor, bins: list[Tensor], range: list[float] | None, weight: Tensor | None, density: bool
 ) -> tuple[Tensor, list[Tensor]]:
-    return histograms.histogramdd_TensorList_bins(self, bins, range, weight, density)
+    return histogram.histogramdd_TensorList_bins(self, bins, range, weight, density)
 
 
 def wrapper_CompositeImplicitAutograd__nonzero_numpy(ks: int, self: Tensor) -> list[Tensor]:
-    return indexing.nonzero_numpy(self)
+    return index_select.nonzero_numpy(self)
 
 
 def wrapper_CompositeImplicitAutograd__argwhere(ks: int, self: Tensor) -> Tensor:
-    return indexing.argwhere(self)
+    return index_select.argwhere(self)
 
 
 def wrapper_CompositeImplicitAutograd__where(ks: int, condition: Tensor) -> list[Tensor]:
-    return indexing.where(condition)
+    return index_select.where(condition)
 
 
 def wrapper_CompositeImplicitAutograd__linear(ks: int, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    return layers.linear(input, weight, bias)
+    return linear_embedding.linear(input, weight, bias)
 
 
 def wrapper_CompositeImplicitAutograd__bilinear(
     ks: int, input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 ) -> Tensor:
-    return trilinear.bilinear(input1, input2, weight, bias)
+    return bilinear.bilinear(input1, input2, weight, bias)
 
 
 def wrapper_CompositeImplicitAutograd_int_softmax(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
@@ -1917,20 +1937,20 @@ def wrapper_CompositeImplicitAutograd__cross_entropy_loss(
 def wrapper_CompositeImplicitAutograd__nll_loss_nd(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> Tensor:
-    return losses.nll_loss_nd_symint(self, target, weight, reduction, ignore_index)
+    return mse_nll_loss.nll_loss_nd_symint(self, target, weight, reduction, ignore_index)
 
 
 def wrapper_CompositeImplicitAutograd__nll_loss(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> Tensor:
-    return losses.nll_loss_symint(self, target, weight, reduction, ignore_index)
+    return mse_nll_loss.nll_loss_symint(self, target, weight, reduction, ignore_index)
 
 
 def wrapper_CompositeImplicitAutograd__layer_norm(
     ks: int, input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float,
     cudnn_enable: bool
 ) -> Tensor:
-    return layers.layer_norm_symint(input, normalized_shape, weight, bias, eps, cudnn_enable)
+    return linear_embedding.layer_norm_symint(input, normalized_shape, weight, bias, eps, cudnn_enable)
 
 
 def wrapper_CompositeImplicitAutograd__einsum(
@@ -1943,7 +1963,7 @@ def wrapper_CompositeImplicitAutograd__embedding_bag(
     ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
     per_sample_weights: Tensor | None, include_last_offset: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    return embedding_bags.embedding_bag(
+    return embedding_bag.embedding_bag(
         weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset
     )
 
@@ -1952,7 +1972,7 @@ def wrapper_CompositeImplicitAutograd_padding_idx_embedding_bag(
     ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
     per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int | None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    return embedding_bags.embedding_bag_padding_idx(
+    return embedding_bag.embedding_bag_padding_idx(
         weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
         padding_idx
     )
@@ -1965,7 +1985,9 @@ def wrapper_CompositeImplicitAutograd__one_hot(ks: int, self: Tensor, num_classe
 def wrapper_CompositeImplicitAutograd__embedding_backward(
     ks: int, grad: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
 ) -> Tensor:
-    return layers.embedding_backward_symint(grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse)
+    return linear_embedding.embedding_backward_symint(
+        grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse
+    )
 
 
 def wrapper_CompositeImplicitAutograd__conv2d(
@@ -1978,7 +2000,7 @@ def wrapper_CompositeImplicitAutograd__conv2d(
 def wrapper_CompositeImplicitAutograd__max_pool2d(
     ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
 ) -> Tensor:
-    return pooling.max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode)
+    return max_pool.max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def wrapper_CompositeImplicitAutograd__dropout(ks: int, input: Tensor, p: float, train: bool) -> Tensor:
@@ -1989,56 +2011,64 @@ def wrapper_CompositeImplicitAutograd_input_lstm(
     ks: int, input: Tensor, hx: list[Tensor], params: list[Tensor], has_biases: bool, num_layers: int, dropout: float,
     train: bool, bidirectional: bool, batch_first: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return rnn.lstm_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+    return lstm_gru.lstm_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
 
 
 def wrapper_CompositeImplicitAutograd_data_lstm(
     ks: int, data: Tensor, batch_sizes: Tensor, hx: list[Tensor], params: list[Tensor], has_biases: bool, num_layers:
     int, dropout: float, train: bool, bidirectional: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return rnn.lstm_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+    return lstm_gru.lstm_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
 
 
 def wrapper_CompositeImplicitAutograd_input_gru(
     ks: int, input: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float,
     train: bool, bidirectional: bool, batch_first: bool
 ) -> tuple[Tensor, Tensor]:
-    return rnn.gru_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+    return lstm_gru.gru_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
 
 
 def wrapper_CompositeImplicitAutograd_data_gru(
     ks: int, data: Tensor, batch_sizes: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int,
     dropout: float, train: bool, bidirectional: bool
 ) -> tuple[Tensor, Tensor]:
-    return rnn.gru_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+    return lstm_gru.gru_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
 
 
 def wrapper_CompositeImplicitAutograd_input_rnn_tanh(
     ks: int, input: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float,
     train: bool, bidirectional: bool, batch_first: bool
 ) -> tuple[Tensor, Tensor]:
-    return rnn.rnn_tanh_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+    return lstm_gru.rnn_tanh_input(
+        input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+    )
 
 
 def wrapper_CompositeImplicitAutograd_data_rnn_tanh(
     ks: int, data: Tensor, batch_sizes: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int,
     dropout: float, train: bool, bidirectional: bool
 ) -> tuple[Tensor, Tensor]:
-    return rnn.rnn_tanh_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+    return lstm_gru.rnn_tanh_data(
+        data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
+    )
 
 
 def wrapper_CompositeImplicitAutograd_input_rnn_relu(
     ks: int, input: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float,
     train: bool, bidirectional: bool, batch_first: bool
 ) -> tuple[Tensor, Tensor]:
-    return rnn.rnn_relu_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+    return lstm_gru.rnn_relu_input(
+        input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+    )
 
 
 def wrapper_CompositeImplicitAutograd_data_rnn_relu(
     ks: int, data: Tensor, batch_sizes: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int,
     dropout: float, train: bool, bidirectional: bool
 ) -> tuple[Tensor, Tensor]:
-    return rnn.rnn_relu_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+    return lstm_gru.rnn_relu_data(
+        data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
+    )
 
 
 def wrapper_CompositeImplicitAutograd__lstm_cell(
@@ -2068,14 +2098,14 @@ def wrapper_CompositeImplicitAutograd__rnn_relu_cell(
 def wrapper_CompositeImplicitAutograd___thnn_fused_lstm_cell_backward(
     ks: int, grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    return rnn_fused._thnn_fused_lstm_cell_backward(grad_hy, grad_cy, cx, cy, workspace, has_bias)
+    return fused_rnn_cells._thnn_fused_lstm_cell_backward(grad_hy, grad_cy, cx, cy, workspace, has_bias)
 
 
 def wrapper_CompositeImplicitAutograd___thnn_differentiable_lstm_cell_backward(
     ks: int, grad_hy: Tensor | None, grad_cy: Tensor | None, input_gates: Tensor, hidden_gates: Tensor, input_bias:
     Tensor | None, hidden_bias: Tensor | None, cx: Tensor, cy: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    return rnn_fused._thnn_differentiable_lstm_cell_backward(
+    return fused_rnn_cells._thnn_differentiable_lstm_cell_backward(
         grad_hy, grad_cy, input_gates, hidden_gates, input_bias, hidden_bias, cx, cy
     )
 
@@ -2084,7 +2114,7 @@ def wrapper_CompositeImplicitAutograd___thnn_differentiable_gru_cell_backward(
     ks: int, grad_hy: Tensor, input_gates: Tensor, hidden_gates: Tensor, hx: Tensor, input_bias: Tensor | None,
     hidden_bias: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    return rnn_fused._thnn_differentiable_gru_cell_backward(
+    return fused_rnn_cells._thnn_differentiable_gru_cell_backward(
         grad_hy, input_gates, hidden_gates, hx, input_bias, hidden_bias
     )
 
@@ -2177,13 +2207,13 @@ def wrapper_CompositeImplicitAutograd_input_conv_transpose3d(
 def wrapper_CompositeImplicitAutograd__thnn_conv2d(
     ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size
 ) -> Tensor:
-    return conv_slow.thnn_conv2d(self, weight, kernel_size, bias, stride, padding)
+    return slow_conv.thnn_conv2d(self, weight, kernel_size, bias, stride, padding)
 
 
 def wrapper_CompositeImplicitAutograd__slow_conv3d(
     ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size
 ) -> Tensor:
-    return conv_slow.slow_conv3d(self, weight, kernel_size, bias, stride, padding)
+    return slow_conv.slow_conv3d(self, weight, kernel_size, bias, stride, padding)
 
 
 def wrapper_CompositeImplicitAutograd___convolution_double_backward(
@@ -2201,106 +2231,106 @@ def wrapper_CompositeImplicitAutograd___nnpack_available(ks: int) -> bool:
 
 
 def wrapper_CompositeImplicitAutograd___pad_circular(ks: int, self: Tensor, pad: Size) -> Tensor:
-    return padding._pad_circular_symint(self, pad)
+    return constant_pad._pad_circular_symint(self, pad)
 
 
 def wrapper_CompositeImplicitAutograd___pad_enum(
     ks: int, self: Tensor, pad: Size, mode: int, value: float | None
 ) -> Tensor:
-    return padding._pad_enum_symint(self, pad, mode, value)
+    return constant_pad._pad_enum_symint(self, pad, mode, value)
 
 
 def wrapper_CompositeImplicitAutograd__pad(
     ks: int, self: Tensor, pad: Size, mode: str, value: float | None
 ) -> Tensor:
-    return padding.pad_symint(self, pad, mode, value)
+    return constant_pad.pad_symint(self, pad, mode, value)
 
 
 def wrapper_CompositeImplicitAutograd_vec_upsample_linear1d(
     ks: int, input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
 ) -> Tensor:
-    return upsampling_linear.upsample_linear1d_vec(input, output_size, align_corners, scale_factors)
+    return upsample_linear.upsample_linear1d_vec(input, output_size, align_corners, scale_factors)
 
 
 def wrapper_CompositeImplicitAutograd_vec_upsample_bilinear2d(
     ks: int, input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
 ) -> Tensor:
-    return upsampling_linear.upsample_bilinear2d_vec(input, output_size, align_corners, scale_factors)
+    return upsample_linear.upsample_bilinear2d_vec(input, output_size, align_corners, scale_factors)
 
 
 def wrapper_CompositeImplicitAutograd_vec__upsample_bilinear2d_aa(
     ks: int, input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
 ) -> Tensor:
-    return upsampling_linear._upsample_bilinear2d_aa_vec(input, output_size, align_corners, scale_factors)
+    return upsample_linear._upsample_bilinear2d_aa_vec(input, output_size, align_corners, scale_factors)
 
 
 def wrapper_CompositeImplicitAutograd_vec_upsample_trilinear3d(
     ks: int, input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
 ) -> Tensor:
-    return upsampling_linear.upsample_trilinear3d_vec(input, output_size, align_corners, scale_factors)
+    return upsample_linear.upsample_trilinear3d_vec(input, output_size, align_corners, scale_factors)
 
 
 def wrapper_CompositeImplicitAutograd_vec_upsample_bicubic2d(
     ks: int, input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
 ) -> Tensor:
-    return upsampling_cubic.upsample_bicubic2d_vec(input, output_size, align_corners, scale_factors)
+    return upsample_bicubic.upsample_bicubic2d_vec(input, output_size, align_corners, scale_factors)
 
 
 def wrapper_CompositeImplicitAutograd_vec__upsample_bicubic2d_aa(
     ks: int, input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
 ) -> Tensor:
-    return upsampling_cubic._upsample_bicubic2d_aa_vec(input, output_size, align_corners, scale_factors)
+    return upsample_bicubic._upsample_bicubic2d_aa_vec(input, output_size, align_corners, scale_factors)
 
 
 def wrapper_CompositeImplicitAutograd_vec_upsample_nearest1d(
     ks: int, input: Tensor, output_size: Size | None, scale_factors: list[float] | None
 ) -> Tensor:
-    return upsampling_nearest.upsample_nearest1d_vec(input, output_size, scale_factors)
+    return upsample_nearest.upsample_nearest1d_vec(input, output_size, scale_factors)
 
 
 def wrapper_CompositeImplicitAutograd_vec__upsample_nearest_exact1d(
     ks: int, input: Tensor, output_size: Size | None, scale_factors: list[float] | None
 ) -> Tensor:
-    return upsampling_nearest._upsample_nearest_exact1d_vec(input, output_size, scale_factors)
+    return upsample_nearest._upsample_nearest_exact1d_vec(input, output_size, scale_factors)
 
 
 def wrapper_CompositeImplicitAutograd_vec_upsample_nearest2d(
     ks: int, input: Tensor, output_size: Size | None, scale_factors: list[float] | None
 ) -> Tensor:
-    return upsampling_nearest.upsample_nearest2d_vec(input, output_size, scale_factors)
+    return upsample_nearest.upsample_nearest2d_vec(input, output_size, scale_factors)
 
 
 def wrapper_CompositeImplicitAutograd_vec__upsample_nearest_exact2d(
     ks: int, input: Tensor, output_size: Size | None, scale_factors: list[float] | None
 ) -> Tensor:
-    return upsampling_nearest._upsample_nearest_exact2d_vec(input, output_size, scale_factors)
+    return upsample_nearest._upsample_nearest_exact2d_vec(input, output_size, scale_factors)
 
 
 def wrapper_CompositeImplicitAutograd_vec_upsample_nearest3d(
     ks: int, input: Tensor, output_size: Size | None, scale_factors: list[float] | None
 ) -> Tensor:
-    return upsampling_nearest.upsample_nearest3d_vec(input, output_size, scale_factors)
+    return upsample_nearest.upsample_nearest3d_vec(input, output_size, scale_factors)
 
 
 def wrapper_CompositeImplicitAutograd_vec__upsample_nearest_exact3d(
     ks: int, input: Tensor, output_size: Size | None, scale_factors: list[float] | None
 ) -> Tensor:
-    return upsampling_nearest._upsample_nearest_exact3d_vec(input, output_size, scale_factors)
+    return upsample_nearest._upsample_nearest_exact3d_vec(input, output_size, scale_factors)
 
 
 def wrapper_CompositeImplicitAutograd__native_channel_shuffle(ks: int, self: Tensor, groups: int) -> Tensor:
-    return shuffling.math_channel_shuffle(self, groups)
+    return pixel_shuffle.math_channel_shuffle(self, groups)
 
 
 def wrapper_CompositeImplicitAutograd_int_unflatten(ks: int, self: Tensor, dim: int, sizes: Size) -> Tensor:
-    return views.unflatten_symint(self, dim, sizes)
+    return view_ops.unflatten_symint(self, dim, sizes)
 
 
 def wrapper_CompositeImplicitAutograd__scaled_dot_product_attention(
     ks: int, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool,
     scale: float | None, enable_gqa: bool
 ) -> Tensor:
-    return attention.scaled_dot_product_attention(
+    return scaled_dot_product_attention.scaled_dot_product_attention(
         query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa
     )
 
@@ -2309,7 +2339,7 @@ def wrapper_CompositeImplicitAutograd___scaled_dot_product_attention_math(
     ks: int, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool,
     dropout_mask: Tensor | None, scale: float | None, enable_gqa: bool
 ) -> tuple[Tensor, Tensor]:
-    return attention._scaled_dot_product_attention_math(
+    return scaled_dot_product_attention._scaled_dot_product_attention_math(
         query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa
     )
 
@@ -2317,55 +2347,55 @@ def wrapper_CompositeImplicitAutograd___scaled_dot_product_attention_math(
 def wrapper_CompositeImplicitAutograd__rrelu(
     ks: int, self: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
 ) -> Tensor:
-    return gating.rrelu(self, lower, upper, training, generator)
+    return glu_rrelu.rrelu(self, lower, upper, training, generator)
 
 
 def wrapper_CompositeImplicitAutograd__rrelu_(
     ks: int, self: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
 ) -> Tensor:
-    return gating.rrelu_(self, lower, upper, training, generator)
+    return glu_rrelu.rrelu_(self, lower, upper, training, generator)
 
 
 def wrapper_CompositeImplicitAutograd__max_pool1d(
     ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
 ) -> Tensor:
-    return pooling.max_pool1d(self, kernel_size, stride, padding, dilation, ceil_mode)
+    return max_pool.max_pool1d(self, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def wrapper_CompositeImplicitAutograd__max_pool1d_with_indices(
     ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
 ) -> tuple[Tensor, Tensor]:
-    return pooling.max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)
+    return max_pool.max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def wrapper_CompositeImplicitAutograd__max_pool3d(
     ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
 ) -> Tensor:
-    return pooling.max_pool3d(self, kernel_size, stride, padding, dilation, ceil_mode)
+    return max_pool.max_pool3d(self, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def wrapper_CompositeImplicitAutograd__avg_pool1d(
     ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool
 ) -> Tensor:
-    return pooling_average.avg_pool1d(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+    return avg_pool.avg_pool1d(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
 def wrapper_CompositeImplicitAutograd__adaptive_avg_pool1d(ks: int, self: Tensor, output_size: Size) -> Tensor:
-    return pooling_adaptive.adaptive_avg_pool1d(self, output_size)
+    return adaptive_pool.adaptive_avg_pool1d(self, output_size)
 
 
 def wrapper_CompositeImplicitAutograd__adaptive_avg_pool2d(ks: int, self: Tensor, output_size: Size) -> Tensor:
-    return pooling_adaptive.adaptive_avg_pool2d_symint(self, output_size)
+    return adaptive_pool.adaptive_avg_pool2d_symint(self, output_size)
 
 
 def wrapper_CompositeImplicitAutograd__adaptive_avg_pool3d(ks: int, self: Tensor, output_size: Size) -> Tensor:
-    return pooling_adaptive.adaptive_avg_pool3d_symint(self, output_size)
+    return adaptive_pool.adaptive_avg_pool3d_symint(self, output_size)
 
 
 def wrapper_CompositeImplicitAutograd__adaptive_max_pool1d(
     ks: int, self: Tensor, output_size: Size
 ) -> tuple[Tensor, Tensor]:
-    return pooling_adaptive.adaptive_max_pool1d(self, output_size)
+    return adaptive_pool.adaptive_max_pool1d(self, output_size)
 
 
 def wrapper_CompositeImplicitAutograd__conv_tbc_backward(
@@ -2377,38 +2407,38 @@ def wrapper_CompositeImplicitAutograd__conv_tbc_backward(
 def wrapper_CompositeImplicitAutograd__affine_grid_generator_backward(
     ks: int, grad: Tensor, size: Size, align_corners: bool
 ) -> Tensor:
-    return sampling_grids.affine_grid_generator_backward(grad, size, align_corners)
+    return grid_sampler.affine_grid_generator_backward(grad, size, align_corners)
 
 
 def wrapper_CompositeImplicitAutograd__grid_sampler(
     ks: int, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    return sampling_grids.grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+    return grid_sampler.grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 def wrapper_CompositeImplicitAutograd__nll_loss2d(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> Tensor:
-    return losses_images.nll_loss2d_symint(self, target, weight, reduction, ignore_index)
+    return nll_loss2d.nll_loss2d_symint(self, target, weight, reduction, ignore_index)
 
 
 def wrapper_CompositeImplicitAutograd_out_multilabel_margin_loss_out(
     ks: int, self: Tensor, target: Tensor, reduction: int, out: Tensor
 ) -> Tensor:
-    return losses_margins.multilabel_margin_loss_out(self, target, reduction, out)
+    return margin_losses.multilabel_margin_loss_out(self, target, reduction, out)
 
 
 def wrapper_CompositeImplicitAutograd__multilabel_margin_loss(
     ks: int, self: Tensor, target: Tensor, reduction: int
 ) -> Tensor:
-    return losses_margins.multilabel_margin_loss(self, target, reduction)
+    return margin_losses.multilabel_margin_loss(self, target, reduction)
 
 
 def wrapper_CompositeImplicitAutograd_IntList_ctc_loss(
     ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int, reduction:
     int, zero_infinity: bool
 ) -> Tensor:
-    return losses_sequences.ctc_loss_IntList(
+    return ctc_loss.ctc_loss_IntList(
         log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity
     )
 
@@ -2417,314 +2447,314 @@ def wrapper_CompositeImplicitAutograd_Tensor_ctc_loss(
     ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int, reduction:
     int, zero_infinity: bool
 ) -> Tensor:
-    return losses_sequences.ctc_loss_Tensor(
+    return ctc_loss.ctc_loss_Tensor(
         log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity
     )
 
 
 def wrapper_CompositeImplicitAutograd__log_sigmoid(ks: int, self: Tensor) -> Tensor:
-    return losses_elementwise.log_sigmoid(self)
+    return elementwise_losses.log_sigmoid(self)
 
 
 def wrapper_CompositeImplicitAutograd_out_log_sigmoid_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return losses_elementwise.log_sigmoid_out(self, out)
+    return elementwise_losses.log_sigmoid_out(self, out)
 
 
 def wrapper_CompositeImplicitAutograd__l1_loss(ks: int, self: Tensor, target: Tensor, reduction: int) -> Tensor:
-    return losses_elementwise.l1_loss(self, target, reduction)
+    return elementwise_losses.l1_loss(self, target, reduction)
 
 
 def wrapper_CompositeImplicitAutograd__kl_div(
     ks: int, self: Tensor, target: Tensor, reduction: int, log_target: bool
 ) -> Tensor:
-    return losses_elementwise.kl_div(self, target, reduction, log_target)
+    return elementwise_losses.kl_div(self, target, reduction, log_target)
 
 
 def wrapper_CompositeImplicitAutograd__cosine_embedding_loss(
     ks: int, input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int
 ) -> Tensor:
-    return losses_elementwise.cosine_embedding_loss(input1, input2, target, margin, reduction)
+    return elementwise_losses.cosine_embedding_loss(input1, input2, target, margin, reduction)
 
 
 def wrapper_CompositeImplicitAutograd__hinge_embedding_loss(
     ks: int, self: Tensor, target: Tensor, margin: float, reduction: int
 ) -> Tensor:
-    return losses_elementwise.hinge_embedding_loss(self, target, margin, reduction)
+    return elementwise_losses.hinge_embedding_loss(self, target, margin, reduction)
 
 
 def wrapper_CompositeImplicitAutograd__margin_ranking_loss(
     ks: int, input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int
 ) -> Tensor:
-    return losses_elementwise.margin_ranking_loss(input1, input2, target, margin, reduction)
+    return elementwise_losses.margin_ranking_loss(input1, input2, target, margin, reduction)
 
 
 def wrapper_CompositeImplicitAutograd__triplet_margin_loss(
     ks: int, anchor: Tensor, positive: Tensor, negative: Tensor, margin: float, p: float, eps: float, swap: bool,
     reduction: int
 ) -> Tensor:
-    return losses_elementwise.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction)
+    return elementwise_losses.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction)
 
 
 def wrapper_CompositeImplicitAutograd__pairwise_distance(
     ks: int, x1: Tensor, x2: Tensor, p: float, eps: float, keepdim: bool
 ) -> Tensor:
-    return losses_elementwise.pairwise_distance(x1, x2, p, eps, keepdim)
+    return elementwise_losses.pairwise_distance(x1, x2, p, eps, keepdim)
 
 
 def wrapper_CompositeImplicitAutograd__cdist(
     ks: int, x1: Tensor, x2: Tensor, p: float, compute_mode: int | None
 ) -> Tensor:
-    return distances.cdist(x1, x2, p, compute_mode)
+    return cdist_pdist.cdist(x1, x2, p, compute_mode)
 
 
 def wrapper_CompositeImplicitAutograd__pdist(ks: int, self: Tensor, p: float) -> Tensor:
-    return distances.pdist(self, p)
+    return cdist_pdist.pdist(self, p)
 
 
 def wrapper_CompositeImplicitAutograd__poisson_nll_loss(
     ks: int, input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
 ) -> Tensor:
-    return losses_elementwise.poisson_nll_loss(input, target, log_input, full, eps, reduction)
+    return elementwise_losses.poisson_nll_loss(input, target, log_input, full, eps, reduction)
 
 
 def wrapper_CompositeImplicitAutograd__cosine_similarity(
     ks: int, x1: Tensor, x2: Tensor, dim: int, eps: float
 ) -> Tensor:
-    return losses_elementwise.cosine_similarity(x1, x2, dim, eps)
+    return elementwise_losses.cosine_similarity(x1, x2, dim, eps)
 
 
 def wrapper_CompositeImplicitAutograd__cov(
     ks: int, self: Tensor, correction: int, fweights: Tensor | None, aweights: Tensor | None
 ) -> Tensor:
-    return covariance.cov(self, correction, fweights, aweights)
+    return cov_corrcoef.cov(self, correction, fweights, aweights)
 
 
 def wrapper_CompositeImplicitAutograd__corrcoef(ks: int, self: Tensor) -> Tensor:
-    return covariance.corrcoef(self)
+    return cov_corrcoef.corrcoef(self)
 
 
 def wrapper_CompositeImplicitAutograd__fft_fft(
     ks: int, self: Tensor, n: int | None, dim: int, norm: str | None
 ) -> Tensor:
-    return fft.fft_fft_symint(self, n, dim, norm)
+    return fft_one_dim.fft_fft_symint(self, n, dim, norm)
 
 
 def wrapper_CompositeImplicitAutograd_out_fft_fft_out(
     ks: int, self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor
 ) -> Tensor:
-    return fft.fft_fft_symint_out(self, n, dim, norm, out)
+    return fft_one_dim.fft_fft_symint_out(self, n, dim, norm, out)
 
 
 def wrapper_CompositeImplicitAutograd__fft_ifft(
     ks: int, self: Tensor, n: int | None, dim: int, norm: str | None
 ) -> Tensor:
-    return fft.fft_ifft_symint(self, n, dim, norm)
+    return fft_one_dim.fft_ifft_symint(self, n, dim, norm)
 
 
 def wrapper_CompositeImplicitAutograd_out_fft_ifft_out(
     ks: int, self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor
 ) -> Tensor:
-    return fft.fft_ifft_symint_out(self, n, dim, norm, out)
+    return fft_one_dim.fft_ifft_symint_out(self, n, dim, norm, out)
 
 
 def wrapper_CompositeImplicitAutograd__fft_rfft(
     ks: int, self: Tensor, n: int | None, dim: int, norm: str | None
 ) -> Tensor:
-    return fft.fft_rfft_symint(self, n, dim, norm)
+    return fft_one_dim.fft_rfft_symint(self, n, dim, norm)
 
 
 def wrapper_CompositeImplicitAutograd_out_fft_rfft_out(
     ks: int, self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor
 ) -> Tensor:
-    return fft.fft_rfft_symint_out(self, n, dim, norm, out)
+    return fft_one_dim.fft_rfft_symint_out(self, n, dim, norm, out)
 
 
 def wrapper_CompositeImplicitAutograd__fft_irfft(
     ks: int, self: Tensor, n: int | None, dim: int, norm: str | None
 ) -> Tensor:
-    return fft.fft_irfft_symint(self, n, dim, norm)
+    return fft_one_dim.fft_irfft_symint(self, n, dim, norm)
 
 
 def wrapper_CompositeImplicitAutograd_out_fft_irfft_out(
     ks: int, self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor
 ) -> Tensor:
-    return fft.fft_irfft_symint_out(self, n, dim, norm, out)
+    return fft_one_dim.fft_irfft_symint_out(self, n, dim, norm, out)
 
 
 def wrapper_CompositeImplicitAutograd__fft_hfft(
     ks: int, self: Tensor, n: int | None, dim: int, norm: str | None
 ) -> Tensor:
-    return fft.fft_hfft_symint(self, n, dim, norm)
+    return fft_one_dim.fft_hfft_symint(self, n, dim, norm)
 
 
 def wrapper_CompositeImplicitAutograd_out_fft_hfft_out(
     ks: int, self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor
 ) -> Tensor:
-    return fft.fft_hfft_symint_out(self, n, dim, norm, out)
+    return fft_one_dim.fft_hfft_symint_out(self, n, dim, norm, out)
 
 
 def wrapper_CompositeImplicitAutograd__fft_ihfft(
     ks: int, self: Tensor, n: int | None, dim: int, norm: str | None
 ) -> Tensor:
-    return fft.fft_ihfft_symint(self, n, dim, norm)
+    return fft_one_dim.fft_ihfft_symint(self, n, dim, norm)
 
 
 def wrapper_CompositeImplicitAutograd_out_fft_ihfft_out(
     ks: int, self: Tensor, n: int | None, dim: int, norm: str | None, out: Tensor
 ) -> Tensor:
-    return fft.fft_ihfft_symint_out(self, n, dim, norm, out)
+    return fft_one_dim.fft_ihfft_symint_out(self, n, dim, norm, out)
 
 
 def wrapper_CompositeImplicitAutograd__fft_fft2(
     ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None
 ) -> Tensor:
-    return fft_several.fft_fft2_symint(self, s, dim, norm)
+    return fftn.fft_fft2_symint(self, s, dim, norm)
 
 
 def wrapper_CompositeImplicitAutograd_out_fft_fft2_out(
     ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor
 ) -> Tensor:
-    return fft_several.fft_fft2_symint_out(self, s, dim, norm, out)
+    return fftn.fft_fft2_symint_out(self, s, dim, norm, out)
 
 
 def wrapper_CompositeImplicitAutograd__fft_ifft2(
     ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None
 ) -> Tensor:
-    return fft_several.fft_ifft2_symint(self, s, dim, norm)
+    return fftn.fft_ifft2_symint(self, s, dim, norm)
 
 
 def wrapper_CompositeImplicitAutograd_out_fft_ifft2_out(
     ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor
 ) -> Tensor:
-    return fft_several.fft_ifft2_symint_out(self, s, dim, norm, out)
+    return fftn.fft_ifft2_symint_out(self, s, dim, norm, out)
 
 
 def wrapper_CompositeImplicitAutograd__fft_rfft2(
     ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None
 ) -> Tensor:
-    return fft_several.fft_rfft2_symint(self, s, dim, norm)
+    return fftn.fft_rfft2_symint(self, s, dim, norm)
 
 
 def wrapper_CompositeImplicitAutograd_out_fft_rfft2_out(
     ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor
 ) -> Tensor:
-    return fft_several.fft_rfft2_symint_out(self, s, dim, norm, out)
+    return fftn.fft_rfft2_symint_out(self, s, dim, norm, out)
 
 
 def wrapper_CompositeImplicitAutograd__fft_irfft2(
     ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None
 ) -> Tensor:
-    return fft_several.fft_irfft2_symint(self, s, dim, norm)
+    return fftn.fft_irfft2_symint(self, s, dim, norm)
 
 
 def wrapper_CompositeImplicitAutograd_out_fft_irfft2_out(
     ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor
 ) -> Tensor:
-    return fft_several.fft_irfft2_symint_out(self, s, dim, norm, out)
+    return fftn.fft_irfft2_symint_out(self, s, dim, norm, out)
 
 
 def wrapper_CompositeImplicitAutograd__fft_hfft2(
     ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None
 ) -> Tensor:
-    return fft_several.fft_hfft2_symint(self, s, dim, norm)
+    return fftn.fft_hfft2_symint(self, s, dim, norm)
 
 
 def wrapper_CompositeImplicitAutograd_out_fft_hfft2_out(
     ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor
 ) -> Tensor:
-    return fft_several.fft_hfft2_symint_out(self, s, dim, norm, out)
+    return fftn.fft_hfft2_symint_out(self, s, dim, norm, out)
 
 
 def wrapper_CompositeImplicitAutograd__fft_ihfft2(
     ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None
 ) -> Tensor:
-    return fft_several.fft_ihfft2_symint(self, s, dim, norm)
+    return fftn.fft_ihfft2_symint(self, s, dim, norm)
 
 
 def wrapper_CompositeImplicitAutograd_out_fft_ihfft2_out(
     ks: int, self: Tensor, s: Size | None, dim: Size, norm: str | None, out: Tensor
 ) -> Tensor:
-    return fft_several.fft_ihfft2_symint_out(self, s, dim, norm, out)
+    return fftn.fft_ihfft2_symint_out(self, s, dim, norm, out)
 
 
 def wrapper_CompositeImplicitAutograd__fft_fftn(
     ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None
 ) -> Tensor:
-    return fft_several.fft_fftn_symint(self, s, dim, norm)
+    return fftn.fft_fftn_symint(self, s, dim, norm)
 
 
 def wrapper_CompositeImplicitAutograd_out_fft_fftn_out(
     ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor
 ) -> Tensor:
-    return fft_several.fft_fftn_symint_out(self, s, dim, norm, out)
+    return fftn.fft_fftn_symint_out(self, s, dim, norm, out)
 
 
 def wrapper_CompositeImplicitAutograd__fft_ifftn(
     ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None
 ) -> Tensor:
-    return fft_several.fft_ifftn_symint(self, s, dim, norm)
+    return fftn.fft_ifftn_symint(self, s, dim, norm)
 
 
 def wrapper_CompositeImplicitAutograd_out_fft_ifftn_out(
     ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor
 ) -> Tensor:
-    return fft_several.fft_ifftn_symint_out(self, s, dim, norm, out)
+    return fftn.fft_ifftn_symint_out(self, s, dim, norm, out)
 
 
 def wrapper_CompositeImplicitAutograd__fft_rfftn(
     ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None
 ) -> Tensor:
-    return fft_several.fft_rfftn_symint(self, s, dim, norm)
+    return fftn.fft_rfftn_symint(self, s, dim, norm)
 
 
 def wrapper_CompositeImplicitAutograd_out_fft_rfftn_out(
     ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor
 ) -> Tensor:
-    return fft_several.fft_rfftn_symint_out(self, s, dim, norm, out)
+    return fftn.fft_rfftn_symint_out(self, s, dim, norm, out)
 
 
 def wrapper_CompositeImplicitAutograd__fft_irfftn(
     ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None
 ) -> Tensor:
-    return fft_several.fft_irfftn_symint(self, s, dim, norm)
+    return fftn.fft_irfftn_symint(self, s, dim, norm)
 
 
 def wrapper_CompositeImplicitAutograd_out_fft_irfftn_out(
     ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor
 ) -> Tensor:
-    return fft_several.fft_irfftn_symint_out(self, s, dim, norm, out)
+    return fftn.fft_irfftn_symint_out(self, s, dim, norm, out)
 
 
 def wrapper_CompositeImplicitAutograd__fft_hfftn(
     ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None
 ) -> Tensor:
-    return fft_several.fft_hfftn_symint(self, s, dim, norm)
+    return fftn.fft_hfftn_symint(self, s, dim, norm)
 
 
 def wrapper_CompositeImplicitAutograd_out_fft_hfftn_out(
     ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor
 ) -> Tensor:
-    return fft_several.fft_hfftn_symint_out(self, s, dim, norm, out)
+    return fftn.fft_hfftn_symint_out(self, s, dim, norm, out)
 
 
 def wrapper_CompositeImplicitAutograd__fft_ihfftn(
     ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None
 ) -> Tensor:
-    return fft_several.fft_ihfftn_symint(self, s, dim, norm)
+    return fftn.fft_ihfftn_symint(self, s, dim, norm)
 
 
 def wrapper_CompositeImplicitAutograd_out_fft_ihfftn_out(
     ks: int, self: Tensor, s: Size | None, dim: Size | None, norm: str | None, out: Tensor
 ) -> Tensor:
-    return fft_several.fft_ihfftn_symint_out(self, s, dim, norm, out)
+    return fftn.fft_ihfftn_symint_out(self, s, dim, norm, out)
 
 
 def wrapper_CompositeImplicitAutograd__fft_fftshift(ks: int, self: Tensor, dim: Size | None) -> Tensor:
-    return fft_frequencies.fft_fftshift(self, dim)
+    return fftfreq_fftshift.fft_fftshift(self, dim)
 
 
 def wrapper_CompositeImplicitAutograd__fft_ifftshift(ks: int, self: Tensor, dim: Size | None) -> Tensor:
-    return fft_frequencies.fft_ifftshift(self, dim)
+    return fftfreq_fftshift.fft_ifftshift(self, dim)
 
 
 def wrapper_CompositeImplicitAutograd__stft(
@@ -2821,41 +2851,41 @@ def wrapper_CompositeImplicitAutograd_out_special_erfinv_out(ks: int, self: Tens
 
 
 def wrapper_CompositeImplicitAutograd__special_ndtr(ks: int, self: Tensor) -> Tensor:
-    return special.special_ndtr(self)
+    return special_functions.special_ndtr(self)
 
 
 def wrapper_CompositeImplicitAutograd_out_special_ndtr_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return special.special_ndtr_out(self, out)
+    return special_functions.special_ndtr_out(self, out)
 
 
 def wrapper_CompositeImplicitAutograd__special_xlogy(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return special.special_xlogy(self, other)
+    return special_functions.special_xlogy(self, other)
 
 
 def wrapper_CompositeImplicitAutograd_self_scalar_special_xlogy(ks: int, self: Scalar, other: Tensor) -> Tensor:
-    return special.special_xlogy_self_scalar(self, other)
+    return special_functions.special_xlogy_self_scalar(self, other)
 
 
 def wrapper_CompositeImplicitAutograd_other_scalar_special_xlogy(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return special.special_xlogy_other_scalar(self, other)
+    return special_functions.special_xlogy_other_scalar(self, other)
 
 
 def wrapper_CompositeImplicitAutograd_out_special_xlogy_out(
     ks: int, self: Tensor, other: Tensor, out: Tensor
 ) -> Tensor:
-    return special.special_xlogy_out(self, other, out)
+    return special_functions.special_xlogy_out(self, other, out)
 
 
 def wrapper_CompositeImplicitAutograd_self_scalar_out_special_xlogy_out(
     ks: int, self: Scalar, other: Tensor, out: Tensor
 ) -> Tensor:
-    return special.special_xlogy_self_scalar_out(self, other, out)
+    return special_functions.special_xlogy_self_scalar_out(self, other, out)
 
 
 def wrapper_CompositeImplicitAutograd_other_scalar_out_special_xlogy_out(
     ks: int, self: Tensor, other: Scalar, out: Tensor
 ) -> Tensor:
-    return special.special_xlogy_other_scalar_out(self, other, out)
+    return special_functions.special_xlogy_other_scalar_out(self, other, out)
 
 
 def wrapper_CompositeImplicitAutograd__special_i0(ks: int, self: Tensor) -> Tensor:
@@ -2911,13 +2941,13 @@ def wrapper_CompositeImplicitAutograd_out_special_sinc_out(ks: int, self: Tensor
 
 
 def wrapper_CompositeImplicitAutograd__special_round(ks: int, self: Tensor, decimals: int) -> Tensor:
-    return special.special_round(self, decimals)
+    return special_functions.special_round(self, decimals)
 
 
 def wrapper_CompositeImplicitAutograd_out_special_round_out(
     ks: int, self: Tensor, decimals: int, out: Tensor
 ) -> Tensor:
-    return special.special_round_out(self, decimals, out)
+    return special_functions.special_round_out(self, decimals, out)
 
 
 def wrapper_CompositeImplicitAutograd__special_log1p(ks: int, self: Tensor) -> Tensor:
@@ -2931,7 +2961,7 @@ def wrapper_CompositeImplicitAutograd_out_special_log1p_out(ks: int, self: Tenso
 def wrapper_CompositeImplicitAutograd__special_log_softmax(
     ks: int, self: Tensor, dim: int, dtype: DType | None
 ) -> Tensor:
-    return special.special_log_softmax(self, dim, dtype)
+    return special_functions.special_log_softmax(self, dim, dtype)
 
 
 def wrapper_CompositeImplicitAutograd_out_special_gammainc_out(
@@ -2967,7 +2997,7 @@ def wrapper_CompositeImplicitAutograd_out_special_multigammaln_out(
 def wrapper_CompositeImplicitAutograd__special_softmax(
     ks: int, self: Tensor, dim: int, dtype: DType | None
 ) -> Tensor:
-    return special.special_softmax(self, dim, dtype)
+    return special_functions.special_softmax(self, dim, dtype)
 
 
 def wrapper_CompositeImplicitAutograd__norm_except_dim(ks: int, v: Tensor, pow: int, dim: int) -> Tensor:
@@ -3031,23 +3061,23 @@ def wrapper_CompositeImplicitAutograd___fused_rms_norm(
 
 
 def wrapper_CompositeImplicitAutograd__selu(ks: int, self: Tensor) -> Tensor:
-    return activation_units.selu(self)
+    return selu_mish_prelu.selu(self)
 
 
 def wrapper_CompositeImplicitAutograd__selu_(ks: int, self: Tensor) -> Tensor:
-    return activation_units.selu_(self)
+    return selu_mish_prelu.selu_(self)
 
 
 def wrapper_CompositeImplicitAutograd__relu6(ks: int, self: Tensor) -> Tensor:
-    return activation_flat.relu6(self)
+    return hardtanh_softshrink.relu6(self)
 
 
 def wrapper_CompositeImplicitAutograd__relu6_(ks: int, self: Tensor) -> Tensor:
-    return activation_flat.relu6_(self)
+    return hardtanh_softshrink.relu6_(self)
 
 
 def wrapper_CompositeImplicitAutograd__prelu(ks: int, self: Tensor, weight: Tensor) -> Tensor:
-    return activation_units.prelu(self, weight)
+    return selu_mish_prelu.prelu(self, weight)
 
 
 KERNELS = {

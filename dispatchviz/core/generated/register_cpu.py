@@ -9,16 +9,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core import recorder
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, attention, batch_norm_backward, batch_norm_cpu, bessel_functions, binary_float, bitwise, blas, choice, clamping, closeness, comparison, complex_numbers, conj, conv_slow, conv_slow_backward, copies, cutting, dirichlet, discrete_distributions, distances, distributions, dropout, embedding_bags, embedding_bags_backward, extremes, factories, fft_kernels, fill, fold, fused_attention, fused_optimizers, gamma, gamma_gradient, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lstsq, linalg_lu, linalg_matrix_exp, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, loss_scaling, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masked_softmax, masks, membership, memory_overlap, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integer_factories, random_integers, ranges, reductions, rejection_tensors, remainders, renorm, repeating, rnn_mkldnn, rounding, running_extremes, sampling_grids, scaled, scattering, searching, segments, selecting, set_storage, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, views, weight_norm, zero_tensor
-from dispatchviz.core.structured import Functional, InPlace, Out
-from dispatchviz.core.tensor import Size, Storage, Tensor
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.activation import dropout, glu_rrelu, hardtanh_softshrink, leaky_relu_elu, masked_softmax, relu_gelu, selu_mish_prelu, softmax
+from dispatchviz.core.native.arithmetic import allclose, assert_async, binary_float_ops, binary_ops, bit_shifts, bitwise, clamp, comparison, complex_numbers, conj, ldexp, pointwise_ops, power, remainder, rounding, sign_ops, unary_float_ops, unary_ops, where
+from dispatchviz.core.native.attention import nested_tensor_mask, scaled_dot_product_attention, transformer_encoder_layer
+from dispatchviz.core.native.convolution import slow_conv, slow_conv_backward
+from dispatchviz.core.native.embedding import embedding_bag, embedding_bag_backward, linear_embedding
+from dispatchviz.core.native.factories import arange, empty_full, linspace_eye, zero_tensor
+from dispatchviz.core.native.fft import fft_kernels
+from dispatchviz.core.native.foreach import amp_kernels, fused_optimizers_cpu
+from dispatchviz.core.native.indexing import gather_scatter, index_ops, index_put, index_select, masked_fill
+from dispatchviz.core.native.iterator import memory_overlap
+from dispatchviz.core.native.linalg import addr_addbmm, cholesky, cross_trace, det, eig, householder, ldl_factor, lstsq, lu_factor, matrix_exp, mm_bmm, mv_dot, qr, solve_inv, svd_eigh, triangular_solve
+from dispatchviz.core.native.losses import ctc_loss, elementwise_losses, margin_losses, mse_nll_loss, nll_loss2d
+from dispatchviz.core.native.memory import copy_clone, fill, item, set_storage
+from dispatchviz.core.native.norm import batch_norm_backward, batch_norm_kernels, group_norm, renorm_dist, weight_norm
+from dispatchviz.core.native.pooling import adaptive_pool, avg_pool, fractional_max_pool, max_pool
+from dispatchviz.core.native.random import bernoulli, dirichlet, gamma_grad, multinomial, normal, poisson_binomial_gamma, randint_randperm, random_from_to, uniform_normal
+from dispatchviz.core.native.reductions import any_all, cdist_pdist, cummax_cummin, cumsum_cumprod, histogram, logcumsumexp, min_max, segment_reduce, sum_mean, variance
+from dispatchviz.core.native.resampling import grid_sampler, im2col_col2im, reflection_replication_pad, upsample_bicubic, upsample_linear, upsample_nearest
+from dispatchviz.core.native.rnn import rnn_mkldnn
+from dispatchviz.core.native.shapes import cat_stack, meshgrid, pixel_shuffle, repeat_interleave, roll_rot90_transpose, split_flip_repeat
+from dispatchviz.core.native.sorting import isin, kthvalue_median, searchsorted, sort_topk, unique
+from dispatchviz.core.native.special import bessel_functions, gamma_functions, logit, special_functions
+from dispatchviz.core.native.views import view_copy, view_ops
+from dispatchviz.core.call.structured import Functional, InPlace, Out
+from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
-    from dispatchviz.core.device import Device
-    from dispatchviz.core.dtype import DType
-    from dispatchviz.core.native.random import Generator
-    from dispatchviz.core.streams import Stream
+    from dispatchviz.core.device.device import Device
+    from dispatchviz.core.tensor.dtype import DType
+    from dispatchviz.core.native.random.generator import Generator
+    from dispatchviz.core.device.streams import Stream
 
 Scalar = bool | int | float | complex
 
@@ -27,38 +50,38 @@ def wrapper_CPU_memory_format_empty(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
     memory_format: str | None
 ) -> Tensor:
-    return factories.empty(size, dtype, layout, device, pin_memory, memory_format)
+    return empty_full.empty(size, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CPU__empty_strided(
     ks: int, size: Size, stride: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
     bool | None
 ) -> Tensor:
-    return factories.empty_strided(size, stride, dtype, layout, device, pin_memory)
+    return empty_full.empty_strided(size, stride, dtype, layout, device, pin_memory)
 
 
 def wrapper_CPU_start_out_arange_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
-    return ranges.arange_start_out(start, end, step, out)
+    return arange.arange_start_out(start, end, step, out)
 
 
 def wrapper_CPU_out_range_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
-    return ranges.range_out(start, end, step, out)
+    return arange.range_out(start, end, step, out)
 
 
 def wrapper_CPU_out_linspace_out(ks: int, start: Scalar, end: Scalar, steps: int, out: Tensor) -> Tensor:
-    return spaced.linspace_out(start, end, steps, out)
+    return linspace_eye.linspace_out(start, end, steps, out)
 
 
 def wrapper_CPU_out_logspace_out(ks: int, start: Scalar, end: Scalar, steps: int, base: float, out: Tensor) -> Tensor:
-    return spaced.logspace_out(start, end, steps, base, out)
+    return linspace_eye.logspace_out(start, end, steps, base, out)
 
 
 def wrapper_CPU_out_eye_out(ks: int, n: int, out: Tensor) -> Tensor:
-    return spaced.eye_out(n, out)
+    return linspace_eye.eye_out(n, out)
 
 
 def wrapper_CPU_m_out_eye_out(ks: int, n: int, m: int, out: Tensor) -> Tensor:
-    return spaced.eye_out_m_out(n, m, out)
+    return linspace_eye.eye_out_m_out(n, m, out)
 
 
 def wrapper_CPU___local_scalar_dense(ks: int, self: Tensor) -> Scalar:
@@ -66,7 +89,7 @@ def wrapper_CPU___local_scalar_dense(ks: int, self: Tensor) -> Scalar:
 
 
 def wrapper_CPU__resize_(ks: int, self: Tensor, size: Size, memory_format: str | None) -> Tensor:
-    return copies.resize_(self, size, memory_format)
+    return copy_clone.resize_(self, size, memory_format)
 
 
 def wrapper_CPU_Scalar_fill_(ks: int, self: Tensor, value: Scalar) -> Tensor:
@@ -82,49 +105,49 @@ def wrapper_CPU__zero_(ks: int, self: Tensor) -> Tensor:
 
 
 def wrapper_CPU__normal_(ks: int, self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    return distributions.normal_(self, mean, std, generator)
+    return uniform_normal.normal_(self, mean, std, generator)
 
 
 def wrapper_CPU__uniform_(ks: int, self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    return distributions.uniform_(self, from_, to, generator)
+    return uniform_normal.uniform_(self, from_, to, generator)
 
 
 def wrapper_CPU_float_bernoulli_(ks: int, self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    return discrete_distributions.bernoulli__float(self, p, generator)
+    return bernoulli.bernoulli__float(self, p, generator)
 
 
 def wrapper_CPU_out_bernoulli_out(ks: int, self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    return discrete_distributions.bernoulli_out(self, generator, out)
+    return bernoulli.bernoulli_out(self, generator, out)
 
 
 def wrapper_CPU_Tensor_bernoulli_(ks: int, self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    return discrete_distributions.bernoulli__Tensor(self, p, generator)
+    return bernoulli.bernoulli__Tensor(self, p, generator)
 
 
 def wrapper_CPU_from_random_(
     ks: int, self: Tensor, from_: int, to: int | None, generator: Generator | None
 ) -> Tensor:
-    return random_integers.random__from(self, from_, to, generator)
+    return random_from_to.random__from(self, from_, to, generator)
 
 
 def wrapper_CPU_to_random_(ks: int, self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    return random_integers.random__to(self, to, generator)
+    return random_from_to.random__to(self, to, generator)
 
 
 def wrapper_CPU__random_(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
-    return random_integers.random_(self, generator)
+    return random_from_to.random_(self, generator)
 
 
 def wrapper_CPU__exponential_(ks: int, self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-    return distributions.exponential_(self, lambd, generator)
+    return uniform_normal.exponential_(self, lambd, generator)
 
 
 def wrapper_CPU__geometric_(ks: int, self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    return discrete_distributions.geometric_(self, p, generator)
+    return bernoulli.geometric_(self, p, generator)
 
 
 def wrapper_CPU___standard_gamma_grad(ks: int, self: Tensor, output: Tensor) -> Tensor:
-    return gamma_gradient._standard_gamma_grad(self, output)
+    return gamma_grad._standard_gamma_grad(self, output)
 
 
 def wrapper_CPU___dirichlet_grad(ks: int, x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
@@ -136,23 +159,23 @@ def wrapper_CPU___sample_dirichlet(ks: int, self: Tensor, generator: Generator |
 
 
 def wrapper_CPU___standard_gamma(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
-    return rejection_tensors._s_gamma(self, generator)
+    return poisson_binomial_gamma._s_gamma(self, generator)
 
 
 def wrapper_CPU__poisson(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
-    return rejection_tensors._s_poisson(self, generator)
+    return poisson_binomial_gamma._s_poisson(self, generator)
 
 
 def wrapper_CPU__binomial(ks: int, count: Tensor, prob: Tensor, generator: Generator | None) -> Tensor:
-    return rejection_tensors._s_binomial(count, prob, generator)
+    return poisson_binomial_gamma._s_binomial(count, prob, generator)
 
 
 def wrapper_CPU__cauchy_(ks: int, self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-    return distributions.cauchy_(self, median, sigma, generator)
+    return uniform_normal.cauchy_(self, median, sigma, generator)
 
 
 def wrapper_CPU__log_normal_(ks: int, self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    return distributions.log_normal_(self, mean, std, generator)
+    return uniform_normal.log_normal_(self, mean, std, generator)
 
 
 def wrapper_CPU_out_multinomial_out(
@@ -170,47 +193,47 @@ def wrapper_CPU__multinomial(
 def wrapper_CPU_Tensor_float_out_normal_out(
     ks: int, mean: Tensor, std: float, generator: Generator | None, out: Tensor
 ) -> Tensor:
-    return normal_overloads.normal_out_Tensor_float_out(mean, std, generator, out)
+    return normal.normal_out_Tensor_float_out(mean, std, generator, out)
 
 
 def wrapper_CPU_Tensor_float_normal(ks: int, mean: Tensor, std: float, generator: Generator | None) -> Tensor:
-    return normal_overloads.normal_Tensor_float(mean, std, generator)
+    return normal.normal_Tensor_float(mean, std, generator)
 
 
 def wrapper_CPU_float_Tensor_out_normal_out(
     ks: int, mean: float, std: Tensor, generator: Generator | None, out: Tensor
 ) -> Tensor:
-    return normal_overloads.normal_out_float_Tensor_out(mean, std, generator, out)
+    return normal.normal_out_float_Tensor_out(mean, std, generator, out)
 
 
 def wrapper_CPU_float_Tensor_normal(ks: int, mean: float, std: Tensor, generator: Generator | None) -> Tensor:
-    return normal_overloads.normal_float_Tensor(mean, std, generator)
+    return normal.normal_float_Tensor(mean, std, generator)
 
 
 def wrapper_CPU_Tensor_Tensor_out_normal_out(
     ks: int, mean: Tensor, std: Tensor, generator: Generator | None, out: Tensor
 ) -> Tensor:
-    return normal_overloads.normal_out_Tensor_Tensor_out(mean, std, generator, out)
+    return normal.normal_out_Tensor_Tensor_out(mean, std, generator, out)
 
 
 def wrapper_CPU_Tensor_Tensor_normal(ks: int, mean: Tensor, std: Tensor, generator: Generator | None) -> Tensor:
-    return normal_overloads.normal_Tensor_Tensor(mean, std, generator)
+    return normal.normal_Tensor_Tensor(mean, std, generator)
 
 
 def wrapper_CPU_generator_out_randperm_out(ks: int, n: int, generator: Generator | None, out: Tensor) -> Tensor:
-    return random_integer_factories.randperm_out_generator_out(n, generator, out)
+    return randint_randperm.randperm_out_generator_out(n, generator, out)
 
 
 def wrapper_CPU_add_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     op = Functional("add_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.add_Tensor_meta(op, self, other, alpha)
+    binary_ops.add_Tensor_meta(op, self, other, alpha)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("ufunc_add_CPU", pointwise.ufunc_add)
-    pointwise.ufunc_add(self, other, alpha, op.target)
+        op.enter_impl("ufunc_add_CPU", binary_ops.ufunc_add)
+    binary_ops.ufunc_add(self, other, alpha, op.target)
     return op.finish()
 
 
@@ -218,12 +241,12 @@ def wrapper_CPU_add_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar,
     op = Out("add_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.add_Tensor_meta(op, self, other, alpha)
+    binary_ops.add_Tensor_meta(op, self, other, alpha)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("ufunc_add_CPU", pointwise.ufunc_add)
-    pointwise.ufunc_add(self, other, alpha, op.target)
+        op.enter_impl("ufunc_add_CPU", binary_ops.ufunc_add)
+    binary_ops.ufunc_add(self, other, alpha, op.target)
     return op.finish()
 
 
@@ -231,12 +254,12 @@ def wrapper_CPU_add__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar)
     op = InPlace("add_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.add_Tensor_meta(op, self, other, alpha)
+    binary_ops.add_Tensor_meta(op, self, other, alpha)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("ufunc_add_CPU", pointwise.ufunc_add)
-    pointwise.ufunc_add(self, other, alpha, op.target)
+        op.enter_impl("ufunc_add_CPU", binary_ops.ufunc_add)
+    binary_ops.ufunc_add(self, other, alpha, op.target)
     return op.finish()
 
 
@@ -244,12 +267,12 @@ def wrapper_CPU_sub_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar,
     op = Out("sub_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.sub_Tensor_meta(op, self, other, alpha)
+    binary_ops.sub_Tensor_meta(op, self, other, alpha)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("sub_out", pointwise.sub_out)
-    pointwise.sub_out(self, other, alpha, op.target)
+        op.enter_impl("sub_out", binary_ops.sub_out)
+    binary_ops.sub_out(self, other, alpha, op.target)
     return op.finish()
 
 
@@ -257,12 +280,12 @@ def wrapper_CPU_sub_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) 
     op = Functional("sub_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.sub_Tensor_meta(op, self, other, alpha)
+    binary_ops.sub_Tensor_meta(op, self, other, alpha)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("sub_out", pointwise.sub_out)
-    pointwise.sub_out(self, other, alpha, op.target)
+        op.enter_impl("sub_out", binary_ops.sub_out)
+    binary_ops.sub_out(self, other, alpha, op.target)
     return op.finish()
 
 
@@ -270,29 +293,29 @@ def wrapper_CPU_sub__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar)
     op = InPlace("sub_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.sub_Tensor_meta(op, self, other, alpha)
+    binary_ops.sub_Tensor_meta(op, self, other, alpha)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("sub_out", pointwise.sub_out)
-    pointwise.sub_out(self, other, alpha, op.target)
+        op.enter_impl("sub_out", binary_ops.sub_out)
+    binary_ops.sub_out(self, other, alpha, op.target)
     return op.finish()
 
 
 def wrapper_CPU_Tensor_rsub(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
-    return pointwise.rsub_Tensor(self, other, alpha)
+    return binary_ops.rsub_Tensor(self, other, alpha)
 
 
 def wrapper_CPU_mul_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("mul_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.mul_Tensor_meta(op, self, other)
+    binary_ops.mul_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("mul_out", pointwise.mul_out)
-    pointwise.mul_out(self, other, op.target)
+        op.enter_impl("mul_out", binary_ops.mul_out)
+    binary_ops.mul_out(self, other, op.target)
     return op.finish()
 
 
@@ -300,12 +323,12 @@ def wrapper_CPU_mul_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -
     op = Out("mul_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.mul_Tensor_meta(op, self, other)
+    binary_ops.mul_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("mul_out", pointwise.mul_out)
-    pointwise.mul_out(self, other, op.target)
+        op.enter_impl("mul_out", binary_ops.mul_out)
+    binary_ops.mul_out(self, other, op.target)
     return op.finish()
 
 
@@ -313,12 +336,12 @@ def wrapper_CPU_mul__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("mul_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.mul_Tensor_meta(op, self, other)
+    binary_ops.mul_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("mul_out", pointwise.mul_out)
-    pointwise.mul_out(self, other, op.target)
+        op.enter_impl("mul_out", binary_ops.mul_out)
+    binary_ops.mul_out(self, other, op.target)
     return op.finish()
 
 
@@ -326,12 +349,12 @@ def wrapper_CPU_div_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("div_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.div_Tensor_meta(op, self, other)
+    binary_ops.div_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("div_out", pointwise.div_out)
-    pointwise.div_out(self, other, op.target)
+        op.enter_impl("div_out", binary_ops.div_out)
+    binary_ops.div_out(self, other, op.target)
     return op.finish()
 
 
@@ -339,12 +362,12 @@ def wrapper_CPU_div_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -
     op = Out("div_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.div_Tensor_meta(op, self, other)
+    binary_ops.div_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("div_out", pointwise.div_out)
-    pointwise.div_out(self, other, op.target)
+        op.enter_impl("div_out", binary_ops.div_out)
+    binary_ops.div_out(self, other, op.target)
     return op.finish()
 
 
@@ -352,12 +375,12 @@ def wrapper_CPU_div_Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding_m
     op = Functional("div_Tensor_mode")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
+    binary_ops.div_Tensor_mode_meta(op, self, other, rounding_mode)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("div_out_mode", pointwise.div_out_mode)
-    pointwise.div_out_mode(self, other, rounding_mode, op.target)
+        op.enter_impl("div_out_mode", binary_ops.div_out_mode)
+    binary_ops.div_out_mode(self, other, rounding_mode, op.target)
     return op.finish()
 
 
@@ -367,12 +390,12 @@ def wrapper_CPU_div_out_out_mode(
     op = Out("div_Tensor_mode", out)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
+    binary_ops.div_Tensor_mode_meta(op, self, other, rounding_mode)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("div_out_mode", pointwise.div_out_mode)
-    pointwise.div_out_mode(self, other, rounding_mode, op.target)
+        op.enter_impl("div_out_mode", binary_ops.div_out_mode)
+    binary_ops.div_out_mode(self, other, rounding_mode, op.target)
     return op.finish()
 
 
@@ -380,12 +403,12 @@ def wrapper_CPU_div__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("div_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.div_Tensor_meta(op, self, other)
+    binary_ops.div_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("div_out", pointwise.div_out)
-    pointwise.div_out(self, other, op.target)
+        op.enter_impl("div_out", binary_ops.div_out)
+    binary_ops.div_out(self, other, op.target)
     return op.finish()
 
 
@@ -393,25 +416,25 @@ def wrapper_CPU_div__Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding_
     op = InPlace("div_Tensor_mode", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
+    binary_ops.div_Tensor_mode_meta(op, self, other, rounding_mode)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("div_out_mode", pointwise.div_out_mode)
-    pointwise.div_out_mode(self, other, rounding_mode, op.target)
+        op.enter_impl("div_out_mode", binary_ops.div_out_mode)
+    binary_ops.div_out_mode(self, other, rounding_mode, op.target)
     return op.finish()
 
 
 def wrapper_CPU__floor_divide(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return pointwise.floor_divide(self, other)
+    return binary_ops.floor_divide(self, other)
 
 
 def wrapper_CPU_Tensor_floor_divide_(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return pointwise.floor_divide__Tensor(self, other)
+    return binary_ops.floor_divide__Tensor(self, other)
 
 
 def wrapper_CPU_out_floor_divide_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return pointwise.floor_divide_out(self, other, out)
+    return binary_ops.floor_divide_out(self, other, out)
 
 
 def wrapper_CPU_pow_out_Tensor_Tensor_out(ks: int, self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
@@ -518,12 +541,12 @@ def wrapper_CPU_neg(ks: int, self: Tensor) -> Tensor:
     op = Functional("neg")
     if recorder.active is not None:
         op.enter_meta()
-    unary.neg_meta(op, self)
+    unary_ops.neg_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("neg_out", unary.neg_out)
-    unary.neg_out(self, op.target)
+        op.enter_impl("neg_out", unary_ops.neg_out)
+    unary_ops.neg_out(self, op.target)
     return op.finish()
 
 
@@ -531,12 +554,12 @@ def wrapper_CPU_neg_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("neg", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.neg_meta(op, self)
+    unary_ops.neg_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("neg_out", unary.neg_out)
-    unary.neg_out(self, op.target)
+        op.enter_impl("neg_out", unary_ops.neg_out)
+    unary_ops.neg_out(self, op.target)
     return op.finish()
 
 
@@ -544,12 +567,12 @@ def wrapper_CPU_neg_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("neg", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.neg_meta(op, self)
+    unary_ops.neg_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("neg_out", unary.neg_out)
-    unary.neg_out(self, op.target)
+        op.enter_impl("neg_out", unary_ops.neg_out)
+    unary_ops.neg_out(self, op.target)
     return op.finish()
 
 
@@ -557,12 +580,12 @@ def wrapper_CPU_exp(ks: int, self: Tensor) -> Tensor:
     op = Functional("exp")
     if recorder.active is not None:
         op.enter_meta()
-    unary.exp_meta(op, self)
+    unary_ops.exp_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("exp_out", unary.exp_out)
-    unary.exp_out(self, op.target)
+        op.enter_impl("exp_out", unary_ops.exp_out)
+    unary_ops.exp_out(self, op.target)
     return op.finish()
 
 
@@ -570,12 +593,12 @@ def wrapper_CPU_exp_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("exp", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.exp_meta(op, self)
+    unary_ops.exp_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("exp_out", unary.exp_out)
-    unary.exp_out(self, op.target)
+        op.enter_impl("exp_out", unary_ops.exp_out)
+    unary_ops.exp_out(self, op.target)
     return op.finish()
 
 
@@ -583,12 +606,12 @@ def wrapper_CPU_exp_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("exp", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.exp_meta(op, self)
+    unary_ops.exp_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("exp_out", unary.exp_out)
-    unary.exp_out(self, op.target)
+        op.enter_impl("exp_out", unary_ops.exp_out)
+    unary_ops.exp_out(self, op.target)
     return op.finish()
 
 
@@ -596,12 +619,12 @@ def wrapper_CPU_acos(ks: int, self: Tensor) -> Tensor:
     op = Functional("acos")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.acos_meta(op, self)
+    unary_float_ops.acos_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("acos_out", unary_float.acos_out)
-    unary_float.acos_out(self, op.target)
+        op.enter_impl("acos_out", unary_float_ops.acos_out)
+    unary_float_ops.acos_out(self, op.target)
     return op.finish()
 
 
@@ -609,12 +632,12 @@ def wrapper_CPU_acos_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("acos", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.acos_meta(op, self)
+    unary_float_ops.acos_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("acos_out", unary_float.acos_out)
-    unary_float.acos_out(self, op.target)
+        op.enter_impl("acos_out", unary_float_ops.acos_out)
+    unary_float_ops.acos_out(self, op.target)
     return op.finish()
 
 
@@ -622,12 +645,12 @@ def wrapper_CPU_acos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("acos", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.acos_meta(op, self)
+    unary_float_ops.acos_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("acos_out", unary_float.acos_out)
-    unary_float.acos_out(self, op.target)
+        op.enter_impl("acos_out", unary_float_ops.acos_out)
+    unary_float_ops.acos_out(self, op.target)
     return op.finish()
 
 
@@ -635,12 +658,12 @@ def wrapper_CPU_acosh(ks: int, self: Tensor) -> Tensor:
     op = Functional("acosh")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.acosh_meta(op, self)
+    unary_float_ops.acosh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("acosh_out", unary_float.acosh_out)
-    unary_float.acosh_out(self, op.target)
+        op.enter_impl("acosh_out", unary_float_ops.acosh_out)
+    unary_float_ops.acosh_out(self, op.target)
     return op.finish()
 
 
@@ -648,12 +671,12 @@ def wrapper_CPU_acosh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("acosh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.acosh_meta(op, self)
+    unary_float_ops.acosh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("acosh_out", unary_float.acosh_out)
-    unary_float.acosh_out(self, op.target)
+        op.enter_impl("acosh_out", unary_float_ops.acosh_out)
+    unary_float_ops.acosh_out(self, op.target)
     return op.finish()
 
 
@@ -661,12 +684,12 @@ def wrapper_CPU_acosh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("acosh", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.acosh_meta(op, self)
+    unary_float_ops.acosh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("acosh_out", unary_float.acosh_out)
-    unary_float.acosh_out(self, op.target)
+        op.enter_impl("acosh_out", unary_float_ops.acosh_out)
+    unary_float_ops.acosh_out(self, op.target)
     return op.finish()
 
 
@@ -674,12 +697,12 @@ def wrapper_CPU_asinh(ks: int, self: Tensor) -> Tensor:
     op = Functional("asinh")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.asinh_meta(op, self)
+    unary_float_ops.asinh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("asinh_out", unary_float.asinh_out)
-    unary_float.asinh_out(self, op.target)
+        op.enter_impl("asinh_out", unary_float_ops.asinh_out)
+    unary_float_ops.asinh_out(self, op.target)
     return op.finish()
 
 
@@ -687,12 +710,12 @@ def wrapper_CPU_asinh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("asinh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.asinh_meta(op, self)
+    unary_float_ops.asinh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("asinh_out", unary_float.asinh_out)
-    unary_float.asinh_out(self, op.target)
+        op.enter_impl("asinh_out", unary_float_ops.asinh_out)
+    unary_float_ops.asinh_out(self, op.target)
     return op.finish()
 
 
@@ -700,12 +723,12 @@ def wrapper_CPU_asinh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("asinh", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.asinh_meta(op, self)
+    unary_float_ops.asinh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("asinh_out", unary_float.asinh_out)
-    unary_float.asinh_out(self, op.target)
+        op.enter_impl("asinh_out", unary_float_ops.asinh_out)
+    unary_float_ops.asinh_out(self, op.target)
     return op.finish()
 
 
@@ -713,12 +736,12 @@ def wrapper_CPU_atanh(ks: int, self: Tensor) -> Tensor:
     op = Functional("atanh")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.atanh_meta(op, self)
+    unary_float_ops.atanh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("atanh_out", unary_float.atanh_out)
-    unary_float.atanh_out(self, op.target)
+        op.enter_impl("atanh_out", unary_float_ops.atanh_out)
+    unary_float_ops.atanh_out(self, op.target)
     return op.finish()
 
 
@@ -726,12 +749,12 @@ def wrapper_CPU_atanh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("atanh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.atanh_meta(op, self)
+    unary_float_ops.atanh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("atanh_out", unary_float.atanh_out)
-    unary_float.atanh_out(self, op.target)
+        op.enter_impl("atanh_out", unary_float_ops.atanh_out)
+    unary_float_ops.atanh_out(self, op.target)
     return op.finish()
 
 
@@ -739,12 +762,12 @@ def wrapper_CPU_atanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("atanh", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.atanh_meta(op, self)
+    unary_float_ops.atanh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("atanh_out", unary_float.atanh_out)
-    unary_float.atanh_out(self, op.target)
+        op.enter_impl("atanh_out", unary_float_ops.atanh_out)
+    unary_float_ops.atanh_out(self, op.target)
     return op.finish()
 
 
@@ -752,12 +775,12 @@ def wrapper_CPU_asin(ks: int, self: Tensor) -> Tensor:
     op = Functional("asin")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.asin_meta(op, self)
+    unary_float_ops.asin_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("asin_out", unary_float.asin_out)
-    unary_float.asin_out(self, op.target)
+        op.enter_impl("asin_out", unary_float_ops.asin_out)
+    unary_float_ops.asin_out(self, op.target)
     return op.finish()
 
 
@@ -765,12 +788,12 @@ def wrapper_CPU_asin_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("asin", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.asin_meta(op, self)
+    unary_float_ops.asin_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("asin_out", unary_float.asin_out)
-    unary_float.asin_out(self, op.target)
+        op.enter_impl("asin_out", unary_float_ops.asin_out)
+    unary_float_ops.asin_out(self, op.target)
     return op.finish()
 
 
@@ -778,12 +801,12 @@ def wrapper_CPU_asin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("asin", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.asin_meta(op, self)
+    unary_float_ops.asin_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("asin_out", unary_float.asin_out)
-    unary_float.asin_out(self, op.target)
+        op.enter_impl("asin_out", unary_float_ops.asin_out)
+    unary_float_ops.asin_out(self, op.target)
     return op.finish()
 
 
@@ -791,12 +814,12 @@ def wrapper_CPU_atan(ks: int, self: Tensor) -> Tensor:
     op = Functional("atan")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.atan_meta(op, self)
+    unary_float_ops.atan_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("atan_out", unary_float.atan_out)
-    unary_float.atan_out(self, op.target)
+        op.enter_impl("atan_out", unary_float_ops.atan_out)
+    unary_float_ops.atan_out(self, op.target)
     return op.finish()
 
 
@@ -804,12 +827,12 @@ def wrapper_CPU_atan_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("atan", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.atan_meta(op, self)
+    unary_float_ops.atan_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("atan_out", unary_float.atan_out)
-    unary_float.atan_out(self, op.target)
+        op.enter_impl("atan_out", unary_float_ops.atan_out)
+    unary_float_ops.atan_out(self, op.target)
     return op.finish()
 
 
@@ -817,12 +840,12 @@ def wrapper_CPU_atan_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("atan", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.atan_meta(op, self)
+    unary_float_ops.atan_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("atan_out", unary_float.atan_out)
-    unary_float.atan_out(self, op.target)
+        op.enter_impl("atan_out", unary_float_ops.atan_out)
+    unary_float_ops.atan_out(self, op.target)
     return op.finish()
 
 
@@ -830,12 +853,12 @@ def wrapper_CPU_exp2(ks: int, self: Tensor) -> Tensor:
     op = Functional("exp2")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.exp2_meta(op, self)
+    unary_float_ops.exp2_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("exp2_out", unary_float.exp2_out)
-    unary_float.exp2_out(self, op.target)
+        op.enter_impl("exp2_out", unary_float_ops.exp2_out)
+    unary_float_ops.exp2_out(self, op.target)
     return op.finish()
 
 
@@ -843,12 +866,12 @@ def wrapper_CPU_exp2_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("exp2", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.exp2_meta(op, self)
+    unary_float_ops.exp2_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("exp2_out", unary_float.exp2_out)
-    unary_float.exp2_out(self, op.target)
+        op.enter_impl("exp2_out", unary_float_ops.exp2_out)
+    unary_float_ops.exp2_out(self, op.target)
     return op.finish()
 
 
@@ -856,12 +879,12 @@ def wrapper_CPU_exp2_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("exp2", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.exp2_meta(op, self)
+    unary_float_ops.exp2_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("exp2_out", unary_float.exp2_out)
-    unary_float.exp2_out(self, op.target)
+        op.enter_impl("exp2_out", unary_float_ops.exp2_out)
+    unary_float_ops.exp2_out(self, op.target)
     return op.finish()
 
 
@@ -869,12 +892,12 @@ def wrapper_CPU_expm1(ks: int, self: Tensor) -> Tensor:
     op = Functional("expm1")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.expm1_meta(op, self)
+    unary_float_ops.expm1_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("expm1_out", unary_float.expm1_out)
-    unary_float.expm1_out(self, op.target)
+        op.enter_impl("expm1_out", unary_float_ops.expm1_out)
+    unary_float_ops.expm1_out(self, op.target)
     return op.finish()
 
 
@@ -882,12 +905,12 @@ def wrapper_CPU_expm1_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("expm1", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.expm1_meta(op, self)
+    unary_float_ops.expm1_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("expm1_out", unary_float.expm1_out)
-    unary_float.expm1_out(self, op.target)
+        op.enter_impl("expm1_out", unary_float_ops.expm1_out)
+    unary_float_ops.expm1_out(self, op.target)
     return op.finish()
 
 
@@ -895,12 +918,12 @@ def wrapper_CPU_expm1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("expm1", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.expm1_meta(op, self)
+    unary_float_ops.expm1_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("expm1_out", unary_float.expm1_out)
-    unary_float.expm1_out(self, op.target)
+        op.enter_impl("expm1_out", unary_float_ops.expm1_out)
+    unary_float_ops.expm1_out(self, op.target)
     return op.finish()
 
 
@@ -908,12 +931,12 @@ def wrapper_CPU_log10(ks: int, self: Tensor) -> Tensor:
     op = Functional("log10")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.log10_meta(op, self)
+    unary_float_ops.log10_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log10_out", unary_float.log10_out)
-    unary_float.log10_out(self, op.target)
+        op.enter_impl("log10_out", unary_float_ops.log10_out)
+    unary_float_ops.log10_out(self, op.target)
     return op.finish()
 
 
@@ -921,12 +944,12 @@ def wrapper_CPU_log10_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log10", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.log10_meta(op, self)
+    unary_float_ops.log10_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log10_out", unary_float.log10_out)
-    unary_float.log10_out(self, op.target)
+        op.enter_impl("log10_out", unary_float_ops.log10_out)
+    unary_float_ops.log10_out(self, op.target)
     return op.finish()
 
 
@@ -934,12 +957,12 @@ def wrapper_CPU_log10_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log10", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.log10_meta(op, self)
+    unary_float_ops.log10_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log10_out", unary_float.log10_out)
-    unary_float.log10_out(self, op.target)
+        op.enter_impl("log10_out", unary_float_ops.log10_out)
+    unary_float_ops.log10_out(self, op.target)
     return op.finish()
 
 
@@ -947,12 +970,12 @@ def wrapper_CPU_log2(ks: int, self: Tensor) -> Tensor:
     op = Functional("log2")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.log2_meta(op, self)
+    unary_float_ops.log2_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log2_out", unary_float.log2_out)
-    unary_float.log2_out(self, op.target)
+        op.enter_impl("log2_out", unary_float_ops.log2_out)
+    unary_float_ops.log2_out(self, op.target)
     return op.finish()
 
 
@@ -960,12 +983,12 @@ def wrapper_CPU_log2_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log2", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.log2_meta(op, self)
+    unary_float_ops.log2_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log2_out", unary_float.log2_out)
-    unary_float.log2_out(self, op.target)
+        op.enter_impl("log2_out", unary_float_ops.log2_out)
+    unary_float_ops.log2_out(self, op.target)
     return op.finish()
 
 
@@ -973,12 +996,12 @@ def wrapper_CPU_log2_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log2", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.log2_meta(op, self)
+    unary_float_ops.log2_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log2_out", unary_float.log2_out)
-    unary_float.log2_out(self, op.target)
+        op.enter_impl("log2_out", unary_float_ops.log2_out)
+    unary_float_ops.log2_out(self, op.target)
     return op.finish()
 
 
@@ -986,12 +1009,12 @@ def wrapper_CPU_sinc(ks: int, self: Tensor) -> Tensor:
     op = Functional("sinc")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.sinc_meta(op, self)
+    unary_float_ops.sinc_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sinc_out", unary_float.sinc_out)
-    unary_float.sinc_out(self, op.target)
+        op.enter_impl("sinc_out", unary_float_ops.sinc_out)
+    unary_float_ops.sinc_out(self, op.target)
     return op.finish()
 
 
@@ -999,12 +1022,12 @@ def wrapper_CPU_sinc_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sinc", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.sinc_meta(op, self)
+    unary_float_ops.sinc_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sinc_out", unary_float.sinc_out)
-    unary_float.sinc_out(self, op.target)
+        op.enter_impl("sinc_out", unary_float_ops.sinc_out)
+    unary_float_ops.sinc_out(self, op.target)
     return op.finish()
 
 
@@ -1012,12 +1035,12 @@ def wrapper_CPU_sinc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sinc", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.sinc_meta(op, self)
+    unary_float_ops.sinc_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sinc_out", unary_float.sinc_out)
-    unary_float.sinc_out(self, op.target)
+        op.enter_impl("sinc_out", unary_float_ops.sinc_out)
+    unary_float_ops.sinc_out(self, op.target)
     return op.finish()
 
 
@@ -1025,12 +1048,12 @@ def wrapper_CPU_tan(ks: int, self: Tensor) -> Tensor:
     op = Functional("tan")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.tan_meta(op, self)
+    unary_float_ops.tan_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("tan_out", unary_float.tan_out)
-    unary_float.tan_out(self, op.target)
+        op.enter_impl("tan_out", unary_float_ops.tan_out)
+    unary_float_ops.tan_out(self, op.target)
     return op.finish()
 
 
@@ -1038,12 +1061,12 @@ def wrapper_CPU_tan_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("tan", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.tan_meta(op, self)
+    unary_float_ops.tan_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("tan_out", unary_float.tan_out)
-    unary_float.tan_out(self, op.target)
+        op.enter_impl("tan_out", unary_float_ops.tan_out)
+    unary_float_ops.tan_out(self, op.target)
     return op.finish()
 
 
@@ -1051,12 +1074,12 @@ def wrapper_CPU_tan_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("tan", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.tan_meta(op, self)
+    unary_float_ops.tan_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("tan_out", unary_float.tan_out)
-    unary_float.tan_out(self, op.target)
+        op.enter_impl("tan_out", unary_float_ops.tan_out)
+    unary_float_ops.tan_out(self, op.target)
     return op.finish()
 
 
@@ -1064,12 +1087,12 @@ def wrapper_CPU_log(ks: int, self: Tensor) -> Tensor:
     op = Functional("log")
     if recorder.active is not None:
         op.enter_meta()
-    unary.log_meta(op, self)
+    unary_ops.log_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log_out", unary.log_out)
-    unary.log_out(self, op.target)
+        op.enter_impl("log_out", unary_ops.log_out)
+    unary_ops.log_out(self, op.target)
     return op.finish()
 
 
@@ -1077,12 +1100,12 @@ def wrapper_CPU_log_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.log_meta(op, self)
+    unary_ops.log_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log_out", unary.log_out)
-    unary.log_out(self, op.target)
+        op.enter_impl("log_out", unary_ops.log_out)
+    unary_ops.log_out(self, op.target)
     return op.finish()
 
 
@@ -1090,12 +1113,12 @@ def wrapper_CPU_log_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.log_meta(op, self)
+    unary_ops.log_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log_out", unary.log_out)
-    unary.log_out(self, op.target)
+        op.enter_impl("log_out", unary_ops.log_out)
+    unary_ops.log_out(self, op.target)
     return op.finish()
 
 
@@ -1103,12 +1126,12 @@ def wrapper_CPU_sin(ks: int, self: Tensor) -> Tensor:
     op = Functional("sin")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sin_meta(op, self)
+    unary_ops.sin_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sin_out", unary.sin_out)
-    unary.sin_out(self, op.target)
+        op.enter_impl("sin_out", unary_ops.sin_out)
+    unary_ops.sin_out(self, op.target)
     return op.finish()
 
 
@@ -1116,12 +1139,12 @@ def wrapper_CPU_sin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sin", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sin_meta(op, self)
+    unary_ops.sin_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sin_out", unary.sin_out)
-    unary.sin_out(self, op.target)
+        op.enter_impl("sin_out", unary_ops.sin_out)
+    unary_ops.sin_out(self, op.target)
     return op.finish()
 
 
@@ -1129,12 +1152,12 @@ def wrapper_CPU_sin_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sin", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sin_meta(op, self)
+    unary_ops.sin_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sin_out", unary.sin_out)
-    unary.sin_out(self, op.target)
+        op.enter_impl("sin_out", unary_ops.sin_out)
+    unary_ops.sin_out(self, op.target)
     return op.finish()
 
 
@@ -1142,12 +1165,12 @@ def wrapper_CPU_sinh(ks: int, self: Tensor) -> Tensor:
     op = Functional("sinh")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sinh_meta(op, self)
+    unary_ops.sinh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sinh_out", unary.sinh_out)
-    unary.sinh_out(self, op.target)
+        op.enter_impl("sinh_out", unary_ops.sinh_out)
+    unary_ops.sinh_out(self, op.target)
     return op.finish()
 
 
@@ -1155,12 +1178,12 @@ def wrapper_CPU_sinh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sinh", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sinh_meta(op, self)
+    unary_ops.sinh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sinh_out", unary.sinh_out)
-    unary.sinh_out(self, op.target)
+        op.enter_impl("sinh_out", unary_ops.sinh_out)
+    unary_ops.sinh_out(self, op.target)
     return op.finish()
 
 
@@ -1168,12 +1191,12 @@ def wrapper_CPU_sinh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sinh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sinh_meta(op, self)
+    unary_ops.sinh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sinh_out", unary.sinh_out)
-    unary.sinh_out(self, op.target)
+        op.enter_impl("sinh_out", unary_ops.sinh_out)
+    unary_ops.sinh_out(self, op.target)
     return op.finish()
 
 
@@ -1181,12 +1204,12 @@ def wrapper_CPU_cosh(ks: int, self: Tensor) -> Tensor:
     op = Functional("cosh")
     if recorder.active is not None:
         op.enter_meta()
-    unary.cosh_meta(op, self)
+    unary_ops.cosh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("cosh_out", unary.cosh_out)
-    unary.cosh_out(self, op.target)
+        op.enter_impl("cosh_out", unary_ops.cosh_out)
+    unary_ops.cosh_out(self, op.target)
     return op.finish()
 
 
@@ -1194,12 +1217,12 @@ def wrapper_CPU_cosh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("cosh", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.cosh_meta(op, self)
+    unary_ops.cosh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("cosh_out", unary.cosh_out)
-    unary.cosh_out(self, op.target)
+        op.enter_impl("cosh_out", unary_ops.cosh_out)
+    unary_ops.cosh_out(self, op.target)
     return op.finish()
 
 
@@ -1207,12 +1230,12 @@ def wrapper_CPU_cosh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("cosh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.cosh_meta(op, self)
+    unary_ops.cosh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("cosh_out", unary.cosh_out)
-    unary.cosh_out(self, op.target)
+        op.enter_impl("cosh_out", unary_ops.cosh_out)
+    unary_ops.cosh_out(self, op.target)
     return op.finish()
 
 
@@ -1220,12 +1243,12 @@ def wrapper_CPU_cos(ks: int, self: Tensor) -> Tensor:
     op = Functional("cos")
     if recorder.active is not None:
         op.enter_meta()
-    unary.cos_meta(op, self)
+    unary_ops.cos_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("cos_out", unary.cos_out)
-    unary.cos_out(self, op.target)
+        op.enter_impl("cos_out", unary_ops.cos_out)
+    unary_ops.cos_out(self, op.target)
     return op.finish()
 
 
@@ -1233,12 +1256,12 @@ def wrapper_CPU_cos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("cos", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.cos_meta(op, self)
+    unary_ops.cos_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("cos_out", unary.cos_out)
-    unary.cos_out(self, op.target)
+        op.enter_impl("cos_out", unary_ops.cos_out)
+    unary_ops.cos_out(self, op.target)
     return op.finish()
 
 
@@ -1246,12 +1269,12 @@ def wrapper_CPU_cos_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("cos", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.cos_meta(op, self)
+    unary_ops.cos_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("cos_out", unary.cos_out)
-    unary.cos_out(self, op.target)
+        op.enter_impl("cos_out", unary_ops.cos_out)
+    unary_ops.cos_out(self, op.target)
     return op.finish()
 
 
@@ -1259,12 +1282,12 @@ def wrapper_CPU_reciprocal(ks: int, self: Tensor) -> Tensor:
     op = Functional("reciprocal")
     if recorder.active is not None:
         op.enter_meta()
-    unary.reciprocal_meta(op, self)
+    unary_ops.reciprocal_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("reciprocal_out", unary.reciprocal_out)
-    unary.reciprocal_out(self, op.target)
+        op.enter_impl("reciprocal_out", unary_ops.reciprocal_out)
+    unary_ops.reciprocal_out(self, op.target)
     return op.finish()
 
 
@@ -1272,12 +1295,12 @@ def wrapper_CPU_reciprocal_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor
     op = Out("reciprocal", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.reciprocal_meta(op, self)
+    unary_ops.reciprocal_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("reciprocal_out", unary.reciprocal_out)
-    unary.reciprocal_out(self, op.target)
+        op.enter_impl("reciprocal_out", unary_ops.reciprocal_out)
+    unary_ops.reciprocal_out(self, op.target)
     return op.finish()
 
 
@@ -1285,33 +1308,33 @@ def wrapper_CPU_reciprocal_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("reciprocal", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.reciprocal_meta(op, self)
+    unary_ops.reciprocal_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("reciprocal_out", unary.reciprocal_out)
-    unary.reciprocal_out(self, op.target)
+        op.enter_impl("reciprocal_out", unary_ops.reciprocal_out)
+    unary_ops.reciprocal_out(self, op.target)
     return op.finish()
 
 
 def wrapper_CPU__relu(ks: int, self: Tensor) -> Tensor:
-    return activation.relu(self)
+    return relu_gelu.relu(self)
 
 
 def wrapper_CPU__relu_(ks: int, self: Tensor) -> Tensor:
-    return activation.relu_(self)
+    return relu_gelu.relu_(self)
 
 
 def wrapper_CPU_clamp_min(ks: int, self: Tensor, min: Scalar) -> Tensor:
     op = Functional("clamp_min")
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_min_meta(op, self, min)
+    where.clamp_min_meta(op, self, min)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("clamp_min_out", choice.clamp_min_out)
-    choice.clamp_min_out(self, min, op.target)
+        op.enter_impl("clamp_min_out", where.clamp_min_out)
+    where.clamp_min_out(self, min, op.target)
     return op.finish()
 
 
@@ -1319,12 +1342,12 @@ def wrapper_CPU_clamp_min_out_out(ks: int, self: Tensor, min: Scalar, out: Tenso
     op = Out("clamp_min", out)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_min_meta(op, self, min)
+    where.clamp_min_meta(op, self, min)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("clamp_min_out", choice.clamp_min_out)
-    choice.clamp_min_out(self, min, op.target)
+        op.enter_impl("clamp_min_out", where.clamp_min_out)
+    where.clamp_min_out(self, min, op.target)
     return op.finish()
 
 
@@ -1332,12 +1355,12 @@ def wrapper_CPU_clamp_min_(ks: int, self: Tensor, min: Scalar) -> Tensor:
     op = InPlace("clamp_min", self)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_min_meta(op, self, min)
+    where.clamp_min_meta(op, self, min)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("clamp_min_out", choice.clamp_min_out)
-    choice.clamp_min_out(self, min, op.target)
+        op.enter_impl("clamp_min_out", where.clamp_min_out)
+    where.clamp_min_out(self, min, op.target)
     return op.finish()
 
 
@@ -1345,12 +1368,12 @@ def wrapper_CPU_clamp_min_out_Tensor_out(ks: int, self: Tensor, min: Tensor, out
     op = Out("clamp_min_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_min_Tensor_meta(op, self, min)
+    where.clamp_min_Tensor_meta(op, self, min)
     if op.operands:
         self, min = op.read(self, min)
     if recorder.active is not None:
-        op.enter_impl("clamp_min_Tensor_out", choice.clamp_min_Tensor_out)
-    choice.clamp_min_Tensor_out(self, min, op.target)
+        op.enter_impl("clamp_min_Tensor_out", where.clamp_min_Tensor_out)
+    where.clamp_min_Tensor_out(self, min, op.target)
     return op.finish()
 
 
@@ -1358,12 +1381,12 @@ def wrapper_CPU_clamp_min_Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
     op = Functional("clamp_min_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_min_Tensor_meta(op, self, min)
+    where.clamp_min_Tensor_meta(op, self, min)
     if op.operands:
         self, min = op.read(self, min)
     if recorder.active is not None:
-        op.enter_impl("clamp_min_Tensor_out", choice.clamp_min_Tensor_out)
-    choice.clamp_min_Tensor_out(self, min, op.target)
+        op.enter_impl("clamp_min_Tensor_out", where.clamp_min_Tensor_out)
+    where.clamp_min_Tensor_out(self, min, op.target)
     return op.finish()
 
 
@@ -1371,12 +1394,12 @@ def wrapper_CPU_clamp_min__Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
     op = InPlace("clamp_min_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_min_Tensor_meta(op, self, min)
+    where.clamp_min_Tensor_meta(op, self, min)
     if op.operands:
         self, min = op.read(self, min)
     if recorder.active is not None:
-        op.enter_impl("clamp_min_Tensor_out", choice.clamp_min_Tensor_out)
-    choice.clamp_min_Tensor_out(self, min, op.target)
+        op.enter_impl("clamp_min_Tensor_out", where.clamp_min_Tensor_out)
+    where.clamp_min_Tensor_out(self, min, op.target)
     return op.finish()
 
 
@@ -1384,12 +1407,12 @@ def wrapper_CPU_threshold(ks: int, self: Tensor, threshold: Scalar, value: Scala
     op = Functional("threshold")
     if recorder.active is not None:
         op.enter_meta()
-    activation.threshold_meta(op, self, threshold, value)
+    relu_gelu.threshold_meta(op, self, threshold, value)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("threshold_out", activation.threshold_out)
-    activation.threshold_out(self, threshold, value, op.target)
+        op.enter_impl("threshold_out", relu_gelu.threshold_out)
+    relu_gelu.threshold_out(self, threshold, value, op.target)
     return op.finish()
 
 
@@ -1397,12 +1420,12 @@ def wrapper_CPU_threshold_(ks: int, self: Tensor, threshold: Scalar, value: Scal
     op = InPlace("threshold", self)
     if recorder.active is not None:
         op.enter_meta()
-    activation.threshold_meta(op, self, threshold, value)
+    relu_gelu.threshold_meta(op, self, threshold, value)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("threshold_out", activation.threshold_out)
-    activation.threshold_out(self, threshold, value, op.target)
+        op.enter_impl("threshold_out", relu_gelu.threshold_out)
+    relu_gelu.threshold_out(self, threshold, value, op.target)
     return op.finish()
 
 
@@ -1410,12 +1433,12 @@ def wrapper_CPU_threshold_out_out(ks: int, self: Tensor, threshold: Scalar, valu
     op = Out("threshold", out)
     if recorder.active is not None:
         op.enter_meta()
-    activation.threshold_meta(op, self, threshold, value)
+    relu_gelu.threshold_meta(op, self, threshold, value)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("threshold_out", activation.threshold_out)
-    activation.threshold_out(self, threshold, value, op.target)
+        op.enter_impl("threshold_out", relu_gelu.threshold_out)
+    relu_gelu.threshold_out(self, threshold, value, op.target)
     return op.finish()
 
 
@@ -1425,12 +1448,12 @@ def wrapper_CPU_threshold_backward_out_grad_input(
     op = Out("threshold_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation.threshold_backward_meta(op, grad_output, self, threshold)
+    relu_gelu.threshold_backward_meta(op, grad_output, self, threshold)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("threshold_backward_out", activation.threshold_backward_out)
-    activation.threshold_backward_out(grad_output, self, threshold, op.target)
+        op.enter_impl("threshold_backward_out", relu_gelu.threshold_backward_out)
+    relu_gelu.threshold_backward_out(grad_output, self, threshold, op.target)
     return op.finish()
 
 
@@ -1438,21 +1461,21 @@ def wrapper_CPU_threshold_backward(ks: int, grad_output: Tensor, self: Tensor, t
     op = Functional("threshold_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation.threshold_backward_meta(op, grad_output, self, threshold)
+    relu_gelu.threshold_backward_meta(op, grad_output, self, threshold)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("threshold_backward_out", activation.threshold_backward_out)
-    activation.threshold_backward_out(grad_output, self, threshold, op.target)
+        op.enter_impl("threshold_backward_out", relu_gelu.threshold_backward_out)
+    relu_gelu.threshold_backward_out(grad_output, self, threshold, op.target)
     return op.finish()
 
 
 def wrapper_CPU_self_where(ks: int, condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    return choice.where_self(condition, self, other)
+    return where.where_self(condition, self, other)
 
 
 def wrapper_CPU_self_out_where_out(ks: int, condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return choice.where_self_out(condition, self, other, out)
+    return where.where_self_out(condition, self, other, out)
 
 
 def wrapper_CPU_out_logical_and_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
@@ -1931,12 +1954,12 @@ def wrapper_CPU_tanh(ks: int, self: Tensor) -> Tensor:
     op = Functional("tanh")
     if recorder.active is not None:
         op.enter_meta()
-    unary.tanh_meta(op, self)
+    unary_ops.tanh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("tanh_out", unary.tanh_out)
-    unary.tanh_out(self, op.target)
+        op.enter_impl("tanh_out", unary_ops.tanh_out)
+    unary_ops.tanh_out(self, op.target)
     return op.finish()
 
 
@@ -1944,12 +1967,12 @@ def wrapper_CPU_tanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("tanh", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.tanh_meta(op, self)
+    unary_ops.tanh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("tanh_out", unary.tanh_out)
-    unary.tanh_out(self, op.target)
+        op.enter_impl("tanh_out", unary_ops.tanh_out)
+    unary_ops.tanh_out(self, op.target)
     return op.finish()
 
 
@@ -1957,12 +1980,12 @@ def wrapper_CPU_tanh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("tanh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.tanh_meta(op, self)
+    unary_ops.tanh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("tanh_out", unary.tanh_out)
-    unary.tanh_out(self, op.target)
+        op.enter_impl("tanh_out", unary_ops.tanh_out)
+    unary_ops.tanh_out(self, op.target)
     return op.finish()
 
 
@@ -1970,12 +1993,12 @@ def wrapper_CPU_sigmoid(ks: int, self: Tensor) -> Tensor:
     op = Functional("sigmoid")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sigmoid_meta(op, self)
+    unary_ops.sigmoid_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sigmoid_out", unary.sigmoid_out)
-    unary.sigmoid_out(self, op.target)
+        op.enter_impl("sigmoid_out", unary_ops.sigmoid_out)
+    unary_ops.sigmoid_out(self, op.target)
     return op.finish()
 
 
@@ -1983,12 +2006,12 @@ def wrapper_CPU_sigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sigmoid", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sigmoid_meta(op, self)
+    unary_ops.sigmoid_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sigmoid_out", unary.sigmoid_out)
-    unary.sigmoid_out(self, op.target)
+        op.enter_impl("sigmoid_out", unary_ops.sigmoid_out)
+    unary_ops.sigmoid_out(self, op.target)
     return op.finish()
 
 
@@ -1996,12 +2019,12 @@ def wrapper_CPU_sigmoid_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sigmoid", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sigmoid_meta(op, self)
+    unary_ops.sigmoid_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sigmoid_out", unary.sigmoid_out)
-    unary.sigmoid_out(self, op.target)
+        op.enter_impl("sigmoid_out", unary_ops.sigmoid_out)
+    unary_ops.sigmoid_out(self, op.target)
     return op.finish()
 
 
@@ -2009,12 +2032,12 @@ def wrapper_CPU_sqrt(ks: int, self: Tensor) -> Tensor:
     op = Functional("sqrt")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sqrt_meta(op, self)
+    unary_ops.sqrt_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sqrt_out", unary.sqrt_out)
-    unary.sqrt_out(self, op.target)
+        op.enter_impl("sqrt_out", unary_ops.sqrt_out)
+    unary_ops.sqrt_out(self, op.target)
     return op.finish()
 
 
@@ -2022,12 +2045,12 @@ def wrapper_CPU_sqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sqrt", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sqrt_meta(op, self)
+    unary_ops.sqrt_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sqrt_out", unary.sqrt_out)
-    unary.sqrt_out(self, op.target)
+        op.enter_impl("sqrt_out", unary_ops.sqrt_out)
+    unary_ops.sqrt_out(self, op.target)
     return op.finish()
 
 
@@ -2035,12 +2058,12 @@ def wrapper_CPU_sqrt_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sqrt", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sqrt_meta(op, self)
+    unary_ops.sqrt_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sqrt_out", unary.sqrt_out)
-    unary.sqrt_out(self, op.target)
+        op.enter_impl("sqrt_out", unary_ops.sqrt_out)
+    unary_ops.sqrt_out(self, op.target)
     return op.finish()
 
 
@@ -2048,12 +2071,12 @@ def wrapper_CPU_rsqrt(ks: int, self: Tensor) -> Tensor:
     op = Functional("rsqrt")
     if recorder.active is not None:
         op.enter_meta()
-    unary.rsqrt_meta(op, self)
+    unary_ops.rsqrt_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("rsqrt_out", unary.rsqrt_out)
-    unary.rsqrt_out(self, op.target)
+        op.enter_impl("rsqrt_out", unary_ops.rsqrt_out)
+    unary_ops.rsqrt_out(self, op.target)
     return op.finish()
 
 
@@ -2061,12 +2084,12 @@ def wrapper_CPU_rsqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("rsqrt", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.rsqrt_meta(op, self)
+    unary_ops.rsqrt_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("rsqrt_out", unary.rsqrt_out)
-    unary.rsqrt_out(self, op.target)
+        op.enter_impl("rsqrt_out", unary_ops.rsqrt_out)
+    unary_ops.rsqrt_out(self, op.target)
     return op.finish()
 
 
@@ -2074,12 +2097,12 @@ def wrapper_CPU_rsqrt_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("rsqrt", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.rsqrt_meta(op, self)
+    unary_ops.rsqrt_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("rsqrt_out", unary.rsqrt_out)
-    unary.rsqrt_out(self, op.target)
+        op.enter_impl("rsqrt_out", unary_ops.rsqrt_out)
+    unary_ops.rsqrt_out(self, op.target)
     return op.finish()
 
 
@@ -2087,12 +2110,12 @@ def wrapper_CPU_erf(ks: int, self: Tensor) -> Tensor:
     op = Functional("erf")
     if recorder.active is not None:
         op.enter_meta()
-    unary.erf_meta(op, self)
+    unary_ops.erf_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("erf_out", unary.erf_out)
-    unary.erf_out(self, op.target)
+        op.enter_impl("erf_out", unary_ops.erf_out)
+    unary_ops.erf_out(self, op.target)
     return op.finish()
 
 
@@ -2100,12 +2123,12 @@ def wrapper_CPU_erf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("erf", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.erf_meta(op, self)
+    unary_ops.erf_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("erf_out", unary.erf_out)
-    unary.erf_out(self, op.target)
+        op.enter_impl("erf_out", unary_ops.erf_out)
+    unary_ops.erf_out(self, op.target)
     return op.finish()
 
 
@@ -2113,12 +2136,12 @@ def wrapper_CPU_erf_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("erf", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.erf_meta(op, self)
+    unary_ops.erf_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("erf_out", unary.erf_out)
-    unary.erf_out(self, op.target)
+        op.enter_impl("erf_out", unary_ops.erf_out)
+    unary_ops.erf_out(self, op.target)
     return op.finish()
 
 
@@ -2126,12 +2149,12 @@ def wrapper_CPU_erfc(ks: int, self: Tensor) -> Tensor:
     op = Functional("erfc")
     if recorder.active is not None:
         op.enter_meta()
-    special.erfc_meta(op, self)
+    special_functions.erfc_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("erfc_out", special.erfc_out)
-    special.erfc_out(self, op.target)
+        op.enter_impl("erfc_out", special_functions.erfc_out)
+    special_functions.erfc_out(self, op.target)
     return op.finish()
 
 
@@ -2139,12 +2162,12 @@ def wrapper_CPU_erfc_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("erfc", self)
     if recorder.active is not None:
         op.enter_meta()
-    special.erfc_meta(op, self)
+    special_functions.erfc_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("erfc_out", special.erfc_out)
-    special.erfc_out(self, op.target)
+        op.enter_impl("erfc_out", special_functions.erfc_out)
+    special_functions.erfc_out(self, op.target)
     return op.finish()
 
 
@@ -2152,29 +2175,29 @@ def wrapper_CPU_erfc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("erfc", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.erfc_meta(op, self)
+    special_functions.erfc_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("erfc_out", special.erfc_out)
-    special.erfc_out(self, op.target)
+        op.enter_impl("erfc_out", special_functions.erfc_out)
+    special_functions.erfc_out(self, op.target)
     return op.finish()
 
 
 def wrapper_CPU_out_mvlgamma_out(ks: int, self: Tensor, p: int, out: Tensor) -> Tensor:
-    return gamma.mvlgamma_out(self, p, out)
+    return gamma_functions.mvlgamma_out(self, p, out)
 
 
 def wrapper_CPU_digamma_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("digamma", self)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.digamma_meta(op, self)
+    gamma_functions.digamma_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("digamma_out", gamma.digamma_out)
-    gamma.digamma_out(self, op.target)
+        op.enter_impl("digamma_out", gamma_functions.digamma_out)
+    gamma_functions.digamma_out(self, op.target)
     return op.finish()
 
 
@@ -2182,12 +2205,12 @@ def wrapper_CPU_lgamma_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("lgamma", out)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.lgamma_meta(op, self)
+    gamma_functions.lgamma_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("lgamma_out", gamma.lgamma_out)
-    gamma.lgamma_out(self, op.target)
+        op.enter_impl("lgamma_out", gamma_functions.lgamma_out)
+    gamma_functions.lgamma_out(self, op.target)
     return op.finish()
 
 
@@ -2195,12 +2218,12 @@ def wrapper_CPU_lgamma_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("lgamma", self)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.lgamma_meta(op, self)
+    gamma_functions.lgamma_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("lgamma_out", gamma.lgamma_out)
-    gamma.lgamma_out(self, op.target)
+        op.enter_impl("lgamma_out", gamma_functions.lgamma_out)
+    gamma_functions.lgamma_out(self, op.target)
     return op.finish()
 
 
@@ -2208,12 +2231,12 @@ def wrapper_CPU_lgamma(ks: int, self: Tensor) -> Tensor:
     op = Functional("lgamma")
     if recorder.active is not None:
         op.enter_meta()
-    gamma.lgamma_meta(op, self)
+    gamma_functions.lgamma_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("lgamma_out", gamma.lgamma_out)
-    gamma.lgamma_out(self, op.target)
+        op.enter_impl("lgamma_out", gamma_functions.lgamma_out)
+    gamma_functions.lgamma_out(self, op.target)
     return op.finish()
 
 
@@ -2221,12 +2244,12 @@ def wrapper_CPU_digamma_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("digamma", out)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.digamma_meta(op, self)
+    gamma_functions.digamma_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("digamma_out", gamma.digamma_out)
-    gamma.digamma_out(self, op.target)
+        op.enter_impl("digamma_out", gamma_functions.digamma_out)
+    gamma_functions.digamma_out(self, op.target)
     return op.finish()
 
 
@@ -2234,12 +2257,12 @@ def wrapper_CPU_digamma(ks: int, self: Tensor) -> Tensor:
     op = Functional("digamma")
     if recorder.active is not None:
         op.enter_meta()
-    gamma.digamma_meta(op, self)
+    gamma_functions.digamma_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("digamma_out", gamma.digamma_out)
-    gamma.digamma_out(self, op.target)
+        op.enter_impl("digamma_out", gamma_functions.digamma_out)
+    gamma_functions.digamma_out(self, op.target)
     return op.finish()
 
 
@@ -2247,12 +2270,12 @@ def wrapper_CPU_polygamma_out_out(ks: int, n: int, self: Tensor, out: Tensor) ->
     op = Out("polygamma", out)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.polygamma_meta(op, n, self)
+    gamma_functions.polygamma_meta(op, n, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("polygamma_out", gamma.polygamma_out)
-    gamma.polygamma_out(n, self, op.target)
+        op.enter_impl("polygamma_out", gamma_functions.polygamma_out)
+    gamma_functions.polygamma_out(n, self, op.target)
     return op.finish()
 
 
@@ -2260,12 +2283,12 @@ def wrapper_CPU_polygamma(ks: int, n: int, self: Tensor) -> Tensor:
     op = Functional("polygamma")
     if recorder.active is not None:
         op.enter_meta()
-    gamma.polygamma_meta(op, n, self)
+    gamma_functions.polygamma_meta(op, n, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("polygamma_out", gamma.polygamma_out)
-    gamma.polygamma_out(n, self, op.target)
+        op.enter_impl("polygamma_out", gamma_functions.polygamma_out)
+    gamma_functions.polygamma_out(n, self, op.target)
     return op.finish()
 
 
@@ -2273,12 +2296,12 @@ def wrapper_CPU_erfinv(ks: int, self: Tensor) -> Tensor:
     op = Functional("erfinv")
     if recorder.active is not None:
         op.enter_meta()
-    special.erfinv_meta(op, self)
+    special_functions.erfinv_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("erfinv_out", special.erfinv_out)
-    special.erfinv_out(self, op.target)
+        op.enter_impl("erfinv_out", special_functions.erfinv_out)
+    special_functions.erfinv_out(self, op.target)
     return op.finish()
 
 
@@ -2286,12 +2309,12 @@ def wrapper_CPU_erfinv_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("erfinv", self)
     if recorder.active is not None:
         op.enter_meta()
-    special.erfinv_meta(op, self)
+    special_functions.erfinv_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("erfinv_out", special.erfinv_out)
-    special.erfinv_out(self, op.target)
+        op.enter_impl("erfinv_out", special_functions.erfinv_out)
+    special_functions.erfinv_out(self, op.target)
     return op.finish()
 
 
@@ -2299,12 +2322,12 @@ def wrapper_CPU_erfinv_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("erfinv", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.erfinv_meta(op, self)
+    special_functions.erfinv_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("erfinv_out", special.erfinv_out)
-    special.erfinv_out(self, op.target)
+        op.enter_impl("erfinv_out", special_functions.erfinv_out)
+    special_functions.erfinv_out(self, op.target)
     return op.finish()
 
 
@@ -2312,12 +2335,12 @@ def wrapper_CPU_i0(ks: int, self: Tensor) -> Tensor:
     op = Functional("i0")
     if recorder.active is not None:
         op.enter_meta()
-    special.i0_meta(op, self)
+    special_functions.i0_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("i0_out", special.i0_out)
-    special.i0_out(self, op.target)
+        op.enter_impl("i0_out", special_functions.i0_out)
+    special_functions.i0_out(self, op.target)
     return op.finish()
 
 
@@ -2325,12 +2348,12 @@ def wrapper_CPU_i0_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("i0", self)
     if recorder.active is not None:
         op.enter_meta()
-    special.i0_meta(op, self)
+    special_functions.i0_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("i0_out", special.i0_out)
-    special.i0_out(self, op.target)
+        op.enter_impl("i0_out", special_functions.i0_out)
+    special_functions.i0_out(self, op.target)
     return op.finish()
 
 
@@ -2338,12 +2361,12 @@ def wrapper_CPU_i0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("i0", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.i0_meta(op, self)
+    special_functions.i0_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("i0_out", special.i0_out)
-    special.i0_out(self, op.target)
+        op.enter_impl("i0_out", special_functions.i0_out)
+    special_functions.i0_out(self, op.target)
     return op.finish()
 
 
@@ -2351,12 +2374,12 @@ def wrapper_CPU_igamma_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor
     op = Out("igamma", out)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.igamma_meta(op, self, other)
+    gamma_functions.igamma_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("igamma_out", gamma.igamma_out)
-    gamma.igamma_out(self, other, op.target)
+        op.enter_impl("igamma_out", gamma_functions.igamma_out)
+    gamma_functions.igamma_out(self, other, op.target)
     return op.finish()
 
 
@@ -2364,12 +2387,12 @@ def wrapper_CPU_igamma(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("igamma")
     if recorder.active is not None:
         op.enter_meta()
-    gamma.igamma_meta(op, self, other)
+    gamma_functions.igamma_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("igamma_out", gamma.igamma_out)
-    gamma.igamma_out(self, other, op.target)
+        op.enter_impl("igamma_out", gamma_functions.igamma_out)
+    gamma_functions.igamma_out(self, other, op.target)
     return op.finish()
 
 
@@ -2377,12 +2400,12 @@ def wrapper_CPU_igamma_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("igamma", self)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.igamma_meta(op, self, other)
+    gamma_functions.igamma_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("igamma_out", gamma.igamma_out)
-    gamma.igamma_out(self, other, op.target)
+        op.enter_impl("igamma_out", gamma_functions.igamma_out)
+    gamma_functions.igamma_out(self, other, op.target)
     return op.finish()
 
 
@@ -2390,12 +2413,12 @@ def wrapper_CPU_igammac_out_out(ks: int, self: Tensor, other: Tensor, out: Tenso
     op = Out("igammac", out)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.igammac_meta(op, self, other)
+    gamma_functions.igammac_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("igammac_out", gamma.igammac_out)
-    gamma.igammac_out(self, other, op.target)
+        op.enter_impl("igammac_out", gamma_functions.igammac_out)
+    gamma_functions.igammac_out(self, other, op.target)
     return op.finish()
 
 
@@ -2403,12 +2426,12 @@ def wrapper_CPU_igammac(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("igammac")
     if recorder.active is not None:
         op.enter_meta()
-    gamma.igammac_meta(op, self, other)
+    gamma_functions.igammac_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("igammac_out", gamma.igammac_out)
-    gamma.igammac_out(self, other, op.target)
+        op.enter_impl("igammac_out", gamma_functions.igammac_out)
+    gamma_functions.igammac_out(self, other, op.target)
     return op.finish()
 
 
@@ -2416,12 +2439,12 @@ def wrapper_CPU_igammac_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("igammac", self)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.igammac_meta(op, self, other)
+    gamma_functions.igammac_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("igammac_out", gamma.igammac_out)
-    gamma.igammac_out(self, other, op.target)
+        op.enter_impl("igammac_out", gamma_functions.igammac_out)
+    gamma_functions.igammac_out(self, other, op.target)
     return op.finish()
 
 
@@ -2441,12 +2464,12 @@ def wrapper_CPU_sgn(ks: int, self: Tensor) -> Tensor:
     op = Functional("sgn")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sgn_meta(op, self)
+    unary_ops.sgn_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sgn_out", unary.sgn_out)
-    unary.sgn_out(self, op.target)
+        op.enter_impl("sgn_out", unary_ops.sgn_out)
+    unary_ops.sgn_out(self, op.target)
     return op.finish()
 
 
@@ -2454,12 +2477,12 @@ def wrapper_CPU_sgn_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sgn", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sgn_meta(op, self)
+    unary_ops.sgn_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sgn_out", unary.sgn_out)
-    unary.sgn_out(self, op.target)
+        op.enter_impl("sgn_out", unary_ops.sgn_out)
+    unary_ops.sgn_out(self, op.target)
     return op.finish()
 
 
@@ -2467,12 +2490,12 @@ def wrapper_CPU_sgn_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sgn", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sgn_meta(op, self)
+    unary_ops.sgn_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sgn_out", unary.sgn_out)
-    unary.sgn_out(self, op.target)
+        op.enter_impl("sgn_out", unary_ops.sgn_out)
+    unary_ops.sgn_out(self, op.target)
     return op.finish()
 
 
@@ -2480,12 +2503,12 @@ def wrapper_CPU_sign(ks: int, self: Tensor) -> Tensor:
     op = Functional("sign")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sign_meta(op, self)
+    unary_ops.sign_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sign_out", unary.sign_out)
-    unary.sign_out(self, op.target)
+        op.enter_impl("sign_out", unary_ops.sign_out)
+    unary_ops.sign_out(self, op.target)
     return op.finish()
 
 
@@ -2493,12 +2516,12 @@ def wrapper_CPU_sign_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sign", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sign_meta(op, self)
+    unary_ops.sign_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sign_out", unary.sign_out)
-    unary.sign_out(self, op.target)
+        op.enter_impl("sign_out", unary_ops.sign_out)
+    unary_ops.sign_out(self, op.target)
     return op.finish()
 
 
@@ -2506,12 +2529,12 @@ def wrapper_CPU_sign_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sign", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sign_meta(op, self)
+    unary_ops.sign_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sign_out", unary.sign_out)
-    unary.sign_out(self, op.target)
+        op.enter_impl("sign_out", unary_ops.sign_out)
+    unary_ops.sign_out(self, op.target)
     return op.finish()
 
 
@@ -2750,13 +2773,13 @@ def wrapper_CPU_trunc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 
 
 def wrapper_CPU__isnan(ks: int, self: Tensor) -> Tensor:
-    return unary.isnan(self)
+    return unary_ops.isnan(self)
 
 
 def wrapper_CPU_out_nan_to_num_out(
     ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor
 ) -> Tensor:
-    return signs.nan_to_num_out(self, nan, posinf, neginf, out)
+    return sign_ops.nan_to_num_out(self, nan, posinf, neginf, out)
 
 
 def wrapper_CPU__logit(ks: int, self: Tensor, eps: float | None) -> Tensor:
@@ -2774,19 +2797,19 @@ def wrapper_CPU_out_logit_out(ks: int, self: Tensor, eps: float | None, out: Ten
 def wrapper_CPU_Tensor_out_frexp_out(
     ks: int, self: Tensor, mantissa: Tensor, exponent: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return scaled.frexp_out(self, mantissa, exponent)
+    return ldexp.frexp_out(self, mantissa, exponent)
 
 
 def wrapper_CPU_signbit(ks: int, self: Tensor) -> Tensor:
     op = Functional("signbit")
     if recorder.active is not None:
         op.enter_meta()
-    signs.signbit_meta(op, self)
+    sign_ops.signbit_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("signbit_out", signs.signbit_out)
-    signs.signbit_out(self, op.target)
+        op.enter_impl("signbit_out", sign_ops.signbit_out)
+    sign_ops.signbit_out(self, op.target)
     return op.finish()
 
 
@@ -2794,12 +2817,12 @@ def wrapper_CPU_signbit_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("signbit", out)
     if recorder.active is not None:
         op.enter_meta()
-    signs.signbit_meta(op, self)
+    sign_ops.signbit_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("signbit_out", signs.signbit_out)
-    signs.signbit_out(self, op.target)
+        op.enter_impl("signbit_out", sign_ops.signbit_out)
+    sign_ops.signbit_out(self, op.target)
     return op.finish()
 
 
@@ -2835,12 +2858,12 @@ def wrapper_CPU_isposinf(ks: int, self: Tensor) -> Tensor:
     op = Functional("isposinf")
     if recorder.active is not None:
         op.enter_meta()
-    signs.isposinf_meta(op, self)
+    sign_ops.isposinf_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("isposinf_out", signs.isposinf_out)
-    signs.isposinf_out(self, op.target)
+        op.enter_impl("isposinf_out", sign_ops.isposinf_out)
+    sign_ops.isposinf_out(self, op.target)
     return op.finish()
 
 
@@ -2848,12 +2871,12 @@ def wrapper_CPU_isposinf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("isposinf", out)
     if recorder.active is not None:
         op.enter_meta()
-    signs.isposinf_meta(op, self)
+    sign_ops.isposinf_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("isposinf_out", signs.isposinf_out)
-    signs.isposinf_out(self, op.target)
+        op.enter_impl("isposinf_out", sign_ops.isposinf_out)
+    sign_ops.isposinf_out(self, op.target)
     return op.finish()
 
 
@@ -2863,12 +2886,12 @@ def wrapper_CPU_tanh_backward_out_grad_input(
     op = Out("tanh_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation.tanh_backward_meta(op, grad_output, output)
+    relu_gelu.tanh_backward_meta(op, grad_output, output)
     if op.operands:
         grad_output, output = op.read(grad_output, output)
     if recorder.active is not None:
-        op.enter_impl("tanh_backward_out", activation.tanh_backward_out)
-    activation.tanh_backward_out(grad_output, output, op.target)
+        op.enter_impl("tanh_backward_out", relu_gelu.tanh_backward_out)
+    relu_gelu.tanh_backward_out(grad_output, output, op.target)
     return op.finish()
 
 
@@ -2876,12 +2899,12 @@ def wrapper_CPU_tanh_backward(ks: int, grad_output: Tensor, output: Tensor) -> T
     op = Functional("tanh_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation.tanh_backward_meta(op, grad_output, output)
+    relu_gelu.tanh_backward_meta(op, grad_output, output)
     if op.operands:
         grad_output, output = op.read(grad_output, output)
     if recorder.active is not None:
-        op.enter_impl("tanh_backward_out", activation.tanh_backward_out)
-    activation.tanh_backward_out(grad_output, output, op.target)
+        op.enter_impl("tanh_backward_out", relu_gelu.tanh_backward_out)
+    relu_gelu.tanh_backward_out(grad_output, output, op.target)
     return op.finish()
 
 
@@ -2891,12 +2914,12 @@ def wrapper_CPU_sigmoid_backward_out_grad_input(
     op = Out("sigmoid_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation.sigmoid_backward_meta(op, grad_output, output)
+    relu_gelu.sigmoid_backward_meta(op, grad_output, output)
     if op.operands:
         grad_output, output = op.read(grad_output, output)
     if recorder.active is not None:
-        op.enter_impl("sigmoid_backward_out", activation.sigmoid_backward_out)
-    activation.sigmoid_backward_out(grad_output, output, op.target)
+        op.enter_impl("sigmoid_backward_out", relu_gelu.sigmoid_backward_out)
+    relu_gelu.sigmoid_backward_out(grad_output, output, op.target)
     return op.finish()
 
 
@@ -2904,12 +2927,12 @@ def wrapper_CPU_sigmoid_backward(ks: int, grad_output: Tensor, output: Tensor) -
     op = Functional("sigmoid_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation.sigmoid_backward_meta(op, grad_output, output)
+    relu_gelu.sigmoid_backward_meta(op, grad_output, output)
     if op.operands:
         grad_output, output = op.read(grad_output, output)
     if recorder.active is not None:
-        op.enter_impl("sigmoid_backward_out", activation.sigmoid_backward_out)
-    activation.sigmoid_backward_out(grad_output, output, op.target)
+        op.enter_impl("sigmoid_backward_out", relu_gelu.sigmoid_backward_out)
+    relu_gelu.sigmoid_backward_out(grad_output, output, op.target)
     return op.finish()
 
 
@@ -2917,12 +2940,12 @@ def wrapper_CPU_gelu_out_out(ks: int, self: Tensor, approximate: str, out: Tenso
     op = Out("gelu", out)
     if recorder.active is not None:
         op.enter_meta()
-    activation.gelu_meta(op, self, approximate)
+    relu_gelu.gelu_meta(op, self, approximate)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("gelu_out_cpu", activation.gelu_out)
-    activation.gelu_out(self, approximate, op.target)
+        op.enter_impl("gelu_out_cpu", relu_gelu.gelu_out)
+    relu_gelu.gelu_out(self, approximate, op.target)
     return op.finish()
 
 
@@ -2930,12 +2953,12 @@ def wrapper_CPU_gelu_(ks: int, self: Tensor, approximate: str) -> Tensor:
     op = InPlace("gelu", self)
     if recorder.active is not None:
         op.enter_meta()
-    activation.gelu_meta(op, self, approximate)
+    relu_gelu.gelu_meta(op, self, approximate)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("gelu_out_cpu", activation.gelu_out)
-    activation.gelu_out(self, approximate, op.target)
+        op.enter_impl("gelu_out_cpu", relu_gelu.gelu_out)
+    relu_gelu.gelu_out(self, approximate, op.target)
     return op.finish()
 
 
@@ -2943,12 +2966,12 @@ def wrapper_CPU_gelu(ks: int, self: Tensor, approximate: str) -> Tensor:
     op = Functional("gelu")
     if recorder.active is not None:
         op.enter_meta()
-    activation.gelu_meta(op, self, approximate)
+    relu_gelu.gelu_meta(op, self, approximate)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("gelu_out_cpu", activation.gelu_out)
-    activation.gelu_out(self, approximate, op.target)
+        op.enter_impl("gelu_out_cpu", relu_gelu.gelu_out)
+    relu_gelu.gelu_out(self, approximate, op.target)
     return op.finish()
 
 
@@ -2958,12 +2981,12 @@ def wrapper_CPU_gelu_backward_out_grad_input(
     op = Out("gelu_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation.gelu_backward_meta(op, grad_output, self, approximate)
+    relu_gelu.gelu_backward_meta(op, grad_output, self, approximate)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("gelu_backward_out_cpu", activation.gelu_backward_out)
-    activation.gelu_backward_out(grad_output, self, approximate, op.target)
+        op.enter_impl("gelu_backward_out_cpu", relu_gelu.gelu_backward_out)
+    relu_gelu.gelu_backward_out(grad_output, self, approximate, op.target)
     return op.finish()
 
 
@@ -2971,12 +2994,12 @@ def wrapper_CPU_gelu_backward(ks: int, grad_output: Tensor, self: Tensor, approx
     op = Functional("gelu_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation.gelu_backward_meta(op, grad_output, self, approximate)
+    relu_gelu.gelu_backward_meta(op, grad_output, self, approximate)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("gelu_backward_out_cpu", activation.gelu_backward_out)
-    activation.gelu_backward_out(grad_output, self, approximate, op.target)
+        op.enter_impl("gelu_backward_out_cpu", relu_gelu.gelu_backward_out)
+    relu_gelu.gelu_backward_out(grad_output, self, approximate, op.target)
     return op.finish()
 
 
@@ -2984,12 +3007,12 @@ def wrapper_CPU_silu(ks: int, self: Tensor) -> Tensor:
     op = Functional("silu")
     if recorder.active is not None:
         op.enter_meta()
-    activation.silu_meta(op, self)
+    relu_gelu.silu_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("silu_out", activation.silu_out)
-    activation.silu_out(self, op.target)
+        op.enter_impl("silu_out", relu_gelu.silu_out)
+    relu_gelu.silu_out(self, op.target)
     return op.finish()
 
 
@@ -2997,12 +3020,12 @@ def wrapper_CPU_silu_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("silu", self)
     if recorder.active is not None:
         op.enter_meta()
-    activation.silu_meta(op, self)
+    relu_gelu.silu_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("silu_out", activation.silu_out)
-    activation.silu_out(self, op.target)
+        op.enter_impl("silu_out", relu_gelu.silu_out)
+    relu_gelu.silu_out(self, op.target)
     return op.finish()
 
 
@@ -3010,12 +3033,12 @@ def wrapper_CPU_silu_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("silu", out)
     if recorder.active is not None:
         op.enter_meta()
-    activation.silu_meta(op, self)
+    relu_gelu.silu_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("silu_out", activation.silu_out)
-    activation.silu_out(self, op.target)
+        op.enter_impl("silu_out", relu_gelu.silu_out)
+    relu_gelu.silu_out(self, op.target)
     return op.finish()
 
 
@@ -3025,12 +3048,12 @@ def wrapper_CPU_silu_backward_out_grad_input(
     op = Out("silu_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation.silu_backward_meta(op, grad_output, self)
+    relu_gelu.silu_backward_meta(op, grad_output, self)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("silu_backward_out", activation.silu_backward_out)
-    activation.silu_backward_out(grad_output, self, op.target)
+        op.enter_impl("silu_backward_out", relu_gelu.silu_backward_out)
+    relu_gelu.silu_backward_out(grad_output, self, op.target)
     return op.finish()
 
 
@@ -3038,12 +3061,12 @@ def wrapper_CPU_silu_backward(ks: int, grad_output: Tensor, self: Tensor) -> Ten
     op = Functional("silu_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation.silu_backward_meta(op, grad_output, self)
+    relu_gelu.silu_backward_meta(op, grad_output, self)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("silu_backward_out", activation.silu_backward_out)
-    activation.silu_backward_out(grad_output, self, op.target)
+        op.enter_impl("silu_backward_out", relu_gelu.silu_backward_out)
+    relu_gelu.silu_backward_out(grad_output, self, op.target)
     return op.finish()
 
 
@@ -3051,12 +3074,12 @@ def wrapper_CPU_maximum(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("maximum")
     if recorder.active is not None:
         op.enter_meta()
-    clamping.maximum_meta(op, self, other)
+    clamp.maximum_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("maximum_out", clamping.maximum_out)
-    clamping.maximum_out(self, other, op.target)
+        op.enter_impl("maximum_out", clamp.maximum_out)
+    clamp.maximum_out(self, other, op.target)
     return op.finish()
 
 
@@ -3064,12 +3087,12 @@ def wrapper_CPU_maximum_out_out(ks: int, self: Tensor, other: Tensor, out: Tenso
     op = Out("maximum", out)
     if recorder.active is not None:
         op.enter_meta()
-    clamping.maximum_meta(op, self, other)
+    clamp.maximum_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("maximum_out", clamping.maximum_out)
-    clamping.maximum_out(self, other, op.target)
+        op.enter_impl("maximum_out", clamp.maximum_out)
+    clamp.maximum_out(self, other, op.target)
     return op.finish()
 
 
@@ -3077,12 +3100,12 @@ def wrapper_CPU_minimum(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("minimum")
     if recorder.active is not None:
         op.enter_meta()
-    clamping.minimum_meta(op, self, other)
+    clamp.minimum_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("minimum_out", clamping.minimum_out)
-    clamping.minimum_out(self, other, op.target)
+        op.enter_impl("minimum_out", clamp.minimum_out)
+    clamp.minimum_out(self, other, op.target)
     return op.finish()
 
 
@@ -3090,12 +3113,12 @@ def wrapper_CPU_minimum_out_out(ks: int, self: Tensor, other: Tensor, out: Tenso
     op = Out("minimum", out)
     if recorder.active is not None:
         op.enter_meta()
-    clamping.minimum_meta(op, self, other)
+    clamp.minimum_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("minimum_out", clamping.minimum_out)
-    clamping.minimum_out(self, other, op.target)
+        op.enter_impl("minimum_out", clamp.minimum_out)
+    clamp.minimum_out(self, other, op.target)
     return op.finish()
 
 
@@ -3103,12 +3126,12 @@ def wrapper_CPU_atan2(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("atan2")
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.atan2_meta(op, self, other)
+    pointwise_ops.atan2_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("atan2_out", several_operands.atan2_out)
-    several_operands.atan2_out(self, other, op.target)
+        op.enter_impl("atan2_out", pointwise_ops.atan2_out)
+    pointwise_ops.atan2_out(self, other, op.target)
     return op.finish()
 
 
@@ -3116,12 +3139,12 @@ def wrapper_CPU_atan2_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor)
     op = Out("atan2", out)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.atan2_meta(op, self, other)
+    pointwise_ops.atan2_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("atan2_out", several_operands.atan2_out)
-    several_operands.atan2_out(self, other, op.target)
+        op.enter_impl("atan2_out", pointwise_ops.atan2_out)
+    pointwise_ops.atan2_out(self, other, op.target)
     return op.finish()
 
 
@@ -3129,12 +3152,12 @@ def wrapper_CPU_atan2_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("atan2", self)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.atan2_meta(op, self, other)
+    pointwise_ops.atan2_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("atan2_out", several_operands.atan2_out)
-    several_operands.atan2_out(self, other, op.target)
+        op.enter_impl("atan2_out", pointwise_ops.atan2_out)
+    pointwise_ops.atan2_out(self, other, op.target)
     return op.finish()
 
 
@@ -3142,12 +3165,12 @@ def wrapper_CPU_copysign_out_out(ks: int, self: Tensor, other: Tensor, out: Tens
     op = Out("copysign_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    signs.copysign_Tensor_meta(op, self, other)
+    sign_ops.copysign_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("copysign_out", signs.copysign_out)
-    signs.copysign_out(self, other, op.target)
+        op.enter_impl("copysign_out", sign_ops.copysign_out)
+    sign_ops.copysign_out(self, other, op.target)
     return op.finish()
 
 
@@ -3155,12 +3178,12 @@ def wrapper_CPU_copysign_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("copysign_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    signs.copysign_Tensor_meta(op, self, other)
+    sign_ops.copysign_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("copysign_out", signs.copysign_out)
-    signs.copysign_out(self, other, op.target)
+        op.enter_impl("copysign_out", sign_ops.copysign_out)
+    sign_ops.copysign_out(self, other, op.target)
     return op.finish()
 
 
@@ -3168,12 +3191,12 @@ def wrapper_CPU_copysign__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor
     op = InPlace("copysign_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    signs.copysign_Tensor_meta(op, self, other)
+    sign_ops.copysign_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("copysign_out", signs.copysign_out)
-    signs.copysign_out(self, other, op.target)
+        op.enter_impl("copysign_out", sign_ops.copysign_out)
+    sign_ops.copysign_out(self, other, op.target)
     return op.finish()
 
 
@@ -3181,12 +3204,12 @@ def wrapper_CPU_gcd_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -
     op = Out("gcd", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.gcd_meta(op, self, other)
+    binary_float_ops.gcd_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("gcd_out", binary_float.gcd_out)
-    binary_float.gcd_out(self, other, op.target)
+        op.enter_impl("gcd_out", binary_float_ops.gcd_out)
+    binary_float_ops.gcd_out(self, other, op.target)
     return op.finish()
 
 
@@ -3194,12 +3217,12 @@ def wrapper_CPU_gcd(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("gcd")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.gcd_meta(op, self, other)
+    binary_float_ops.gcd_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("gcd_out", binary_float.gcd_out)
-    binary_float.gcd_out(self, other, op.target)
+        op.enter_impl("gcd_out", binary_float_ops.gcd_out)
+    binary_float_ops.gcd_out(self, other, op.target)
     return op.finish()
 
 
@@ -3207,12 +3230,12 @@ def wrapper_CPU_gcd_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("gcd", self)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.gcd_meta(op, self, other)
+    binary_float_ops.gcd_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("gcd_out", binary_float.gcd_out)
-    binary_float.gcd_out(self, other, op.target)
+        op.enter_impl("gcd_out", binary_float_ops.gcd_out)
+    binary_float_ops.gcd_out(self, other, op.target)
     return op.finish()
 
 
@@ -3220,12 +3243,12 @@ def wrapper_CPU_lcm_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -
     op = Out("lcm", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.lcm_meta(op, self, other)
+    binary_float_ops.lcm_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("lcm_out", binary_float.lcm_out)
-    binary_float.lcm_out(self, other, op.target)
+        op.enter_impl("lcm_out", binary_float_ops.lcm_out)
+    binary_float_ops.lcm_out(self, other, op.target)
     return op.finish()
 
 
@@ -3233,12 +3256,12 @@ def wrapper_CPU_lcm(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("lcm")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.lcm_meta(op, self, other)
+    binary_float_ops.lcm_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("lcm_out", binary_float.lcm_out)
-    binary_float.lcm_out(self, other, op.target)
+        op.enter_impl("lcm_out", binary_float_ops.lcm_out)
+    binary_float_ops.lcm_out(self, other, op.target)
     return op.finish()
 
 
@@ -3246,12 +3269,12 @@ def wrapper_CPU_lcm_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("lcm", self)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.lcm_meta(op, self, other)
+    binary_float_ops.lcm_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("lcm_out", binary_float.lcm_out)
-    binary_float.lcm_out(self, other, op.target)
+        op.enter_impl("lcm_out", binary_float_ops.lcm_out)
+    binary_float_ops.lcm_out(self, other, op.target)
     return op.finish()
 
 
@@ -3259,12 +3282,12 @@ def wrapper_CPU_logaddexp_out_out(ks: int, self: Tensor, other: Tensor, out: Ten
     op = Out("logaddexp", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.logaddexp_meta(op, self, other)
+    binary_float_ops.logaddexp_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("logaddexp_out", binary_float.logaddexp_out)
-    binary_float.logaddexp_out(self, other, op.target)
+        op.enter_impl("logaddexp_out", binary_float_ops.logaddexp_out)
+    binary_float_ops.logaddexp_out(self, other, op.target)
     return op.finish()
 
 
@@ -3272,12 +3295,12 @@ def wrapper_CPU_logaddexp(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("logaddexp")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.logaddexp_meta(op, self, other)
+    binary_float_ops.logaddexp_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("logaddexp_out", binary_float.logaddexp_out)
-    binary_float.logaddexp_out(self, other, op.target)
+        op.enter_impl("logaddexp_out", binary_float_ops.logaddexp_out)
+    binary_float_ops.logaddexp_out(self, other, op.target)
     return op.finish()
 
 
@@ -3285,12 +3308,12 @@ def wrapper_CPU_logaddexp2_out_out(ks: int, self: Tensor, other: Tensor, out: Te
     op = Out("logaddexp2", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.logaddexp2_meta(op, self, other)
+    binary_float_ops.logaddexp2_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("logaddexp2_out", binary_float.logaddexp2_out)
-    binary_float.logaddexp2_out(self, other, op.target)
+        op.enter_impl("logaddexp2_out", binary_float_ops.logaddexp2_out)
+    binary_float_ops.logaddexp2_out(self, other, op.target)
     return op.finish()
 
 
@@ -3298,12 +3321,12 @@ def wrapper_CPU_logaddexp2(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("logaddexp2")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.logaddexp2_meta(op, self, other)
+    binary_float_ops.logaddexp2_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("logaddexp2_out", binary_float.logaddexp2_out)
-    binary_float.logaddexp2_out(self, other, op.target)
+        op.enter_impl("logaddexp2_out", binary_float_ops.logaddexp2_out)
+    binary_float_ops.logaddexp2_out(self, other, op.target)
     return op.finish()
 
 
@@ -3311,12 +3334,12 @@ def wrapper_CPU_heaviside_out_out(ks: int, self: Tensor, values: Tensor, out: Te
     op = Out("heaviside", out)
     if recorder.active is not None:
         op.enter_meta()
-    signs.heaviside_meta(op, self, values)
+    sign_ops.heaviside_meta(op, self, values)
     if op.operands:
         self, values = op.read(self, values)
     if recorder.active is not None:
-        op.enter_impl("heaviside_out", signs.heaviside_out)
-    signs.heaviside_out(self, values, op.target)
+        op.enter_impl("heaviside_out", sign_ops.heaviside_out)
+    sign_ops.heaviside_out(self, values, op.target)
     return op.finish()
 
 
@@ -3324,12 +3347,12 @@ def wrapper_CPU_heaviside(ks: int, self: Tensor, values: Tensor) -> Tensor:
     op = Functional("heaviside")
     if recorder.active is not None:
         op.enter_meta()
-    signs.heaviside_meta(op, self, values)
+    sign_ops.heaviside_meta(op, self, values)
     if op.operands:
         self, values = op.read(self, values)
     if recorder.active is not None:
-        op.enter_impl("heaviside_out", signs.heaviside_out)
-    signs.heaviside_out(self, values, op.target)
+        op.enter_impl("heaviside_out", sign_ops.heaviside_out)
+    sign_ops.heaviside_out(self, values, op.target)
     return op.finish()
 
 
@@ -3337,12 +3360,12 @@ def wrapper_CPU_heaviside_(ks: int, self: Tensor, values: Tensor) -> Tensor:
     op = InPlace("heaviside", self)
     if recorder.active is not None:
         op.enter_meta()
-    signs.heaviside_meta(op, self, values)
+    sign_ops.heaviside_meta(op, self, values)
     if op.operands:
         self, values = op.read(self, values)
     if recorder.active is not None:
-        op.enter_impl("heaviside_out", signs.heaviside_out)
-    signs.heaviside_out(self, values, op.target)
+        op.enter_impl("heaviside_out", sign_ops.heaviside_out)
+    sign_ops.heaviside_out(self, values, op.target)
     return op.finish()
 
 
@@ -3350,12 +3373,12 @@ def wrapper_CPU_fmod_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: T
     op = Out("fmod_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    remainders.fmod_Tensor_meta(op, self, other)
+    remainder.fmod_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("fmod_out", remainders.fmod_out)
-    remainders.fmod_out(self, other, op.target)
+        op.enter_impl("fmod_out", remainder.fmod_out)
+    remainder.fmod_out(self, other, op.target)
     return op.finish()
 
 
@@ -3363,12 +3386,12 @@ def wrapper_CPU_fmod_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("fmod_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    remainders.fmod_Tensor_meta(op, self, other)
+    remainder.fmod_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("fmod_out", remainders.fmod_out)
-    remainders.fmod_out(self, other, op.target)
+        op.enter_impl("fmod_out", remainder.fmod_out)
+    remainder.fmod_out(self, other, op.target)
     return op.finish()
 
 
@@ -3376,12 +3399,12 @@ def wrapper_CPU_fmod__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("fmod_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    remainders.fmod_Tensor_meta(op, self, other)
+    remainder.fmod_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("fmod_out", remainders.fmod_out)
-    remainders.fmod_out(self, other, op.target)
+        op.enter_impl("fmod_out", remainder.fmod_out)
+    remainder.fmod_out(self, other, op.target)
     return op.finish()
 
 
@@ -3389,12 +3412,12 @@ def wrapper_CPU_hypot_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor)
     op = Out("hypot", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.hypot_meta(op, self, other)
+    binary_float_ops.hypot_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("hypot_out", binary_float.hypot_out)
-    binary_float.hypot_out(self, other, op.target)
+        op.enter_impl("hypot_out", binary_float_ops.hypot_out)
+    binary_float_ops.hypot_out(self, other, op.target)
     return op.finish()
 
 
@@ -3402,12 +3425,12 @@ def wrapper_CPU_hypot(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("hypot")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.hypot_meta(op, self, other)
+    binary_float_ops.hypot_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("hypot_out", binary_float.hypot_out)
-    binary_float.hypot_out(self, other, op.target)
+        op.enter_impl("hypot_out", binary_float_ops.hypot_out)
+    binary_float_ops.hypot_out(self, other, op.target)
     return op.finish()
 
 
@@ -3415,12 +3438,12 @@ def wrapper_CPU_hypot_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("hypot", self)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.hypot_meta(op, self, other)
+    binary_float_ops.hypot_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("hypot_out", binary_float.hypot_out)
-    binary_float.hypot_out(self, other, op.target)
+        op.enter_impl("hypot_out", binary_float_ops.hypot_out)
+    binary_float_ops.hypot_out(self, other, op.target)
     return op.finish()
 
 
@@ -3428,12 +3451,12 @@ def wrapper_CPU_nextafter_out_out(ks: int, self: Tensor, other: Tensor, out: Ten
     op = Out("nextafter", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.nextafter_meta(op, self, other)
+    binary_float_ops.nextafter_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("nextafter_out", binary_float.nextafter_out)
-    binary_float.nextafter_out(self, other, op.target)
+        op.enter_impl("nextafter_out", binary_float_ops.nextafter_out)
+    binary_float_ops.nextafter_out(self, other, op.target)
     return op.finish()
 
 
@@ -3441,12 +3464,12 @@ def wrapper_CPU_nextafter(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("nextafter")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.nextafter_meta(op, self, other)
+    binary_float_ops.nextafter_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("nextafter_out", binary_float.nextafter_out)
-    binary_float.nextafter_out(self, other, op.target)
+        op.enter_impl("nextafter_out", binary_float_ops.nextafter_out)
+    binary_float_ops.nextafter_out(self, other, op.target)
     return op.finish()
 
 
@@ -3454,12 +3477,12 @@ def wrapper_CPU_nextafter_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("nextafter", self)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.nextafter_meta(op, self, other)
+    binary_float_ops.nextafter_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("nextafter_out", binary_float.nextafter_out)
-    binary_float.nextafter_out(self, other, op.target)
+        op.enter_impl("nextafter_out", binary_float_ops.nextafter_out)
+    binary_float_ops.nextafter_out(self, other, op.target)
     return op.finish()
 
 
@@ -3467,12 +3490,12 @@ def wrapper_CPU_fmin(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("fmin")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.fmin_meta(op, self, other)
+    binary_float_ops.fmin_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("fmin_out", binary_float.fmin_out)
-    binary_float.fmin_out(self, other, op.target)
+        op.enter_impl("fmin_out", binary_float_ops.fmin_out)
+    binary_float_ops.fmin_out(self, other, op.target)
     return op.finish()
 
 
@@ -3480,12 +3503,12 @@ def wrapper_CPU_fmin_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) 
     op = Out("fmin", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.fmin_meta(op, self, other)
+    binary_float_ops.fmin_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("fmin_out", binary_float.fmin_out)
-    binary_float.fmin_out(self, other, op.target)
+        op.enter_impl("fmin_out", binary_float_ops.fmin_out)
+    binary_float_ops.fmin_out(self, other, op.target)
     return op.finish()
 
 
@@ -3493,12 +3516,12 @@ def wrapper_CPU_fmax(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("fmax")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.fmax_meta(op, self, other)
+    binary_float_ops.fmax_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("fmax_out", binary_float.fmax_out)
-    binary_float.fmax_out(self, other, op.target)
+        op.enter_impl("fmax_out", binary_float_ops.fmax_out)
+    binary_float_ops.fmax_out(self, other, op.target)
     return op.finish()
 
 
@@ -3506,12 +3529,12 @@ def wrapper_CPU_fmax_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) 
     op = Out("fmax", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.fmax_meta(op, self, other)
+    binary_float_ops.fmax_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("fmax_out", binary_float.fmax_out)
-    binary_float.fmax_out(self, other, op.target)
+        op.enter_impl("fmax_out", binary_float_ops.fmax_out)
+    binary_float_ops.fmax_out(self, other, op.target)
     return op.finish()
 
 
@@ -3519,12 +3542,12 @@ def wrapper_CPU_lerp_Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) 
     op = Functional("lerp_Scalar")
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.lerp_Scalar_meta(op, self, end, weight)
+    pointwise_ops.lerp_Scalar_meta(op, self, end, weight)
     if op.operands:
         self, end = op.read(self, end)
     if recorder.active is not None:
-        op.enter_impl("lerp_Scalar", several_operands.lerp_Scalar)
-    several_operands.lerp_Scalar(self, end, weight, op.target)
+        op.enter_impl("lerp_Scalar", pointwise_ops.lerp_Scalar)
+    pointwise_ops.lerp_Scalar(self, end, weight, op.target)
     return op.finish()
 
 
@@ -3532,12 +3555,12 @@ def wrapper_CPU_lerp_out_Scalar_out(ks: int, self: Tensor, end: Tensor, weight: 
     op = Out("lerp_Scalar", out)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.lerp_Scalar_meta(op, self, end, weight)
+    pointwise_ops.lerp_Scalar_meta(op, self, end, weight)
     if op.operands:
         self, end = op.read(self, end)
     if recorder.active is not None:
-        op.enter_impl("lerp_Scalar", several_operands.lerp_Scalar)
-    several_operands.lerp_Scalar(self, end, weight, op.target)
+        op.enter_impl("lerp_Scalar", pointwise_ops.lerp_Scalar)
+    pointwise_ops.lerp_Scalar(self, end, weight, op.target)
     return op.finish()
 
 
@@ -3545,12 +3568,12 @@ def wrapper_CPU_lerp__Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar)
     op = InPlace("lerp_Scalar", self)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.lerp_Scalar_meta(op, self, end, weight)
+    pointwise_ops.lerp_Scalar_meta(op, self, end, weight)
     if op.operands:
         self, end = op.read(self, end)
     if recorder.active is not None:
-        op.enter_impl("lerp_Scalar", several_operands.lerp_Scalar)
-    several_operands.lerp_Scalar(self, end, weight, op.target)
+        op.enter_impl("lerp_Scalar", pointwise_ops.lerp_Scalar)
+    pointwise_ops.lerp_Scalar(self, end, weight, op.target)
     return op.finish()
 
 
@@ -3558,12 +3581,12 @@ def wrapper_CPU_lerp_out_Tensor_out(ks: int, self: Tensor, end: Tensor, weight: 
     op = Out("lerp_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.lerp_Tensor_meta(op, self, end, weight)
+    pointwise_ops.lerp_Tensor_meta(op, self, end, weight)
     if op.operands:
         self, end, weight = op.read(self, end, weight)
     if recorder.active is not None:
-        op.enter_impl("lerp_Tensor", several_operands.lerp_Tensor)
-    several_operands.lerp_Tensor(self, end, weight, op.target)
+        op.enter_impl("lerp_Tensor", pointwise_ops.lerp_Tensor)
+    pointwise_ops.lerp_Tensor(self, end, weight, op.target)
     return op.finish()
 
 
@@ -3571,12 +3594,12 @@ def wrapper_CPU_lerp_Tensor(ks: int, self: Tensor, end: Tensor, weight: Tensor) 
     op = Functional("lerp_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.lerp_Tensor_meta(op, self, end, weight)
+    pointwise_ops.lerp_Tensor_meta(op, self, end, weight)
     if op.operands:
         self, end, weight = op.read(self, end, weight)
     if recorder.active is not None:
-        op.enter_impl("lerp_Tensor", several_operands.lerp_Tensor)
-    several_operands.lerp_Tensor(self, end, weight, op.target)
+        op.enter_impl("lerp_Tensor", pointwise_ops.lerp_Tensor)
+    pointwise_ops.lerp_Tensor(self, end, weight, op.target)
     return op.finish()
 
 
@@ -3584,12 +3607,12 @@ def wrapper_CPU_lerp__Tensor(ks: int, self: Tensor, end: Tensor, weight: Tensor)
     op = InPlace("lerp_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.lerp_Tensor_meta(op, self, end, weight)
+    pointwise_ops.lerp_Tensor_meta(op, self, end, weight)
     if op.operands:
         self, end, weight = op.read(self, end, weight)
     if recorder.active is not None:
-        op.enter_impl("lerp_Tensor", several_operands.lerp_Tensor)
-    several_operands.lerp_Tensor(self, end, weight, op.target)
+        op.enter_impl("lerp_Tensor", pointwise_ops.lerp_Tensor)
+    pointwise_ops.lerp_Tensor(self, end, weight, op.target)
     return op.finish()
 
 
@@ -3597,12 +3620,12 @@ def wrapper_CPU_addcmul(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor,
     op = Functional("addcmul")
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    pointwise_ops.addcmul_meta(op, self, tensor1, tensor2, value)
     if op.operands:
         self, tensor1, tensor2 = op.read(self, tensor1, tensor2)
     if recorder.active is not None:
-        op.enter_impl("addcmul_out", several_operands.addcmul_out)
-    several_operands.addcmul_out(self, tensor1, tensor2, value, op.target)
+        op.enter_impl("addcmul_out", pointwise_ops.addcmul_out)
+    pointwise_ops.addcmul_out(self, tensor1, tensor2, value, op.target)
     return op.finish()
 
 
@@ -3612,12 +3635,12 @@ def wrapper_CPU_addcmul_out_out(
     op = Out("addcmul", out)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    pointwise_ops.addcmul_meta(op, self, tensor1, tensor2, value)
     if op.operands:
         self, tensor1, tensor2 = op.read(self, tensor1, tensor2)
     if recorder.active is not None:
-        op.enter_impl("addcmul_out", several_operands.addcmul_out)
-    several_operands.addcmul_out(self, tensor1, tensor2, value, op.target)
+        op.enter_impl("addcmul_out", pointwise_ops.addcmul_out)
+    pointwise_ops.addcmul_out(self, tensor1, tensor2, value, op.target)
     return op.finish()
 
 
@@ -3625,12 +3648,12 @@ def wrapper_CPU_addcmul_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor
     op = InPlace("addcmul", self)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    pointwise_ops.addcmul_meta(op, self, tensor1, tensor2, value)
     if op.operands:
         self, tensor1, tensor2 = op.read(self, tensor1, tensor2)
     if recorder.active is not None:
-        op.enter_impl("addcmul_out", several_operands.addcmul_out)
-    several_operands.addcmul_out(self, tensor1, tensor2, value, op.target)
+        op.enter_impl("addcmul_out", pointwise_ops.addcmul_out)
+    pointwise_ops.addcmul_out(self, tensor1, tensor2, value, op.target)
     return op.finish()
 
 
@@ -3638,12 +3661,12 @@ def wrapper_CPU_addcdiv(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor,
     op = Functional("addcdiv")
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    pointwise_ops.addcdiv_meta(op, self, tensor1, tensor2, value)
     if op.operands:
         self, tensor1, tensor2 = op.read(self, tensor1, tensor2)
     if recorder.active is not None:
-        op.enter_impl("addcdiv_out", several_operands.addcdiv_out)
-    several_operands.addcdiv_out(self, tensor1, tensor2, value, op.target)
+        op.enter_impl("addcdiv_out", pointwise_ops.addcdiv_out)
+    pointwise_ops.addcdiv_out(self, tensor1, tensor2, value, op.target)
     return op.finish()
 
 
@@ -3653,12 +3676,12 @@ def wrapper_CPU_addcdiv_out_out(
     op = Out("addcdiv", out)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    pointwise_ops.addcdiv_meta(op, self, tensor1, tensor2, value)
     if op.operands:
         self, tensor1, tensor2 = op.read(self, tensor1, tensor2)
     if recorder.active is not None:
-        op.enter_impl("addcdiv_out", several_operands.addcdiv_out)
-    several_operands.addcdiv_out(self, tensor1, tensor2, value, op.target)
+        op.enter_impl("addcdiv_out", pointwise_ops.addcdiv_out)
+    pointwise_ops.addcdiv_out(self, tensor1, tensor2, value, op.target)
     return op.finish()
 
 
@@ -3666,12 +3689,12 @@ def wrapper_CPU_addcdiv_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor
     op = InPlace("addcdiv", self)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    pointwise_ops.addcdiv_meta(op, self, tensor1, tensor2, value)
     if op.operands:
         self, tensor1, tensor2 = op.read(self, tensor1, tensor2)
     if recorder.active is not None:
-        op.enter_impl("addcdiv_out", several_operands.addcdiv_out)
-    several_operands.addcdiv_out(self, tensor1, tensor2, value, op.target)
+        op.enter_impl("addcdiv_out", pointwise_ops.addcdiv_out)
+    pointwise_ops.addcdiv_out(self, tensor1, tensor2, value, op.target)
     return op.finish()
 
 
@@ -3679,12 +3702,12 @@ def wrapper_CPU_clamp(ks: int, self: Tensor, min: Scalar | None, max: Scalar | N
     op = Functional("clamp")
     if recorder.active is not None:
         op.enter_meta()
-    clamping.clamp_meta(op, self, min, max)
+    clamp.clamp_meta(op, self, min, max)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("clamp_out", clamping.clamp_out)
-    clamping.clamp_out(self, min, max, op.target)
+        op.enter_impl("clamp_out", clamp.clamp_out)
+    clamp.clamp_out(self, min, max, op.target)
     return op.finish()
 
 
@@ -3692,12 +3715,12 @@ def wrapper_CPU_clamp_Tensor(ks: int, self: Tensor, min: Tensor | None, max: Ten
     op = Functional("clamp_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    clamping.clamp_Tensor_meta(op, self, min, max)
+    clamp.clamp_Tensor_meta(op, self, min, max)
     if op.operands:
         self, min, max = op.read(self, min, max)
     if recorder.active is not None:
-        op.enter_impl("clamp_Tensor_out", clamping.clamp_Tensor_out)
-    clamping.clamp_Tensor_out(self, min, max, op.target)
+        op.enter_impl("clamp_Tensor_out", clamp.clamp_Tensor_out)
+    clamp.clamp_Tensor_out(self, min, max, op.target)
     return op.finish()
 
 
@@ -3705,12 +3728,12 @@ def wrapper_CPU_clamp_(ks: int, self: Tensor, min: Scalar | None, max: Scalar | 
     op = InPlace("clamp", self)
     if recorder.active is not None:
         op.enter_meta()
-    clamping.clamp_meta(op, self, min, max)
+    clamp.clamp_meta(op, self, min, max)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("clamp_out", clamping.clamp_out)
-    clamping.clamp_out(self, min, max, op.target)
+        op.enter_impl("clamp_out", clamp.clamp_out)
+    clamp.clamp_out(self, min, max, op.target)
     return op.finish()
 
 
@@ -3718,12 +3741,12 @@ def wrapper_CPU_clamp__Tensor(ks: int, self: Tensor, min: Tensor | None, max: Te
     op = InPlace("clamp_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    clamping.clamp_Tensor_meta(op, self, min, max)
+    clamp.clamp_Tensor_meta(op, self, min, max)
     if op.operands:
         self, min, max = op.read(self, min, max)
     if recorder.active is not None:
-        op.enter_impl("clamp_Tensor_out", clamping.clamp_Tensor_out)
-    clamping.clamp_Tensor_out(self, min, max, op.target)
+        op.enter_impl("clamp_Tensor_out", clamp.clamp_Tensor_out)
+    clamp.clamp_Tensor_out(self, min, max, op.target)
     return op.finish()
 
 
@@ -3731,12 +3754,12 @@ def wrapper_CPU_clamp_out_out(ks: int, self: Tensor, min: Scalar | None, max: Sc
     op = Out("clamp", out)
     if recorder.active is not None:
         op.enter_meta()
-    clamping.clamp_meta(op, self, min, max)
+    clamp.clamp_meta(op, self, min, max)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("clamp_out", clamping.clamp_out)
-    clamping.clamp_out(self, min, max, op.target)
+        op.enter_impl("clamp_out", clamp.clamp_out)
+    clamp.clamp_out(self, min, max, op.target)
     return op.finish()
 
 
@@ -3746,12 +3769,12 @@ def wrapper_CPU_clamp_out_Tensor_out(
     op = Out("clamp_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    clamping.clamp_Tensor_meta(op, self, min, max)
+    clamp.clamp_Tensor_meta(op, self, min, max)
     if op.operands:
         self, min, max = op.read(self, min, max)
     if recorder.active is not None:
-        op.enter_impl("clamp_Tensor_out", clamping.clamp_Tensor_out)
-    clamping.clamp_Tensor_out(self, min, max, op.target)
+        op.enter_impl("clamp_Tensor_out", clamp.clamp_Tensor_out)
+    clamp.clamp_Tensor_out(self, min, max, op.target)
     return op.finish()
 
 
@@ -3771,12 +3794,12 @@ def wrapper_CPU_remainder_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor
     op = Functional("remainder_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    remainders.remainder_Tensor_meta(op, self, other)
+    remainder.remainder_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("remainder_out", remainders.remainder_out)
-    remainders.remainder_out(self, other, op.target)
+        op.enter_impl("remainder_out", remainder.remainder_out)
+    remainder.remainder_out(self, other, op.target)
     return op.finish()
 
 
@@ -3784,12 +3807,12 @@ def wrapper_CPU_remainder_out_Tensor_out(ks: int, self: Tensor, other: Tensor, o
     op = Out("remainder_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    remainders.remainder_Tensor_meta(op, self, other)
+    remainder.remainder_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("remainder_out", remainders.remainder_out)
-    remainders.remainder_out(self, other, op.target)
+        op.enter_impl("remainder_out", remainder.remainder_out)
+    remainder.remainder_out(self, other, op.target)
     return op.finish()
 
 
@@ -3797,17 +3820,17 @@ def wrapper_CPU_remainder__Tensor(ks: int, self: Tensor, other: Tensor) -> Tenso
     op = InPlace("remainder_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    remainders.remainder_Tensor_meta(op, self, other)
+    remainder.remainder_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("remainder_out", remainders.remainder_out)
-    remainders.remainder_out(self, other, op.target)
+        op.enter_impl("remainder_out", remainder.remainder_out)
+    remainder.remainder_out(self, other, op.target)
     return op.finish()
 
 
 def wrapper_CPU_Scalar_Tensor_remainder(ks: int, self: Scalar, other: Tensor) -> Tensor:
-    return remainders.remainder_Scalar_Tensor(self, other)
+    return remainder.remainder_Scalar_Tensor(self, other)
 
 
 def wrapper_CPU_bitwise_not(ks: int, self: Tensor) -> Tensor:
@@ -3967,31 +3990,31 @@ def wrapper_CPU_bitwise_xor__Tensor(ks: int, self: Tensor, other: Tensor) -> Ten
 
 
 def wrapper_CPU_Scalar___lshift__(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return shifts.__lshift___Scalar(self, other)
+    return bit_shifts.__lshift___Scalar(self, other)
 
 
 def wrapper_CPU_Tensor___lshift__(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return shifts.__lshift___Tensor(self, other)
+    return bit_shifts.__lshift___Tensor(self, other)
 
 
 def wrapper_CPU_Scalar___ilshift__(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return shifts.__ilshift___Scalar(self, other)
+    return bit_shifts.__ilshift___Scalar(self, other)
 
 
 def wrapper_CPU_Tensor___ilshift__(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return shifts.__ilshift___Tensor(self, other)
+    return bit_shifts.__ilshift___Tensor(self, other)
 
 
 def wrapper_CPU_bitwise_left_shift_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("bitwise_left_shift_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    bit_shifts.bitwise_left_shift_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("bitwise_left_shift_out", shifts.bitwise_left_shift_out)
-    shifts.bitwise_left_shift_out(self, other, op.target)
+        op.enter_impl("bitwise_left_shift_out", bit_shifts.bitwise_left_shift_out)
+    bit_shifts.bitwise_left_shift_out(self, other, op.target)
     return op.finish()
 
 
@@ -3999,12 +4022,12 @@ def wrapper_CPU_bitwise_left_shift__Tensor(ks: int, self: Tensor, other: Tensor)
     op = InPlace("bitwise_left_shift_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    bit_shifts.bitwise_left_shift_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("bitwise_left_shift_out", shifts.bitwise_left_shift_out)
-    shifts.bitwise_left_shift_out(self, other, op.target)
+        op.enter_impl("bitwise_left_shift_out", bit_shifts.bitwise_left_shift_out)
+    bit_shifts.bitwise_left_shift_out(self, other, op.target)
     return op.finish()
 
 
@@ -4012,41 +4035,41 @@ def wrapper_CPU_bitwise_left_shift_out_Tensor_out(ks: int, self: Tensor, other: 
     op = Out("bitwise_left_shift_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    bit_shifts.bitwise_left_shift_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("bitwise_left_shift_out", shifts.bitwise_left_shift_out)
-    shifts.bitwise_left_shift_out(self, other, op.target)
+        op.enter_impl("bitwise_left_shift_out", bit_shifts.bitwise_left_shift_out)
+    bit_shifts.bitwise_left_shift_out(self, other, op.target)
     return op.finish()
 
 
 def wrapper_CPU_Scalar___rshift__(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return shifts.__rshift___Scalar(self, other)
+    return bit_shifts.__rshift___Scalar(self, other)
 
 
 def wrapper_CPU_Tensor___rshift__(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return shifts.__rshift___Tensor(self, other)
+    return bit_shifts.__rshift___Tensor(self, other)
 
 
 def wrapper_CPU_Scalar___irshift__(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return shifts.__irshift___Scalar(self, other)
+    return bit_shifts.__irshift___Scalar(self, other)
 
 
 def wrapper_CPU_Tensor___irshift__(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return shifts.__irshift___Tensor(self, other)
+    return bit_shifts.__irshift___Tensor(self, other)
 
 
 def wrapper_CPU_bitwise_right_shift_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("bitwise_right_shift_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    shifts.bitwise_right_shift_Tensor_meta(op, self, other)
+    bit_shifts.bitwise_right_shift_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("bitwise_right_shift_out", shifts.bitwise_right_shift_out)
-    shifts.bitwise_right_shift_out(self, other, op.target)
+        op.enter_impl("bitwise_right_shift_out", bit_shifts.bitwise_right_shift_out)
+    bit_shifts.bitwise_right_shift_out(self, other, op.target)
     return op.finish()
 
 
@@ -4054,12 +4077,12 @@ def wrapper_CPU_bitwise_right_shift__Tensor(ks: int, self: Tensor, other: Tensor
     op = InPlace("bitwise_right_shift_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    shifts.bitwise_right_shift_Tensor_meta(op, self, other)
+    bit_shifts.bitwise_right_shift_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("bitwise_right_shift_out", shifts.bitwise_right_shift_out)
-    shifts.bitwise_right_shift_out(self, other, op.target)
+        op.enter_impl("bitwise_right_shift_out", bit_shifts.bitwise_right_shift_out)
+    bit_shifts.bitwise_right_shift_out(self, other, op.target)
     return op.finish()
 
 
@@ -4067,37 +4090,37 @@ def wrapper_CPU_bitwise_right_shift_out_Tensor_out(ks: int, self: Tensor, other:
     op = Out("bitwise_right_shift_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    shifts.bitwise_right_shift_Tensor_meta(op, self, other)
+    bit_shifts.bitwise_right_shift_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("bitwise_right_shift_out", shifts.bitwise_right_shift_out)
-    shifts.bitwise_right_shift_out(self, other, op.target)
+        op.enter_impl("bitwise_right_shift_out", bit_shifts.bitwise_right_shift_out)
+    bit_shifts.bitwise_right_shift_out(self, other, op.target)
     return op.finish()
 
 
 def wrapper_CPU__equal(ks: int, self: Tensor, other: Tensor) -> bool:
-    return closeness.cpu_equal(self, other)
+    return allclose.cpu_equal(self, other)
 
 
 def wrapper_CPU_Scalar_masked_fill_(ks: int, self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
-    return masks.masked_fill__Scalar(self, mask, value)
+    return masked_fill.masked_fill__Scalar(self, mask, value)
 
 
 def wrapper_CPU_Tensor_masked_fill_(ks: int, self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    return masks.masked_fill__Tensor(self, mask, value)
+    return masked_fill.masked_fill__Tensor(self, mask, value)
 
 
 def wrapper_CPU__masked_select(ks: int, self: Tensor, mask: Tensor) -> Tensor:
-    return masks.masked_select(self, mask)
+    return masked_fill.masked_select(self, mask)
 
 
 def wrapper_CPU_out_masked_select_out(ks: int, self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
-    return masks.masked_select_out(self, mask, out)
+    return masked_fill.masked_select_out(self, mask, out)
 
 
 def wrapper_CPU__masked_scatter_(ks: int, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    return masks.masked_scatter_(self, mask, source)
+    return masked_fill.masked_scatter_(self, mask, source)
 
 
 def wrapper_CPU_sum_dim_IntList(
@@ -4106,10 +4129,10 @@ def wrapper_CPU_sum_dim_IntList(
     op = Functional("sum_dim_IntList")
     if recorder.active is not None:
         op.enter_meta()
-    reductions.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
+    sum_mean.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
     if recorder.active is not None:
-        op.enter_impl("sum_out", reductions.sum_out)
-    reductions.sum_out(self, dim, keepdim, dtype, op.target)
+        op.enter_impl("sum_out", sum_mean.sum_out)
+    sum_mean.sum_out(self, dim, keepdim, dtype, op.target)
     return op.finish()
 
 
@@ -4119,10 +4142,10 @@ def wrapper_CPU_sum_out_IntList_out(
     op = Out("sum_dim_IntList", out)
     if recorder.active is not None:
         op.enter_meta()
-    reductions.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
+    sum_mean.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
     if recorder.active is not None:
-        op.enter_impl("sum_out", reductions.sum_out)
-    reductions.sum_out(self, dim, keepdim, dtype, op.target)
+        op.enter_impl("sum_out", sum_mean.sum_out)
+    sum_mean.sum_out(self, dim, keepdim, dtype, op.target)
     return op.finish()
 
 
@@ -4130,10 +4153,10 @@ def wrapper_CPU_mean_dim(ks: int, self: Tensor, dim: Size | None, keepdim: bool,
     op = Functional("mean_dim")
     if recorder.active is not None:
         op.enter_meta()
-    reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
+    sum_mean.mean_dim_meta(op, self, dim, keepdim, dtype)
     if recorder.active is not None:
-        op.enter_impl("mean_out", reductions.mean_out)
-    reductions.mean_out(self, dim, keepdim, dtype, op.target)
+        op.enter_impl("mean_out", sum_mean.mean_out)
+    sum_mean.mean_out(self, dim, keepdim, dtype, op.target)
     return op.finish()
 
 
@@ -4143,31 +4166,31 @@ def wrapper_CPU_mean_out_out(
     op = Out("mean_dim", out)
     if recorder.active is not None:
         op.enter_meta()
-    reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
+    sum_mean.mean_dim_meta(op, self, dim, keepdim, dtype)
     if recorder.active is not None:
-        op.enter_impl("mean_out", reductions.mean_out)
-    reductions.mean_out(self, dim, keepdim, dtype, op.target)
+        op.enter_impl("mean_out", sum_mean.mean_out)
+    sum_mean.mean_out(self, dim, keepdim, dtype, op.target)
     return op.finish()
 
 
 def wrapper_CPU__nansum(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    return reductions.nansum(self, dim, keepdim, dtype)
+    return sum_mean.nansum(self, dim, keepdim, dtype)
 
 
 def wrapper_CPU_out_nansum_out(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
-    return reductions.nansum_out(self, dim, keepdim, dtype, out)
+    return sum_mean.nansum_out(self, dim, keepdim, dtype, out)
 
 
 def wrapper_CPU_any(ks: int, self: Tensor) -> Tensor:
     op = Functional("any")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.any_meta(op, self)
+    any_all.any_meta(op, self)
     if recorder.active is not None:
-        op.enter_impl("any_all_out", any_true.any_all_out)
-    any_true.any_all_out(self, op.target)
+        op.enter_impl("any_all_out", any_all.any_all_out)
+    any_all.any_all_out(self, op.target)
     return op.finish()
 
 
@@ -4175,10 +4198,10 @@ def wrapper_CPU_any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("any", out)
     if recorder.active is not None:
         op.enter_meta()
-    any_true.any_meta(op, self)
+    any_all.any_meta(op, self)
     if recorder.active is not None:
-        op.enter_impl("any_all_out", any_true.any_all_out)
-    any_true.any_all_out(self, op.target)
+        op.enter_impl("any_all_out", any_all.any_all_out)
+    any_all.any_all_out(self, op.target)
     return op.finish()
 
 
@@ -4186,10 +4209,10 @@ def wrapper_CPU_any_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tenso
     op = Functional("any_dim")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.any_dim_meta(op, self, dim, keepdim)
+    any_all.any_dim_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("any_out", any_true.any_out)
-    any_true.any_out(self, dim, keepdim, op.target)
+        op.enter_impl("any_out", any_all.any_out)
+    any_all.any_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4197,10 +4220,10 @@ def wrapper_CPU_any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out:
     op = Out("any_dim", out)
     if recorder.active is not None:
         op.enter_meta()
-    any_true.any_dim_meta(op, self, dim, keepdim)
+    any_all.any_dim_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("any_out", any_true.any_out)
-    any_true.any_out(self, dim, keepdim, op.target)
+        op.enter_impl("any_out", any_all.any_out)
+    any_all.any_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4208,10 +4231,10 @@ def wrapper_CPU_any_dims(ks: int, self: Tensor, dim: Size | None, keepdim: bool)
     op = Functional("any_dims")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.any_dims_meta(op, self, dim, keepdim)
+    any_all.any_dims_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("any_dims_out", any_true.any_dims_out)
-    any_true.any_dims_out(self, dim, keepdim, op.target)
+        op.enter_impl("any_dims_out", any_all.any_dims_out)
+    any_all.any_dims_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4219,10 +4242,10 @@ def wrapper_CPU_any_out_dims_out(ks: int, self: Tensor, dim: Size | None, keepdi
     op = Out("any_dims", out)
     if recorder.active is not None:
         op.enter_meta()
-    any_true.any_dims_meta(op, self, dim, keepdim)
+    any_all.any_dims_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("any_dims_out", any_true.any_dims_out)
-    any_true.any_dims_out(self, dim, keepdim, op.target)
+        op.enter_impl("any_dims_out", any_all.any_dims_out)
+    any_all.any_dims_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4230,10 +4253,10 @@ def wrapper_CPU_all(ks: int, self: Tensor) -> Tensor:
     op = Functional("all")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.all_meta(op, self)
+    any_all.all_meta(op, self)
     if recorder.active is not None:
-        op.enter_impl("all_all_out", any_true.all_all_out)
-    any_true.all_all_out(self, op.target)
+        op.enter_impl("all_all_out", any_all.all_all_out)
+    any_all.all_all_out(self, op.target)
     return op.finish()
 
 
@@ -4241,10 +4264,10 @@ def wrapper_CPU_all_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("all", out)
     if recorder.active is not None:
         op.enter_meta()
-    any_true.all_meta(op, self)
+    any_all.all_meta(op, self)
     if recorder.active is not None:
-        op.enter_impl("all_all_out", any_true.all_all_out)
-    any_true.all_all_out(self, op.target)
+        op.enter_impl("all_all_out", any_all.all_all_out)
+    any_all.all_all_out(self, op.target)
     return op.finish()
 
 
@@ -4252,10 +4275,10 @@ def wrapper_CPU_all_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tenso
     op = Functional("all_dim")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.all_dim_meta(op, self, dim, keepdim)
+    any_all.all_dim_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("all_out", any_true.all_out)
-    any_true.all_out(self, dim, keepdim, op.target)
+        op.enter_impl("all_out", any_all.all_out)
+    any_all.all_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4263,10 +4286,10 @@ def wrapper_CPU_all_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out:
     op = Out("all_dim", out)
     if recorder.active is not None:
         op.enter_meta()
-    any_true.all_dim_meta(op, self, dim, keepdim)
+    any_all.all_dim_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("all_out", any_true.all_out)
-    any_true.all_out(self, dim, keepdim, op.target)
+        op.enter_impl("all_out", any_all.all_out)
+    any_all.all_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4274,10 +4297,10 @@ def wrapper_CPU_all_dims(ks: int, self: Tensor, dim: Size | None, keepdim: bool)
     op = Functional("all_dims")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.all_dims_meta(op, self, dim, keepdim)
+    any_all.all_dims_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("all_dims_out", any_true.all_dims_out)
-    any_true.all_dims_out(self, dim, keepdim, op.target)
+        op.enter_impl("all_dims_out", any_all.all_dims_out)
+    any_all.all_dims_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4285,25 +4308,25 @@ def wrapper_CPU_all_out_dims_out(ks: int, self: Tensor, dim: Size | None, keepdi
     op = Out("all_dims", out)
     if recorder.active is not None:
         op.enter_meta()
-    any_true.all_dims_meta(op, self, dim, keepdim)
+    any_all.all_dims_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("all_dims_out", any_true.all_dims_out)
-    any_true.all_dims_out(self, dim, keepdim, op.target)
+        op.enter_impl("all_dims_out", any_all.all_dims_out)
+    any_all.all_dims_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
 def wrapper_CPU__prod(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
-    return accumulating.prod(self, dtype)
+    return cumsum_cumprod.prod(self, dtype)
 
 
 def wrapper_CPU_prod_dim_int(ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
     op = Functional("prod_dim_int")
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.prod_dim_int_meta(op, self, dim, keepdim, dtype)
+    cumsum_cumprod.prod_dim_int_meta(op, self, dim, keepdim, dtype)
     if recorder.active is not None:
-        op.enter_impl("prod_out", accumulating.prod_out)
-    accumulating.prod_out(self, dim, keepdim, dtype, op.target)
+        op.enter_impl("prod_out", cumsum_cumprod.prod_out)
+    cumsum_cumprod.prod_out(self, dim, keepdim, dtype, op.target)
     return op.finish()
 
 
@@ -4313,29 +4336,29 @@ def wrapper_CPU_prod_out_int_out(
     op = Out("prod_dim_int", out)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.prod_dim_int_meta(op, self, dim, keepdim, dtype)
+    cumsum_cumprod.prod_dim_int_meta(op, self, dim, keepdim, dtype)
     if recorder.active is not None:
-        op.enter_impl("prod_out", accumulating.prod_out)
-    accumulating.prod_out(self, dim, keepdim, dtype, op.target)
+        op.enter_impl("prod_out", cumsum_cumprod.prod_out)
+    cumsum_cumprod.prod_out(self, dim, keepdim, dtype, op.target)
     return op.finish()
 
 
 def wrapper_CPU__max(ks: int, self: Tensor) -> Tensor:
-    return extremes.max(self)
+    return min_max.max(self)
 
 
 def wrapper_CPU__min(ks: int, self: Tensor) -> Tensor:
-    return extremes.min(self)
+    return min_max.min(self)
 
 
 def wrapper_CPU_max_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("max_dim"), Functional("max_dim")
     if recorder.active is not None:
         op0.enter_meta()
-    extremes.max_dim_meta((op0, op1), self, dim, keepdim)
+    min_max.max_dim_meta((op0, op1), self, dim, keepdim)
     if recorder.active is not None:
-        op0.enter_impl("max_out", extremes.max_out_dim_max, op1)
-    extremes.max_out_dim_max(self, dim, keepdim, op0.target, op1.target)
+        op0.enter_impl("max_out", min_max.max_out_dim_max, op1)
+    min_max.max_out_dim_max(self, dim, keepdim, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -4345,25 +4368,25 @@ def wrapper_CPU_max_out_dim_max(
     op0, op1 = Out("max_dim", max), Out("max_dim", max_values)
     if recorder.active is not None:
         op0.enter_meta()
-    extremes.max_dim_meta((op0, op1), self, dim, keepdim)
+    min_max.max_dim_meta((op0, op1), self, dim, keepdim)
     if recorder.active is not None:
-        op0.enter_impl("max_out", extremes.max_out_dim_max, op1)
-    extremes.max_out_dim_max(self, dim, keepdim, op0.target, op1.target)
+        op0.enter_impl("max_out", min_max.max_out_dim_max, op1)
+    min_max.max_out_dim_max(self, dim, keepdim, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_unary_out_max_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return extremes.max_unary_out(self, out)
+    return min_max.max_unary_out(self, out)
 
 
 def wrapper_CPU_min_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("min_dim"), Functional("min_dim")
     if recorder.active is not None:
         op0.enter_meta()
-    extremes.min_dim_meta((op0, op1), self, dim, keepdim)
+    min_max.min_dim_meta((op0, op1), self, dim, keepdim)
     if recorder.active is not None:
-        op0.enter_impl("min_out", extremes.min_out_dim_min, op1)
-    extremes.min_out_dim_min(self, dim, keepdim, op0.target, op1.target)
+        op0.enter_impl("min_out", min_max.min_out_dim_min, op1)
+    min_max.min_out_dim_min(self, dim, keepdim, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -4373,37 +4396,37 @@ def wrapper_CPU_min_out_dim_min(
     op0, op1 = Out("min_dim", min), Out("min_dim", min_indices)
     if recorder.active is not None:
         op0.enter_meta()
-    extremes.min_dim_meta((op0, op1), self, dim, keepdim)
+    min_max.min_dim_meta((op0, op1), self, dim, keepdim)
     if recorder.active is not None:
-        op0.enter_impl("min_out", extremes.min_out_dim_min, op1)
-    extremes.min_out_dim_min(self, dim, keepdim, op0.target, op1.target)
+        op0.enter_impl("min_out", min_max.min_out_dim_min, op1)
+    min_max.min_out_dim_min(self, dim, keepdim, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU___cummax_helper(ks: int, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
-    return running_extremes.cummax_helper(self, values, indices, dim)
+    return cummax_cummin.cummax_helper(self, values, indices, dim)
 
 
 def wrapper_CPU___cummin_helper(ks: int, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
-    return running_extremes.cummin_helper(self, values, indices, dim)
+    return cummax_cummin.cummin_helper(self, values, indices, dim)
 
 
 def wrapper_CPU___assert_async(ks: int, self: Tensor) -> None:
-    return asserting._assert_async_cpu(self)
+    return assert_async._assert_async_cpu(self)
 
 
 def wrapper_CPU_msg__assert_async(ks: int, self: Tensor, assert_msg: str) -> None:
-    return asserting._assert_async_msg_cpu(self, assert_msg)
+    return assert_async._assert_async_msg_cpu(self, assert_msg)
 
 
 def wrapper_CPU_aminmax(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("aminmax"), Functional("aminmax")
     if recorder.active is not None:
         op0.enter_meta()
-    extremes.aminmax_meta((op0, op1), self, dim, keepdim)
+    min_max.aminmax_meta((op0, op1), self, dim, keepdim)
     if recorder.active is not None:
-        op0.enter_impl("aminmax_out", extremes.aminmax_out, op1)
-    extremes.aminmax_out(self, dim, keepdim, op0.target, op1.target)
+        op0.enter_impl("aminmax_out", min_max.aminmax_out, op1)
+    min_max.aminmax_out(self, dim, keepdim, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -4413,25 +4436,25 @@ def wrapper_CPU_aminmax_out_out(
     op0, op1 = Out("aminmax", min), Out("aminmax", max)
     if recorder.active is not None:
         op0.enter_meta()
-    extremes.aminmax_meta((op0, op1), self, dim, keepdim)
+    min_max.aminmax_meta((op0, op1), self, dim, keepdim)
     if recorder.active is not None:
-        op0.enter_impl("aminmax_out", extremes.aminmax_out, op1)
-    extremes.aminmax_out(self, dim, keepdim, op0.target, op1.target)
+        op0.enter_impl("aminmax_out", min_max.aminmax_out, op1)
+    min_max.aminmax_out(self, dim, keepdim, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_unary_out_min_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return extremes.min_unary_out(self, out)
+    return min_max.min_unary_out(self, out)
 
 
 def wrapper_CPU_amax(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
     op = Functional("amax")
     if recorder.active is not None:
         op.enter_meta()
-    extremes.amax_meta(op, self, dim, keepdim)
+    min_max.amax_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("amax_out", extremes.amax_out)
-    extremes.amax_out(self, dim, keepdim, op.target)
+        op.enter_impl("amax_out", min_max.amax_out)
+    min_max.amax_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4439,10 +4462,10 @@ def wrapper_CPU_amax_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, ou
     op = Out("amax", out)
     if recorder.active is not None:
         op.enter_meta()
-    extremes.amax_meta(op, self, dim, keepdim)
+    min_max.amax_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("amax_out", extremes.amax_out)
-    extremes.amax_out(self, dim, keepdim, op.target)
+        op.enter_impl("amax_out", min_max.amax_out)
+    min_max.amax_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4450,10 +4473,10 @@ def wrapper_CPU_amin(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
     op = Functional("amin")
     if recorder.active is not None:
         op.enter_meta()
-    extremes.amin_meta(op, self, dim, keepdim)
+    min_max.amin_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("amin_out", extremes.amin_out)
-    extremes.amin_out(self, dim, keepdim, op.target)
+        op.enter_impl("amin_out", min_max.amin_out)
+    min_max.amin_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4461,10 +4484,10 @@ def wrapper_CPU_amin_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, ou
     op = Out("amin", out)
     if recorder.active is not None:
         op.enter_meta()
-    extremes.amin_meta(op, self, dim, keepdim)
+    min_max.amin_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("amin_out", extremes.amin_out)
-    extremes.amin_out(self, dim, keepdim, op.target)
+        op.enter_impl("amin_out", min_max.amin_out)
+    min_max.amin_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4472,10 +4495,10 @@ def wrapper_CPU_argmax(ks: int, self: Tensor, dim: int | None, keepdim: bool) ->
     op = Functional("argmax")
     if recorder.active is not None:
         op.enter_meta()
-    extremes.argmax_meta(op, self, dim, keepdim)
+    min_max.argmax_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("argmax_out", extremes.argmax_out)
-    extremes.argmax_out(self, dim, keepdim, op.target)
+        op.enter_impl("argmax_out", min_max.argmax_out)
+    min_max.argmax_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4483,10 +4506,10 @@ def wrapper_CPU_argmax_out_out(ks: int, self: Tensor, dim: int | None, keepdim: 
     op = Out("argmax", out)
     if recorder.active is not None:
         op.enter_meta()
-    extremes.argmax_meta(op, self, dim, keepdim)
+    min_max.argmax_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("argmax_out", extremes.argmax_out)
-    extremes.argmax_out(self, dim, keepdim, op.target)
+        op.enter_impl("argmax_out", min_max.argmax_out)
+    min_max.argmax_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4494,10 +4517,10 @@ def wrapper_CPU_argmin(ks: int, self: Tensor, dim: int | None, keepdim: bool) ->
     op = Functional("argmin")
     if recorder.active is not None:
         op.enter_meta()
-    extremes.argmin_meta(op, self, dim, keepdim)
+    min_max.argmin_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("argmin_out", extremes.argmin_out)
-    extremes.argmin_out(self, dim, keepdim, op.target)
+        op.enter_impl("argmin_out", min_max.argmin_out)
+    min_max.argmin_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4505,35 +4528,35 @@ def wrapper_CPU_argmin_out_out(ks: int, self: Tensor, dim: int | None, keepdim: 
     op = Out("argmin", out)
     if recorder.active is not None:
         op.enter_meta()
-    extremes.argmin_meta(op, self, dim, keepdim)
+    min_max.argmin_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("argmin_out", extremes.argmin_out)
-    extremes.argmin_out(self, dim, keepdim, op.target)
+        op.enter_impl("argmin_out", min_max.argmin_out)
+    min_max.argmin_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
 def wrapper_CPU_correction_var(
     ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool
 ) -> Tensor:
-    return spreads.var_correction(self, dim, correction, keepdim)
+    return variance.var_correction(self, dim, correction, keepdim)
 
 
 def wrapper_CPU_correction_std(
     ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool
 ) -> Tensor:
-    return spreads.std_correction(self, dim, correction, keepdim)
+    return variance.std_correction(self, dim, correction, keepdim)
 
 
 def wrapper_CPU_correction_std_mean(
     ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool
 ) -> tuple[Tensor, Tensor]:
-    return spreads.std_mean_correction(self, dim, correction, keepdim)
+    return variance.std_mean_correction(self, dim, correction, keepdim)
 
 
 def wrapper_CPU_correction_var_mean(
     ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool
 ) -> tuple[Tensor, Tensor]:
-    return spreads.var_mean_correction(self, dim, correction, keepdim)
+    return variance.var_mean_correction(self, dim, correction, keepdim)
 
 
 def wrapper_CPU___logcumsumexp(ks: int, self: Tensor, dim: int) -> Tensor:
@@ -4545,7 +4568,7 @@ def wrapper_CPU_out__logcumsumexp_out(ks: int, self: Tensor, dim: int, out: Tens
 
 
 def wrapper_CPU_dim_IntList_count_nonzero(ks: int, self: Tensor, dim: Size) -> Tensor:
-    return reductions.count_nonzero_dim_IntList(self, dim)
+    return sum_mean.count_nonzero_dim_IntList(self, dim)
 
 
 def wrapper_CPU_linalg_vector_norm(
@@ -4554,10 +4577,10 @@ def wrapper_CPU_linalg_vector_norm(
     op = Functional("linalg_vector_norm")
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
+    cumsum_cumprod.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
     if recorder.active is not None:
-        op.enter_impl("linalg_vector_norm_out", accumulating.linalg_vector_norm_out)
-    accumulating.linalg_vector_norm_out(self, ord, dim, keepdim, dtype, op.target)
+        op.enter_impl("linalg_vector_norm_out", cumsum_cumprod.linalg_vector_norm_out)
+    cumsum_cumprod.linalg_vector_norm_out(self, ord, dim, keepdim, dtype, op.target)
     return op.finish()
 
 
@@ -4567,15 +4590,15 @@ def wrapper_CPU_linalg_vector_norm_out_out(
     op = Out("linalg_vector_norm", out)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
+    cumsum_cumprod.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
     if recorder.active is not None:
-        op.enter_impl("linalg_vector_norm_out", accumulating.linalg_vector_norm_out)
-    accumulating.linalg_vector_norm_out(self, ord, dim, keepdim, dtype, op.target)
+        op.enter_impl("linalg_vector_norm_out", cumsum_cumprod.linalg_vector_norm_out)
+    cumsum_cumprod.linalg_vector_norm_out(self, ord, dim, keepdim, dtype, op.target)
     return op.finish()
 
 
 def wrapper_CPU__trace(ks: int, self: Tensor) -> Tensor:
-    return linalg_cross.trace(self)
+    return cross_trace.trace(self)
 
 
 def wrapper_CPU_triangular_solve_out_X(
@@ -4584,10 +4607,10 @@ def wrapper_CPU_triangular_solve_out_X(
     op0, op1 = Out("triangular_solve", X), Out("triangular_solve", M)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_triangular.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
+    triangular_solve.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
     if recorder.active is not None:
-        op0.enter_impl("triangular_solve_out", linalg_triangular.triangular_solve_out, op1)
-    linalg_triangular.triangular_solve_out(self, A, upper, transpose, unitriangular, op0.target, op1.target)
+        op0.enter_impl("triangular_solve_out", triangular_solve.triangular_solve_out, op1)
+    triangular_solve.triangular_solve_out(self, A, upper, transpose, unitriangular, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -4597,61 +4620,61 @@ def wrapper_CPU_triangular_solve(
     op0, op1 = Functional("triangular_solve"), Functional("triangular_solve")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_triangular.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
+    triangular_solve.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
     if recorder.active is not None:
-        op0.enter_impl("triangular_solve_out", linalg_triangular.triangular_solve_out, op1)
-    linalg_triangular.triangular_solve_out(self, A, upper, transpose, unitriangular, op0.target, op1.target)
+        op0.enter_impl("triangular_solve_out", triangular_solve.triangular_solve_out, op1)
+    triangular_solve.triangular_solve_out(self, A, upper, transpose, unitriangular, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_out_linalg_solve_triangular_out(
     ks: int, self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool, out: Tensor
 ) -> Tensor:
-    return linalg_triangular.linalg_solve_triangular_out(self, B, upper, left, unitriangular, out)
+    return triangular_solve.linalg_solve_triangular_out(self, B, upper, left, unitriangular, out)
 
 
 def wrapper_CPU__linalg_solve_triangular(
     ks: int, self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool
 ) -> Tensor:
-    return linalg_triangular.linalg_solve_triangular(self, B, upper, left, unitriangular)
+    return triangular_solve.linalg_solve_triangular(self, B, upper, left, unitriangular)
 
 
 def wrapper_CPU_out_cholesky_out(ks: int, self: Tensor, upper: bool, out: Tensor) -> Tensor:
-    return linalg_cholesky.cholesky_out(self, upper, out)
+    return cholesky.cholesky_out(self, upper, out)
 
 
 def wrapper_CPU__cholesky(ks: int, self: Tensor, upper: bool) -> Tensor:
-    return linalg_cholesky.cholesky(self, upper)
+    return cholesky.cholesky(self, upper)
 
 
 def wrapper_CPU___cholesky_solve_helper(ks: int, self: Tensor, A: Tensor, upper: bool) -> Tensor:
-    return linalg_cholesky._cholesky_solve_helper(self, A, upper)
+    return cholesky._cholesky_solve_helper(self, A, upper)
 
 
 def wrapper_CPU__cholesky_inverse(ks: int, self: Tensor, upper: bool) -> Tensor:
-    return linalg_cholesky.cholesky_inverse(self, upper)
+    return cholesky.cholesky_inverse(self, upper)
 
 
 def wrapper_CPU_out_cholesky_inverse_out(ks: int, self: Tensor, upper: bool, out: Tensor) -> Tensor:
-    return linalg_cholesky.cholesky_inverse_out(self, upper, out)
+    return cholesky.cholesky_inverse_out(self, upper, out)
 
 
 def wrapper_CPU_a_geqrf_out(ks: int, self: Tensor, a: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
-    return linalg_qr.geqrf_out(self, a, tau)
+    return qr.geqrf_out(self, a, tau)
 
 
 def wrapper_CPU__geqrf(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
-    return linalg_qr.geqrf(self)
+    return qr.geqrf(self)
 
 
 def wrapper_CPU_out_ormqr_out(
     ks: int, self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool, out: Tensor
 ) -> Tensor:
-    return linalg_householder.ormqr_out(self, input2, input3, left, transpose, out)
+    return householder.ormqr_out(self, input2, input3, left, transpose, out)
 
 
 def wrapper_CPU__ormqr(ks: int, self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool) -> Tensor:
-    return linalg_householder.ormqr(self, input2, input3, left, transpose)
+    return householder.ormqr(self, input2, input3, left, transpose)
 
 
 def wrapper_CPU_lu_unpack(
@@ -4660,10 +4683,10 @@ def wrapper_CPU_lu_unpack(
     op0, op1, op2 = Functional("lu_unpack"), Functional("lu_unpack"), Functional("lu_unpack")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_lu.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
+    lu_factor.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
     if recorder.active is not None:
-        op0.enter_impl("lu_unpack_out", linalg_lu.lu_unpack_out, op1, op2)
-    linalg_lu.lu_unpack_out(LU_data, LU_pivots, unpack_data, unpack_pivots, op0.target, op1.target, op2.target)
+        op0.enter_impl("lu_unpack_out", lu_factor.lu_unpack_out, op1, op2)
+    lu_factor.lu_unpack_out(LU_data, LU_pivots, unpack_data, unpack_pivots, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -4674,10 +4697,10 @@ def wrapper_CPU_lu_unpack_out_out(
     op0, op1, op2 = Out("lu_unpack", P), Out("lu_unpack", L), Out("lu_unpack", U)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_lu.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
+    lu_factor.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
     if recorder.active is not None:
-        op0.enter_impl("lu_unpack_out", linalg_lu.lu_unpack_out, op1, op2)
-    linalg_lu.lu_unpack_out(LU_data, LU_pivots, unpack_data, unpack_pivots, op0.target, op1.target, op2.target)
+        op0.enter_impl("lu_unpack_out", lu_factor.lu_unpack_out, op1, op2)
+    lu_factor.lu_unpack_out(LU_data, LU_pivots, unpack_data, unpack_pivots, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -4685,10 +4708,10 @@ def wrapper_CPU_linalg_cholesky_ex(ks: int, self: Tensor, upper: bool, check_err
     op0, op1 = Functional("linalg_cholesky_ex"), Functional("linalg_cholesky_ex")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
+    cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
     if recorder.active is not None:
-        op0.enter_impl("linalg_cholesky_ex_out", linalg_cholesky.linalg_cholesky_ex_out, op1)
-    linalg_cholesky.linalg_cholesky_ex_out(self, upper, check_errors, op0.target, op1.target)
+        op0.enter_impl("linalg_cholesky_ex_out", cholesky.linalg_cholesky_ex_out, op1)
+    cholesky.linalg_cholesky_ex_out(self, upper, check_errors, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -4698,10 +4721,10 @@ def wrapper_CPU_linalg_cholesky_ex_out_L(
     op0, op1 = Out("linalg_cholesky_ex", L), Out("linalg_cholesky_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
+    cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
     if recorder.active is not None:
-        op0.enter_impl("linalg_cholesky_ex_out", linalg_cholesky.linalg_cholesky_ex_out, op1)
-    linalg_cholesky.linalg_cholesky_ex_out(self, upper, check_errors, op0.target, op1.target)
+        op0.enter_impl("linalg_cholesky_ex_out", cholesky.linalg_cholesky_ex_out, op1)
+    cholesky.linalg_cholesky_ex_out(self, upper, check_errors, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -4709,10 +4732,10 @@ def wrapper_CPU_linalg_cross(ks: int, self: Tensor, other: Tensor, dim: int) -> 
     op = Functional("linalg_cross")
     if recorder.active is not None:
         op.enter_meta()
-    linalg_cross.linalg_cross_meta(op, self, other, dim)
+    cross_trace.linalg_cross_meta(op, self, other, dim)
     if recorder.active is not None:
-        op.enter_impl("linalg_cross_out", linalg_cross.linalg_cross_out)
-    linalg_cross.linalg_cross_out(self, other, dim, op.target)
+        op.enter_impl("linalg_cross_out", cross_trace.linalg_cross_out)
+    cross_trace.linalg_cross_out(self, other, dim, op.target)
     return op.finish()
 
 
@@ -4720,10 +4743,10 @@ def wrapper_CPU_linalg_cross_out_out(ks: int, self: Tensor, other: Tensor, dim: 
     op = Out("linalg_cross", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg_cross.linalg_cross_meta(op, self, other, dim)
+    cross_trace.linalg_cross_meta(op, self, other, dim)
     if recorder.active is not None:
-        op.enter_impl("linalg_cross_out", linalg_cross.linalg_cross_out)
-    linalg_cross.linalg_cross_out(self, other, dim, op.target)
+        op.enter_impl("linalg_cross_out", cross_trace.linalg_cross_out)
+    cross_trace.linalg_cross_out(self, other, dim, op.target)
     return op.finish()
 
 
@@ -4733,10 +4756,10 @@ def wrapper_CPU_linalg_lu_factor_ex(
     op0, op1, op2 = Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_lu.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
+    lu_factor.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
     if recorder.active is not None:
-        op0.enter_impl("linalg_lu_factor_ex_out", linalg_lu.linalg_lu_factor_ex_out, op1, op2)
-    linalg_lu.linalg_lu_factor_ex_out(A, pivot, check_errors, op0.target, op1.target, op2.target)
+        op0.enter_impl("linalg_lu_factor_ex_out", lu_factor.linalg_lu_factor_ex_out, op1, op2)
+    lu_factor.linalg_lu_factor_ex_out(A, pivot, check_errors, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -4746,10 +4769,10 @@ def wrapper_CPU_linalg_lu_factor_ex_out_out(
     op0, op1, op2 = Out("linalg_lu_factor_ex", LU), Out("linalg_lu_factor_ex", pivots), Out("linalg_lu_factor_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_lu.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
+    lu_factor.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
     if recorder.active is not None:
-        op0.enter_impl("linalg_lu_factor_ex_out", linalg_lu.linalg_lu_factor_ex_out, op1, op2)
-    linalg_lu.linalg_lu_factor_ex_out(A, pivot, check_errors, op0.target, op1.target, op2.target)
+        op0.enter_impl("linalg_lu_factor_ex_out", lu_factor.linalg_lu_factor_ex_out, op1, op2)
+    lu_factor.linalg_lu_factor_ex_out(A, pivot, check_errors, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -4757,10 +4780,10 @@ def wrapper_CPU_linalg_lu(ks: int, A: Tensor, pivot: bool) -> tuple[Tensor, Tens
     op0, op1, op2 = Functional("linalg_lu"), Functional("linalg_lu"), Functional("linalg_lu")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_lu.linalg_lu_meta((op0, op1, op2), A, pivot)
+    lu_factor.linalg_lu_meta((op0, op1, op2), A, pivot)
     if recorder.active is not None:
-        op0.enter_impl("linalg_lu_out", linalg_lu.linalg_lu_out, op1, op2)
-    linalg_lu.linalg_lu_out(A, pivot, op0.target, op1.target, op2.target)
+        op0.enter_impl("linalg_lu_out", lu_factor.linalg_lu_out, op1, op2)
+    lu_factor.linalg_lu_out(A, pivot, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -4770,10 +4793,10 @@ def wrapper_CPU_linalg_lu_out_out(
     op0, op1, op2 = Out("linalg_lu", P), Out("linalg_lu", L), Out("linalg_lu", U)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_lu.linalg_lu_meta((op0, op1, op2), A, pivot)
+    lu_factor.linalg_lu_meta((op0, op1, op2), A, pivot)
     if recorder.active is not None:
-        op0.enter_impl("linalg_lu_out", linalg_lu.linalg_lu_out, op1, op2)
-    linalg_lu.linalg_lu_out(A, pivot, op0.target, op1.target, op2.target)
+        op0.enter_impl("linalg_lu_out", lu_factor.linalg_lu_out, op1, op2)
+    lu_factor.linalg_lu_out(A, pivot, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -4781,10 +4804,10 @@ def wrapper_CPU_linalg_lu_solve(ks: int, LU: Tensor, pivots: Tensor, B: Tensor, 
     op = Functional("linalg_lu_solve")
     if recorder.active is not None:
         op.enter_meta()
-    linalg_solve.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
+    solve_inv.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
     if recorder.active is not None:
-        op.enter_impl("linalg_lu_solve_out", linalg_solve.linalg_lu_solve_out)
-    linalg_solve.linalg_lu_solve_out(LU, pivots, B, left, adjoint, op.target)
+        op.enter_impl("linalg_lu_solve_out", solve_inv.linalg_lu_solve_out)
+    solve_inv.linalg_lu_solve_out(LU, pivots, B, left, adjoint, op.target)
     return op.finish()
 
 
@@ -4794,10 +4817,10 @@ def wrapper_CPU_linalg_lu_solve_out_out(
     op = Out("linalg_lu_solve", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg_solve.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
+    solve_inv.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
     if recorder.active is not None:
-        op.enter_impl("linalg_lu_solve_out", linalg_solve.linalg_lu_solve_out)
-    linalg_solve.linalg_lu_solve_out(LU, pivots, B, left, adjoint, op.target)
+        op.enter_impl("linalg_lu_solve_out", solve_inv.linalg_lu_solve_out)
+    solve_inv.linalg_lu_solve_out(LU, pivots, B, left, adjoint, op.target)
     return op.finish()
 
 
@@ -4805,10 +4828,10 @@ def wrapper_CPU__linalg_det(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor]
     op0, op1, op2 = Functional("_linalg_det"), Functional("_linalg_det"), Functional("_linalg_det")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_det._linalg_det_meta((op0, op1, op2), A)
+    det._linalg_det_meta((op0, op1, op2), A)
     if recorder.active is not None:
-        op0.enter_impl("_linalg_det_out", linalg_det._linalg_det_out, op1, op2)
-    linalg_det._linalg_det_out(A, op0.target, op1.target, op2.target)
+        op0.enter_impl("_linalg_det_out", det._linalg_det_out, op1, op2)
+    det._linalg_det_out(A, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -4818,10 +4841,10 @@ def wrapper_CPU__linalg_det_out_result(
     op0, op1, op2 = Out("_linalg_det", result), Out("_linalg_det", LU), Out("_linalg_det", pivots)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_det._linalg_det_meta((op0, op1, op2), A)
+    det._linalg_det_meta((op0, op1, op2), A)
     if recorder.active is not None:
-        op0.enter_impl("_linalg_det_out", linalg_det._linalg_det_out, op1, op2)
-    linalg_det._linalg_det_out(A, op0.target, op1.target, op2.target)
+        op0.enter_impl("_linalg_det_out", det._linalg_det_out, op1, op2)
+    det._linalg_det_out(A, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -4831,10 +4854,10 @@ def wrapper_CPU_linalg_ldl_factor_ex(
     op0, op1, op2 = Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
+    ldl_factor.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
     if recorder.active is not None:
-        op0.enter_impl("linalg_ldl_factor_ex_out", linalg_ldl.linalg_ldl_factor_ex_out, op1, op2)
-    linalg_ldl.linalg_ldl_factor_ex_out(self, hermitian, check_errors, op0.target, op1.target, op2.target)
+        op0.enter_impl("linalg_ldl_factor_ex_out", ldl_factor.linalg_ldl_factor_ex_out, op1, op2)
+    ldl_factor.linalg_ldl_factor_ex_out(self, hermitian, check_errors, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -4844,10 +4867,10 @@ def wrapper_CPU_linalg_ldl_factor_ex_out_out(
     op0, op1, op2 = Out("linalg_ldl_factor_ex", LD), Out("linalg_ldl_factor_ex", pivots), Out("linalg_ldl_factor_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
+    ldl_factor.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
     if recorder.active is not None:
-        op0.enter_impl("linalg_ldl_factor_ex_out", linalg_ldl.linalg_ldl_factor_ex_out, op1, op2)
-    linalg_ldl.linalg_ldl_factor_ex_out(self, hermitian, check_errors, op0.target, op1.target, op2.target)
+        op0.enter_impl("linalg_ldl_factor_ex_out", ldl_factor.linalg_ldl_factor_ex_out, op1, op2)
+    ldl_factor.linalg_ldl_factor_ex_out(self, hermitian, check_errors, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -4855,10 +4878,10 @@ def wrapper_CPU_linalg_ldl_solve(ks: int, LD: Tensor, pivots: Tensor, B: Tensor,
     op = Functional("linalg_ldl_solve")
     if recorder.active is not None:
         op.enter_meta()
-    linalg_ldl.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
+    ldl_factor.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
     if recorder.active is not None:
-        op.enter_impl("linalg_ldl_solve_out", linalg_ldl.linalg_ldl_solve_out)
-    linalg_ldl.linalg_ldl_solve_out(LD, pivots, B, hermitian, op.target)
+        op.enter_impl("linalg_ldl_solve_out", ldl_factor.linalg_ldl_solve_out)
+    ldl_factor.linalg_ldl_solve_out(LD, pivots, B, hermitian, op.target)
     return op.finish()
 
 
@@ -4868,10 +4891,10 @@ def wrapper_CPU_linalg_ldl_solve_out_out(
     op = Out("linalg_ldl_solve", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg_ldl.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
+    ldl_factor.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
     if recorder.active is not None:
-        op.enter_impl("linalg_ldl_solve_out", linalg_ldl.linalg_ldl_solve_out)
-    linalg_ldl.linalg_ldl_solve_out(LD, pivots, B, hermitian, op.target)
+        op.enter_impl("linalg_ldl_solve_out", ldl_factor.linalg_ldl_solve_out)
+    ldl_factor.linalg_ldl_solve_out(LD, pivots, B, hermitian, op.target)
     return op.finish()
 
 
@@ -4879,10 +4902,10 @@ def wrapper_CPU__linalg_slogdet(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Ten
     op0, op1, op2, op3 = Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
+    det._linalg_slogdet_meta((op0, op1, op2, op3), A)
     if recorder.active is not None:
-        op0.enter_impl("_linalg_slogdet_out", linalg_det._linalg_slogdet_out, op1, op2, op3)
-    linalg_det._linalg_slogdet_out(A, op0.target, op1.target, op2.target, op3.target)
+        op0.enter_impl("_linalg_slogdet_out", det._linalg_slogdet_out, op1, op2, op3)
+    det._linalg_slogdet_out(A, op0.target, op1.target, op2.target, op3.target)
     return op0.finish(), op1.bring_back(), op2.bring_back(), op3.bring_back()
 
 
@@ -4892,39 +4915,39 @@ def wrapper_CPU__linalg_slogdet_out_sign(
     op0, op1, op2, op3 = Out("_linalg_slogdet", sign), Out("_linalg_slogdet", logabsdet), Out("_linalg_slogdet", LU), Out("_linalg_slogdet", pivots)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
+    det._linalg_slogdet_meta((op0, op1, op2, op3), A)
     if recorder.active is not None:
-        op0.enter_impl("_linalg_slogdet_out", linalg_det._linalg_slogdet_out, op1, op2, op3)
-    linalg_det._linalg_slogdet_out(A, op0.target, op1.target, op2.target, op3.target)
+        op0.enter_impl("_linalg_slogdet_out", det._linalg_slogdet_out, op1, op2, op3)
+    det._linalg_slogdet_out(A, op0.target, op1.target, op2.target, op3.target)
     return op0.finish(), op1.bring_back(), op2.bring_back(), op3.bring_back()
 
 
 def wrapper_CPU__linalg_eig(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
-    return linalg_eig.linalg_eig(self)
+    return eig.linalg_eig(self)
 
 
 def wrapper_CPU_out_linalg_eig_out(
     ks: int, self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return linalg_eig.linalg_eig_out(self, eigenvalues, eigenvectors)
+    return eig.linalg_eig_out(self, eigenvalues, eigenvectors)
 
 
 def wrapper_CPU___linalg_eigvals(ks: int, self: Tensor) -> Tensor:
-    return linalg_eig._linalg_eigvals(self)
+    return eig._linalg_eigvals(self)
 
 
 def wrapper_CPU_out_linalg_eigvals_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return linalg_eig.linalg_eigvals_out(self, out)
+    return eig.linalg_eigvals_out(self, out)
 
 
 def wrapper_CPU__linalg_eigh(ks: int, A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("_linalg_eigh"), Functional("_linalg_eigh")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_spectral._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
+    svd_eigh._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
     if recorder.active is not None:
-        op0.enter_impl("_linalg_eigh_out", linalg_spectral._linalg_eigh_out, op1)
-    linalg_spectral._linalg_eigh_out(A, UPLO, compute_v, op0.target, op1.target)
+        op0.enter_impl("_linalg_eigh_out", svd_eigh._linalg_eigh_out, op1)
+    svd_eigh._linalg_eigh_out(A, UPLO, compute_v, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -4934,29 +4957,29 @@ def wrapper_CPU__linalg_eigh_out_eigenvalues(
     op0, op1 = Out("_linalg_eigh", eigenvalues), Out("_linalg_eigh", eigenvectors)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_spectral._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
+    svd_eigh._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
     if recorder.active is not None:
-        op0.enter_impl("_linalg_eigh_out", linalg_spectral._linalg_eigh_out, op1)
-    linalg_spectral._linalg_eigh_out(A, UPLO, compute_v, op0.target, op1.target)
+        op0.enter_impl("_linalg_eigh_out", svd_eigh._linalg_eigh_out, op1)
+    svd_eigh._linalg_eigh_out(A, UPLO, compute_v, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU__linalg_householder_product(ks: int, input: Tensor, tau: Tensor) -> Tensor:
-    return linalg_householder.linalg_householder_product(input, tau)
+    return householder.linalg_householder_product(input, tau)
 
 
 def wrapper_CPU_out_linalg_householder_product_out(ks: int, input: Tensor, tau: Tensor, out: Tensor) -> Tensor:
-    return linalg_householder.linalg_householder_product_out(input, tau, out)
+    return householder.linalg_householder_product_out(input, tau, out)
 
 
 def wrapper_CPU_linalg_inv_ex(ks: int, A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("linalg_inv_ex"), Functional("linalg_inv_ex")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_solve.linalg_inv_ex_meta((op0, op1), A, check_errors)
+    solve_inv.linalg_inv_ex_meta((op0, op1), A, check_errors)
     if recorder.active is not None:
-        op0.enter_impl("linalg_inv_ex_out", linalg_solve.linalg_inv_ex_out, op1)
-    linalg_solve.linalg_inv_ex_out(A, check_errors, op0.target, op1.target)
+        op0.enter_impl("linalg_inv_ex_out", solve_inv.linalg_inv_ex_out, op1)
+    solve_inv.linalg_inv_ex_out(A, check_errors, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -4966,10 +4989,10 @@ def wrapper_CPU_linalg_inv_ex_out_inverse(
     op0, op1 = Out("linalg_inv_ex", inverse), Out("linalg_inv_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_solve.linalg_inv_ex_meta((op0, op1), A, check_errors)
+    solve_inv.linalg_inv_ex_meta((op0, op1), A, check_errors)
     if recorder.active is not None:
-        op0.enter_impl("linalg_inv_ex_out", linalg_solve.linalg_inv_ex_out, op1)
-    linalg_solve.linalg_inv_ex_out(A, check_errors, op0.target, op1.target)
+        op0.enter_impl("linalg_inv_ex_out", solve_inv.linalg_inv_ex_out, op1)
+    solve_inv.linalg_inv_ex_out(A, check_errors, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -4979,10 +5002,10 @@ def wrapper_CPU__linalg_svd(
     op0, op1, op2 = Functional("_linalg_svd"), Functional("_linalg_svd"), Functional("_linalg_svd")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_spectral._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
+    svd_eigh._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
     if recorder.active is not None:
-        op0.enter_impl("_linalg_svd_out", linalg_spectral._linalg_svd_out, op1, op2)
-    linalg_spectral._linalg_svd_out(A, full_matrices, compute_uv, driver, op0.target, op1.target, op2.target)
+        op0.enter_impl("_linalg_svd_out", svd_eigh._linalg_svd_out, op1, op2)
+    svd_eigh._linalg_svd_out(A, full_matrices, compute_uv, driver, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -4992,10 +5015,10 @@ def wrapper_CPU__linalg_svd_out_U(
     op0, op1, op2 = Out("_linalg_svd", U), Out("_linalg_svd", S), Out("_linalg_svd", Vh)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_spectral._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
+    svd_eigh._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
     if recorder.active is not None:
-        op0.enter_impl("_linalg_svd_out", linalg_spectral._linalg_svd_out, op1, op2)
-    linalg_spectral._linalg_svd_out(A, full_matrices, compute_uv, driver, op0.target, op1.target, op2.target)
+        op0.enter_impl("_linalg_svd_out", svd_eigh._linalg_svd_out, op1, op2)
+    svd_eigh._linalg_svd_out(A, full_matrices, compute_uv, driver, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -5021,7 +5044,7 @@ def wrapper_CPU_out_linalg_lstsq_out(
     ks: int, self: Tensor, b: Tensor, rcond: float | None, driver: str | None, solution: Tensor, residuals: Tensor,
     rank: Tensor, singular_values: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    return linalg_lstsq.linalg_lstsq_out(self, b, rcond, driver, solution, residuals, rank, singular_values)
+    return lstsq.linalg_lstsq_out(self, b, rcond, driver, solution, residuals, rank, singular_values)
 
 
 def wrapper_CPU__linalg_solve_ex(
@@ -5030,10 +5053,10 @@ def wrapper_CPU__linalg_solve_ex(
     op0, op1, op2, op3 = Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
+    solve_inv._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
     if recorder.active is not None:
-        op0.enter_impl("_linalg_solve_ex_out", linalg_solve._linalg_solve_ex_out, op1, op2, op3)
-    linalg_solve._linalg_solve_ex_out(A, B, left, check_errors, op0.target, op1.target, op2.target, op3.target)
+        op0.enter_impl("_linalg_solve_ex_out", solve_inv._linalg_solve_ex_out, op1, op2, op3)
+    solve_inv._linalg_solve_ex_out(A, B, left, check_errors, op0.target, op1.target, op2.target, op3.target)
     return op0.finish(), op1.bring_back(), op2.bring_back(), op3.bring_back()
 
 
@@ -5044,10 +5067,10 @@ def wrapper_CPU__linalg_solve_ex_out_result(
     op0, op1, op2, op3 = Out("_linalg_solve_ex", result), Out("_linalg_solve_ex", LU), Out("_linalg_solve_ex", pivots), Out("_linalg_solve_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
+    solve_inv._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
     if recorder.active is not None:
-        op0.enter_impl("_linalg_solve_ex_out", linalg_solve._linalg_solve_ex_out, op1, op2, op3)
-    linalg_solve._linalg_solve_ex_out(A, B, left, check_errors, op0.target, op1.target, op2.target, op3.target)
+        op0.enter_impl("_linalg_solve_ex_out", solve_inv._linalg_solve_ex_out, op1, op2, op3)
+    solve_inv._linalg_solve_ex_out(A, B, left, check_errors, op0.target, op1.target, op2.target, op3.target)
     return op0.finish(), op1.bring_back(), op2.bring_back(), op3.bring_back()
 
 
@@ -5055,10 +5078,10 @@ def wrapper_CPU_linalg_qr(ks: int, A: Tensor, mode: str) -> tuple[Tensor, Tensor
     op0, op1 = Functional("linalg_qr"), Functional("linalg_qr")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_qr.linalg_qr_meta((op0, op1), A, mode)
+    qr.linalg_qr_meta((op0, op1), A, mode)
     if recorder.active is not None:
-        op0.enter_impl("linalg_qr_out", linalg_qr.linalg_qr_out, op1)
-    linalg_qr.linalg_qr_out(A, mode, op0.target, op1.target)
+        op0.enter_impl("linalg_qr_out", qr.linalg_qr_out, op1)
+    qr.linalg_qr_out(A, mode, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -5066,25 +5089,25 @@ def wrapper_CPU_linalg_qr_out_out(ks: int, A: Tensor, mode: str, Q: Tensor, R: T
     op0, op1 = Out("linalg_qr", Q), Out("linalg_qr", R)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_qr.linalg_qr_meta((op0, op1), A, mode)
+    qr.linalg_qr_meta((op0, op1), A, mode)
     if recorder.active is not None:
-        op0.enter_impl("linalg_qr_out", linalg_qr.linalg_qr_out, op1)
-    linalg_qr.linalg_qr_out(A, mode, op0.target, op1.target)
+        op0.enter_impl("linalg_qr_out", qr.linalg_qr_out, op1)
+    qr.linalg_qr_out(A, mode, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU__linalg_matrix_exp(ks: int, self: Tensor) -> Tensor:
-    return linalg_matrix_exp.linalg_matrix_exp(self)
+    return matrix_exp.linalg_matrix_exp(self)
 
 
 def wrapper_CPU_cumsum(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     op = Functional("cumsum")
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.cumsum_meta(op, self, dim, dtype)
+    cumsum_cumprod.cumsum_meta(op, self, dim, dtype)
     if recorder.active is not None:
-        op.enter_impl("cumsum_out", accumulating.cumsum_out)
-    accumulating.cumsum_out(self, dim, dtype, op.target)
+        op.enter_impl("cumsum_out", cumsum_cumprod.cumsum_out)
+    cumsum_cumprod.cumsum_out(self, dim, dtype, op.target)
     return op.finish()
 
 
@@ -5092,10 +5115,10 @@ def wrapper_CPU_cumsum_(ks: int, self: Tensor, dim: int, dtype: DType | None) ->
     op = InPlace("cumsum", self)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.cumsum_meta(op, self, dim, dtype)
+    cumsum_cumprod.cumsum_meta(op, self, dim, dtype)
     if recorder.active is not None:
-        op.enter_impl("cumsum_out", accumulating.cumsum_out)
-    accumulating.cumsum_out(self, dim, dtype, op.output)
+        op.enter_impl("cumsum_out", cumsum_cumprod.cumsum_out)
+    cumsum_cumprod.cumsum_out(self, dim, dtype, op.output)
     return op.finish()
 
 
@@ -5103,10 +5126,10 @@ def wrapper_CPU_cumsum_out_out(ks: int, self: Tensor, dim: int, dtype: DType | N
     op = Out("cumsum", out)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.cumsum_meta(op, self, dim, dtype)
+    cumsum_cumprod.cumsum_meta(op, self, dim, dtype)
     if recorder.active is not None:
-        op.enter_impl("cumsum_out", accumulating.cumsum_out)
-    accumulating.cumsum_out(self, dim, dtype, op.target)
+        op.enter_impl("cumsum_out", cumsum_cumprod.cumsum_out)
+    cumsum_cumprod.cumsum_out(self, dim, dtype, op.target)
     return op.finish()
 
 
@@ -5114,10 +5137,10 @@ def wrapper_CPU_cumprod(ks: int, self: Tensor, dim: int, dtype: DType | None) ->
     op = Functional("cumprod")
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.cumprod_meta(op, self, dim, dtype)
+    cumsum_cumprod.cumprod_meta(op, self, dim, dtype)
     if recorder.active is not None:
-        op.enter_impl("cumprod_out", accumulating.cumprod_out)
-    accumulating.cumprod_out(self, dim, dtype, op.target)
+        op.enter_impl("cumprod_out", cumsum_cumprod.cumprod_out)
+    cumsum_cumprod.cumprod_out(self, dim, dtype, op.target)
     return op.finish()
 
 
@@ -5125,10 +5148,10 @@ def wrapper_CPU_cumprod_(ks: int, self: Tensor, dim: int, dtype: DType | None) -
     op = InPlace("cumprod", self)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.cumprod_meta(op, self, dim, dtype)
+    cumsum_cumprod.cumprod_meta(op, self, dim, dtype)
     if recorder.active is not None:
-        op.enter_impl("cumprod_out", accumulating.cumprod_out)
-    accumulating.cumprod_out(self, dim, dtype, op.output)
+        op.enter_impl("cumprod_out", cumsum_cumprod.cumprod_out)
+    cumsum_cumprod.cumprod_out(self, dim, dtype, op.output)
     return op.finish()
 
 
@@ -5136,10 +5159,10 @@ def wrapper_CPU_cumprod_out_out(ks: int, self: Tensor, dim: int, dtype: DType | 
     op = Out("cumprod", out)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.cumprod_meta(op, self, dim, dtype)
+    cumsum_cumprod.cumprod_meta(op, self, dim, dtype)
     if recorder.active is not None:
-        op.enter_impl("cumprod_out", accumulating.cumprod_out)
-    accumulating.cumprod_out(self, dim, dtype, op.target)
+        op.enter_impl("cumprod_out", cumsum_cumprod.cumprod_out)
+    cumsum_cumprod.cumprod_out(self, dim, dtype, op.target)
     return op.finish()
 
 
@@ -5149,10 +5172,10 @@ def wrapper_CPU_sort_stable(
     op0, op1 = Functional("sort_stable"), Functional("sort_stable")
     if recorder.active is not None:
         op0.enter_meta()
-    ordering.sort_stable_meta((op0, op1), self, stable, dim, descending)
+    sort_topk.sort_stable_meta((op0, op1), self, stable, dim, descending)
     if recorder.active is not None:
-        op0.enter_impl("sort_stable_out", ordering.sort_stable_out, op1)
-    ordering.sort_stable_out(self, stable, dim, descending, op0.target, op1.target)
+        op0.enter_impl("sort_stable_out", sort_topk.sort_stable_out, op1)
+    sort_topk.sort_stable_out(self, stable, dim, descending, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -5162,10 +5185,10 @@ def wrapper_CPU_sort_out_values_stable(
     op0, op1 = Out("sort_stable", values), Out("sort_stable", indices)
     if recorder.active is not None:
         op0.enter_meta()
-    ordering.sort_stable_meta((op0, op1), self, stable, dim, descending)
+    sort_topk.sort_stable_meta((op0, op1), self, stable, dim, descending)
     if recorder.active is not None:
-        op0.enter_impl("sort_stable_out", ordering.sort_stable_out, op1)
-    ordering.sort_stable_out(self, stable, dim, descending, op0.target, op1.target)
+        op0.enter_impl("sort_stable_out", sort_topk.sort_stable_out, op1)
+    sort_topk.sort_stable_out(self, stable, dim, descending, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -5173,10 +5196,10 @@ def wrapper_CPU_topk(ks: int, self: Tensor, k: int, dim: int, largest: bool, sor
     op0, op1 = Functional("topk"), Functional("topk")
     if recorder.active is not None:
         op0.enter_meta()
-    ordering.topk_meta((op0, op1), self, k, dim, largest, sorted)
+    sort_topk.topk_meta((op0, op1), self, k, dim, largest, sorted)
     if recorder.active is not None:
-        op0.enter_impl("topk_out_cpu", ordering.topk_out, op1)
-    ordering.topk_out(self, k, dim, largest, sorted, op0.target, op1.target)
+        op0.enter_impl("topk_out_cpu", sort_topk.topk_out, op1)
+    sort_topk.topk_out(self, k, dim, largest, sorted, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -5186,63 +5209,63 @@ def wrapper_CPU_topk_out_values(
     op0, op1 = Out("topk", values), Out("topk", indices)
     if recorder.active is not None:
         op0.enter_meta()
-    ordering.topk_meta((op0, op1), self, k, dim, largest, sorted)
+    sort_topk.topk_meta((op0, op1), self, k, dim, largest, sorted)
     if recorder.active is not None:
-        op0.enter_impl("topk_out_cpu", ordering.topk_out, op1)
-    ordering.topk_out(self, k, dim, largest, sorted, op0.target, op1.target)
+        op0.enter_impl("topk_out_cpu", sort_topk.topk_out, op1)
+    sort_topk.topk_out(self, k, dim, largest, sorted, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_values_kthvalue_out(
     ks: int, self: Tensor, k: int, dim: int, keepdim: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return selecting.kthvalue_out(self, k, dim, keepdim, values, indices)
+    return kthvalue_median.kthvalue_out(self, k, dim, keepdim, values, indices)
 
 
 def wrapper_CPU__median(ks: int, self: Tensor) -> Tensor:
-    return selecting.median(self)
+    return kthvalue_median.median(self)
 
 
 def wrapper_CPU_dim_values_median_out(
     ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return selecting.median_out(self, dim, keepdim, values, indices)
+    return kthvalue_median.median_out(self, dim, keepdim, values, indices)
 
 
 def wrapper_CPU__nanmedian(ks: int, self: Tensor) -> Tensor:
-    return selecting.nanmedian(self)
+    return kthvalue_median.nanmedian(self)
 
 
 def wrapper_CPU_dim_values_nanmedian_out(
     ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return selecting.nanmedian_out(self, dim, keepdim, values, indices)
+    return kthvalue_median.nanmedian_out(self, dim, keepdim, values, indices)
 
 
 def wrapper_CPU__mode(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    return selecting.mode(self, dim, keepdim)
+    return kthvalue_median.mode(self, dim, keepdim)
 
 
 def wrapper_CPU_correction_out_var_out(
     ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool, out: Tensor
 ) -> Tensor:
-    return spreads.var_out_correction_out(self, dim, correction, keepdim, out)
+    return variance.var_out_correction_out(self, dim, correction, keepdim, out)
 
 
 def wrapper_CPU_correction_out_std_out(
     ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool, out: Tensor
 ) -> Tensor:
-    return spreads.std_out_correction_out(self, dim, correction, keepdim, out)
+    return variance.std_out_correction_out(self, dim, correction, keepdim, out)
 
 
 def wrapper_CPU_mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("mm")
     if recorder.active is not None:
         op.enter_meta()
-    linalg.mm_meta(op, self, mat2)
+    mm_bmm.mm_meta(op, self, mat2)
     if recorder.active is not None:
-        op.enter_impl("mm_out_cpu", linalg.mm_out)
-    linalg.mm_out(self, mat2, op.target)
+        op.enter_impl("mm_out_cpu", mm_bmm.mm_out)
+    mm_bmm.mm_out(self, mat2, op.target)
     return op.finish()
 
 
@@ -5250,10 +5273,10 @@ def wrapper_CPU_mm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> 
     op = Out("mm", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg.mm_meta(op, self, mat2)
+    mm_bmm.mm_meta(op, self, mat2)
     if recorder.active is not None:
-        op.enter_impl("mm_out_cpu", linalg.mm_out)
-    linalg.mm_out(self, mat2, op.target)
+        op.enter_impl("mm_out_cpu", mm_bmm.mm_out)
+    mm_bmm.mm_out(self, mat2, op.target)
     return op.finish()
 
 
@@ -5261,10 +5284,10 @@ def wrapper_CPU_addmm(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: S
     op = Functional("addmm")
     if recorder.active is not None:
         op.enter_meta()
-    linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    mm_bmm.addmm_meta(op, self, mat1, mat2, beta, alpha)
     if recorder.active is not None:
-        op.enter_impl("addmm_out_cpu", linalg.addmm_out)
-    linalg.addmm_out(self, mat1, mat2, beta, alpha, op.target)
+        op.enter_impl("addmm_out_cpu", mm_bmm.addmm_out)
+    mm_bmm.addmm_out(self, mat1, mat2, beta, alpha, op.target)
     return op.finish()
 
 
@@ -5272,10 +5295,10 @@ def wrapper_CPU_addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: 
     op = InPlace("addmm", self)
     if recorder.active is not None:
         op.enter_meta()
-    linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    mm_bmm.addmm_meta(op, self, mat1, mat2, beta, alpha)
     if recorder.active is not None:
-        op.enter_impl("addmm_out_cpu", linalg.addmm_out)
-    linalg.addmm_out(self, mat1, mat2, beta, alpha, op.output)
+        op.enter_impl("addmm_out_cpu", mm_bmm.addmm_out)
+    mm_bmm.addmm_out(self, mat1, mat2, beta, alpha, op.output)
     return op.finish()
 
 
@@ -5285,10 +5308,10 @@ def wrapper_CPU__addmm_activation_out_out(
     op = Out("_addmm_activation", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
+    mm_bmm._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
     if recorder.active is not None:
-        op.enter_impl("addmm_activation_out_cpu", linalg.addmm_activation_out)
-    linalg.addmm_activation_out(self, mat1, mat2, beta, alpha, use_gelu, op.target)
+        op.enter_impl("addmm_activation_out_cpu", mm_bmm.addmm_activation_out)
+    mm_bmm.addmm_activation_out(self, mat1, mat2, beta, alpha, use_gelu, op.target)
     return op.finish()
 
 
@@ -5298,37 +5321,37 @@ def wrapper_CPU__addmm_activation(
     op = Functional("_addmm_activation")
     if recorder.active is not None:
         op.enter_meta()
-    linalg._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
+    mm_bmm._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
     if recorder.active is not None:
-        op.enter_impl("addmm_activation_out_cpu", linalg.addmm_activation_out)
-    linalg.addmm_activation_out(self, mat1, mat2, beta, alpha, use_gelu, op.target)
+        op.enter_impl("addmm_activation_out_cpu", mm_bmm.addmm_activation_out)
+    mm_bmm.addmm_activation_out(self, mat1, mat2, beta, alpha, use_gelu, op.target)
     return op.finish()
 
 
 def wrapper_CPU__addr(ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    return added_products.addr(self, vec1, vec2, beta, alpha)
+    return addr_addbmm.addr(self, vec1, vec2, beta, alpha)
 
 
 def wrapper_CPU_out_addr_out(
     ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
-    return added_products.addr_out(self, vec1, vec2, beta, alpha, out)
+    return addr_addbmm.addr_out(self, vec1, vec2, beta, alpha, out)
 
 
 def wrapper_CPU__addbmm_(
     ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
-    return added_products.addbmm_(self, batch1, batch2, beta, alpha)
+    return addr_addbmm.addbmm_(self, batch1, batch2, beta, alpha)
 
 
 def wrapper_CPU_out_addbmm_out(
     ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
-    return added_products.addbmm_out(self, batch1, batch2, beta, alpha, out)
+    return addr_addbmm.addbmm_out(self, batch1, batch2, beta, alpha, out)
 
 
 def wrapper_CPU__addbmm(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    return added_products.addbmm(self, batch1, batch2, beta, alpha)
+    return addr_addbmm.addbmm(self, batch1, batch2, beta, alpha)
 
 
 def wrapper_CPU_addmm_out_out(
@@ -5337,10 +5360,10 @@ def wrapper_CPU_addmm_out_out(
     op = Out("addmm", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    mm_bmm.addmm_meta(op, self, mat1, mat2, beta, alpha)
     if recorder.active is not None:
-        op.enter_impl("addmm_out_cpu", linalg.addmm_out)
-    linalg.addmm_out(self, mat1, mat2, beta, alpha, op.target)
+        op.enter_impl("addmm_out_cpu", mm_bmm.addmm_out)
+    mm_bmm.addmm_out(self, mat1, mat2, beta, alpha, op.target)
     return op.finish()
 
 
@@ -5348,10 +5371,10 @@ def wrapper_CPU_bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("bmm")
     if recorder.active is not None:
         op.enter_meta()
-    linalg.bmm_meta(op, self, mat2)
+    mm_bmm.bmm_meta(op, self, mat2)
     if recorder.active is not None:
-        op.enter_impl("bmm_out_cpu", linalg.bmm_out)
-    linalg.bmm_out(self, mat2, op.target)
+        op.enter_impl("bmm_out_cpu", mm_bmm.bmm_out)
+    mm_bmm.bmm_out(self, mat2, op.target)
     return op.finish()
 
 
@@ -5359,10 +5382,10 @@ def wrapper_CPU_bmm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) ->
     op = Out("bmm", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg.bmm_meta(op, self, mat2)
+    mm_bmm.bmm_meta(op, self, mat2)
     if recorder.active is not None:
-        op.enter_impl("bmm_out_cpu", linalg.bmm_out)
-    linalg.bmm_out(self, mat2, op.target)
+        op.enter_impl("bmm_out_cpu", mm_bmm.bmm_out)
+    mm_bmm.bmm_out(self, mat2, op.target)
     return op.finish()
 
 
@@ -5370,10 +5393,10 @@ def wrapper_CPU_addmv(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Sca
     op = Functional("addmv")
     if recorder.active is not None:
         op.enter_meta()
-    blas.addmv_meta(op, self, mat, vec, beta, alpha)
+    mv_dot.addmv_meta(op, self, mat, vec, beta, alpha)
     if recorder.active is not None:
-        op.enter_impl("addmv_out_cpu", blas.addmv_out)
-    blas.addmv_out(self, mat, vec, beta, alpha, op.target)
+        op.enter_impl("addmv_out_cpu", mv_dot.addmv_out)
+    mv_dot.addmv_out(self, mat, vec, beta, alpha, op.target)
     return op.finish()
 
 
@@ -5381,10 +5404,10 @@ def wrapper_CPU_addmv_(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Sc
     op = InPlace("addmv", self)
     if recorder.active is not None:
         op.enter_meta()
-    blas.addmv_meta(op, self, mat, vec, beta, alpha)
+    mv_dot.addmv_meta(op, self, mat, vec, beta, alpha)
     if recorder.active is not None:
-        op.enter_impl("addmv_out_cpu", blas.addmv_out)
-    blas.addmv_out(self, mat, vec, beta, alpha, op.output)
+        op.enter_impl("addmv_out_cpu", mv_dot.addmv_out)
+    mv_dot.addmv_out(self, mat, vec, beta, alpha, op.output)
     return op.finish()
 
 
@@ -5394,49 +5417,49 @@ def wrapper_CPU_addmv_out_out(
     op = Out("addmv", out)
     if recorder.active is not None:
         op.enter_meta()
-    blas.addmv_meta(op, self, mat, vec, beta, alpha)
+    mv_dot.addmv_meta(op, self, mat, vec, beta, alpha)
     if recorder.active is not None:
-        op.enter_impl("addmv_out_cpu", blas.addmv_out)
-    blas.addmv_out(self, mat, vec, beta, alpha, op.target)
+        op.enter_impl("addmv_out_cpu", mv_dot.addmv_out)
+    mv_dot.addmv_out(self, mat, vec, beta, alpha, op.target)
     return op.finish()
 
 
 def wrapper_CPU__dot(ks: int, self: Tensor, tensor: Tensor) -> Tensor:
-    return blas.dot(self, tensor)
+    return mv_dot.dot(self, tensor)
 
 
 def wrapper_CPU__as_strided(ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None) -> Tensor:
-    return views.as_strided(self, size, stride, storage_offset)
+    return view_ops.as_strided(self, size, stride, storage_offset)
 
 
 def wrapper_CPU__view(ks: int, self: Tensor, size: Size) -> Tensor:
-    return views.view(self, size)
+    return view_ops.view(self, size)
 
 
 def wrapper_CPU___reshape_alias(ks: int, self: Tensor, size: Size, stride: Size) -> Tensor:
-    return views._reshape_alias(self, size, stride)
+    return view_ops._reshape_alias(self, size, stride)
 
 
 def wrapper_CPU__narrow_copy(ks: int, self: Tensor, dim: int, start: int, length: int) -> Tensor:
-    return view_copies.narrow_copy_dense_cpu(self, dim, start, length)
+    return view_copy.narrow_copy_dense_cpu(self, dim, start, length)
 
 
 def wrapper_CPU_out_narrow_copy_out(ks: int, self: Tensor, dim: int, start: int, length: int, out: Tensor) -> Tensor:
-    return view_copies.narrow_copy_dense_cpu_out(self, dim, start, length, out)
+    return view_copy.narrow_copy_dense_cpu_out(self, dim, start, length, out)
 
 
 def wrapper_CPU__flip(ks: int, self: Tensor, dims: Size) -> Tensor:
-    return cutting.flip(self, dims)
+    return split_flip_repeat.flip(self, dims)
 
 
 def wrapper_CPU_tril(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = Functional("tril")
     if recorder.active is not None:
         op.enter_meta()
-    cutting.tril_meta(op, self, diagonal)
+    split_flip_repeat.tril_meta(op, self, diagonal)
     if recorder.active is not None:
-        op.enter_impl("tril_cpu", cutting.tril)
-    cutting.tril(self, diagonal, op.target)
+        op.enter_impl("tril_cpu", split_flip_repeat.tril)
+    split_flip_repeat.tril(self, diagonal, op.target)
     return op.finish()
 
 
@@ -5444,10 +5467,10 @@ def wrapper_CPU_tril_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) 
     op = Out("tril", out)
     if recorder.active is not None:
         op.enter_meta()
-    cutting.tril_meta(op, self, diagonal)
+    split_flip_repeat.tril_meta(op, self, diagonal)
     if recorder.active is not None:
-        op.enter_impl("tril_cpu", cutting.tril)
-    cutting.tril(self, diagonal, op.target)
+        op.enter_impl("tril_cpu", split_flip_repeat.tril)
+    split_flip_repeat.tril(self, diagonal, op.target)
     return op.finish()
 
 
@@ -5455,10 +5478,10 @@ def wrapper_CPU_tril_(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = InPlace("tril", self)
     if recorder.active is not None:
         op.enter_meta()
-    cutting.tril_meta(op, self, diagonal)
+    split_flip_repeat.tril_meta(op, self, diagonal)
     if recorder.active is not None:
-        op.enter_impl("tril_cpu", cutting.tril)
-    cutting.tril(self, diagonal, op.output)
+        op.enter_impl("tril_cpu", split_flip_repeat.tril)
+    split_flip_repeat.tril(self, diagonal, op.output)
     return op.finish()
 
 
@@ -5466,10 +5489,10 @@ def wrapper_CPU_triu(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = Functional("triu")
     if recorder.active is not None:
         op.enter_meta()
-    cutting.triu_meta(op, self, diagonal)
+    split_flip_repeat.triu_meta(op, self, diagonal)
     if recorder.active is not None:
-        op.enter_impl("triu_cpu", cutting.triu)
-    cutting.triu(self, diagonal, op.target)
+        op.enter_impl("triu_cpu", split_flip_repeat.triu)
+    split_flip_repeat.triu(self, diagonal, op.target)
     return op.finish()
 
 
@@ -5477,85 +5500,85 @@ def wrapper_CPU_triu_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) 
     op = Out("triu", out)
     if recorder.active is not None:
         op.enter_meta()
-    cutting.triu_meta(op, self, diagonal)
+    split_flip_repeat.triu_meta(op, self, diagonal)
     if recorder.active is not None:
-        op.enter_impl("triu_cpu", cutting.triu)
-    cutting.triu(self, diagonal, op.target)
+        op.enter_impl("triu_cpu", split_flip_repeat.triu)
+    split_flip_repeat.triu(self, diagonal, op.target)
     return op.finish()
 
 
 def wrapper_CPU__roll(ks: int, self: Tensor, shifts: Size, dims: Size) -> Tensor:
-    return turning.roll(self, shifts, dims)
+    return roll_rot90_transpose.roll(self, shifts, dims)
 
 
 def wrapper_CPU_Tensor_repeat_interleave(ks: int, repeats: Tensor, output_size: int | None) -> Tensor:
-    return repeating.repeat_interleave(repeats, output_size)
+    return repeat_interleave.repeat_interleave(repeats, output_size)
 
 
 def wrapper_CPU__unfold(ks: int, self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    return repeating.unfold(self, dimension, size, step)
+    return repeat_interleave.unfold(self, dimension, size, step)
 
 
 def wrapper_CPU__unfold_backward(
     ks: int, grad_in: Tensor, input_sizes: Size, dim: int, size: int, step: int
 ) -> Tensor:
-    return repeating.unfold_backward(grad_in, input_sizes, dim, size, step)
+    return repeat_interleave.unfold_backward(grad_in, input_sizes, dim, size, step)
 
 
 def wrapper_CPU__tril_indices(
     ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return grids.tril_indices(row, col, offset, dtype, layout, device, pin_memory)
+    return meshgrid.tril_indices(row, col, offset, dtype, layout, device, pin_memory)
 
 
 def wrapper_CPU__triu_indices(
     ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return grids.triu_indices(row, col, offset, dtype, layout, device, pin_memory)
+    return meshgrid.triu_indices(row, col, offset, dtype, layout, device, pin_memory)
 
 
 def wrapper_CPU_Tensor_searchsorted(
     ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
     None
 ) -> Tensor:
-    return searching.searchsorted_Tensor(sorted_sequence, self, out_int32, right, side, sorter)
+    return searchsorted.searchsorted_Tensor(sorted_sequence, self, out_int32, right, side, sorter)
 
 
 def wrapper_CPU_Tensor_out_searchsorted_out(
     ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
     None, out: Tensor
 ) -> Tensor:
-    return searching.searchsorted_out_Tensor_out(sorted_sequence, self, out_int32, right, side, sorter, out)
+    return searchsorted.searchsorted_out_Tensor_out(sorted_sequence, self, out_int32, right, side, sorter, out)
 
 
 def wrapper_CPU_Scalar_searchsorted(
     ks: int, sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
     None
 ) -> Tensor:
-    return searching.searchsorted_Scalar(sorted_sequence, self, out_int32, right, side, sorter)
+    return searchsorted.searchsorted_Scalar(sorted_sequence, self, out_int32, right, side, sorter)
 
 
 def wrapper_CPU_Scalar_out_searchsorted_out(
     ks: int, sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
     None, out: Tensor
 ) -> Tensor:
-    return searching.searchsorted_out_Scalar_out(sorted_sequence, self, out_int32, right, side, sorter, out)
+    return searchsorted.searchsorted_out_Scalar_out(sorted_sequence, self, out_int32, right, side, sorter, out)
 
 
 def wrapper_CPU_Tensor_bucketize(ks: int, self: Tensor, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
-    return searching.bucketize_Tensor(self, boundaries, out_int32, right)
+    return searchsorted.bucketize_Tensor(self, boundaries, out_int32, right)
 
 
 def wrapper_CPU_Tensor_out_bucketize_out(
     ks: int, self: Tensor, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor
 ) -> Tensor:
-    return searching.bucketize_out_Tensor_out(self, boundaries, out_int32, right, out)
+    return searchsorted.bucketize_out_Tensor_out(self, boundaries, out_int32, right, out)
 
 
 def wrapper_CPU_Scalar_bucketize(ks: int, self: Scalar, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
-    return searching.bucketize_Scalar(self, boundaries, out_int32, right)
+    return searchsorted.bucketize_Scalar(self, boundaries, out_int32, right)
 
 
 def wrapper_CPU_isin_out_Tensor_Tensor_out(
@@ -5564,10 +5587,10 @@ def wrapper_CPU_isin_out_Tensor_Tensor_out(
     op = Out("isin_Tensor_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    membership.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
+    isin.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
     if recorder.active is not None:
-        op.enter_impl("isin_Tensor_Tensor_out", membership.isin_Tensor_Tensor_out)
-    membership.isin_Tensor_Tensor_out(elements, test_elements, assume_unique, invert, op.target)
+        op.enter_impl("isin_Tensor_Tensor_out", isin.isin_Tensor_Tensor_out)
+    isin.isin_Tensor_Tensor_out(elements, test_elements, assume_unique, invert, op.target)
     return op.finish()
 
 
@@ -5577,10 +5600,10 @@ def wrapper_CPU_isin_Tensor_Tensor(
     op = Functional("isin_Tensor_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    membership.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
+    isin.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
     if recorder.active is not None:
-        op.enter_impl("isin_Tensor_Tensor_out", membership.isin_Tensor_Tensor_out)
-    membership.isin_Tensor_Tensor_out(elements, test_elements, assume_unique, invert, op.target)
+        op.enter_impl("isin_Tensor_Tensor_out", isin.isin_Tensor_Tensor_out)
+    isin.isin_Tensor_Tensor_out(elements, test_elements, assume_unique, invert, op.target)
     return op.finish()
 
 
@@ -5590,10 +5613,10 @@ def wrapper_CPU_isin_out_Tensor_Scalar_out(
     op = Out("isin_Tensor_Scalar", out)
     if recorder.active is not None:
         op.enter_meta()
-    membership.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
+    isin.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
     if recorder.active is not None:
-        op.enter_impl("isin_Tensor_Scalar_out", membership.isin_Tensor_Scalar_out)
-    membership.isin_Tensor_Scalar_out(elements, test_element, assume_unique, invert, op.target)
+        op.enter_impl("isin_Tensor_Scalar_out", isin.isin_Tensor_Scalar_out)
+    isin.isin_Tensor_Scalar_out(elements, test_element, assume_unique, invert, op.target)
     return op.finish()
 
 
@@ -5603,10 +5626,10 @@ def wrapper_CPU_isin_Tensor_Scalar(
     op = Functional("isin_Tensor_Scalar")
     if recorder.active is not None:
         op.enter_meta()
-    membership.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
+    isin.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
     if recorder.active is not None:
-        op.enter_impl("isin_Tensor_Scalar_out", membership.isin_Tensor_Scalar_out)
-    membership.isin_Tensor_Scalar_out(elements, test_element, assume_unique, invert, op.target)
+        op.enter_impl("isin_Tensor_Scalar_out", isin.isin_Tensor_Scalar_out)
+    isin.isin_Tensor_Scalar_out(elements, test_element, assume_unique, invert, op.target)
     return op.finish()
 
 
@@ -5616,10 +5639,10 @@ def wrapper_CPU_isin_out_Scalar_Tensor_out(
     op = Out("isin_Scalar_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    membership.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
+    isin.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
     if recorder.active is not None:
-        op.enter_impl("isin_Scalar_Tensor_out", membership.isin_Scalar_Tensor_out)
-    membership.isin_Scalar_Tensor_out(element, test_elements, assume_unique, invert, op.target)
+        op.enter_impl("isin_Scalar_Tensor_out", isin.isin_Scalar_Tensor_out)
+    isin.isin_Scalar_Tensor_out(element, test_elements, assume_unique, invert, op.target)
     return op.finish()
 
 
@@ -5629,10 +5652,10 @@ def wrapper_CPU_isin_Scalar_Tensor(
     op = Functional("isin_Scalar_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    membership.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
+    isin.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
     if recorder.active is not None:
-        op.enter_impl("isin_Scalar_Tensor_out", membership.isin_Scalar_Tensor_out)
-    membership.isin_Scalar_Tensor_out(element, test_elements, assume_unique, invert, op.target)
+        op.enter_impl("isin_Scalar_Tensor_out", isin.isin_Scalar_Tensor_out)
+    isin.isin_Scalar_Tensor_out(element, test_elements, assume_unique, invert, op.target)
     return op.finish()
 
 
@@ -5640,10 +5663,10 @@ def wrapper_CPU_triu_(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = InPlace("triu", self)
     if recorder.active is not None:
         op.enter_meta()
-    cutting.triu_meta(op, self, diagonal)
+    split_flip_repeat.triu_meta(op, self, diagonal)
     if recorder.active is not None:
-        op.enter_impl("triu_cpu", cutting.triu)
-    cutting.triu(self, diagonal, op.output)
+        op.enter_impl("triu_cpu", split_flip_repeat.triu)
+    split_flip_repeat.triu(self, diagonal, op.output)
     return op.finish()
 
 
@@ -5651,10 +5674,10 @@ def wrapper_CPU_cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
     op = Functional("cat")
     if recorder.active is not None:
         op.enter_meta()
-    joining.cat_meta(op, tensors, dim)
+    cat_stack.cat_meta(op, tensors, dim)
     if recorder.active is not None:
-        op.enter_impl("cat_out_cpu", joining.cat_out)
-    joining.cat_out(tensors, dim, op.target)
+        op.enter_impl("cat_out_cpu", cat_stack.cat_out)
+    cat_stack.cat_out(tensors, dim, op.target)
     return op.finish()
 
 
@@ -5662,10 +5685,10 @@ def wrapper_CPU_cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tenso
     op = Out("cat", out)
     if recorder.active is not None:
         op.enter_meta()
-    joining.cat_meta(op, tensors, dim)
+    cat_stack.cat_meta(op, tensors, dim)
     if recorder.active is not None:
-        op.enter_impl("cat_out_cpu", joining.cat_out)
-    joining.cat_out(tensors, dim, op.target)
+        op.enter_impl("cat_out_cpu", cat_stack.cat_out)
+    cat_stack.cat_out(tensors, dim, op.target)
     return op.finish()
 
 
@@ -5696,7 +5719,7 @@ def wrapper_CPU___efficientzerotensor(
 
 
 def wrapper_CPU__vdot(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return blas.vdot(self, other)
+    return mv_dot.vdot(self, other)
 
 
 def wrapper_CPU__is_set_to(ks: int, self: Tensor, tensor: Tensor) -> bool:
@@ -5707,10 +5730,10 @@ def wrapper_CPU_index_add(ks: int, self: Tensor, dim: int, index: Tensor, source
     op = Functional("index_add")
     if recorder.active is not None:
         op.enter_meta()
-    indexing.index_add_meta(op, self, dim, index, source, alpha)
+    index_select.index_add_meta(op, self, dim, index, source, alpha)
     if recorder.active is not None:
-        op.enter_impl("index_add_cpu_out", indexing.index_add_out)
-    indexing.index_add_out(self, dim, index, source, alpha, op.target)
+        op.enter_impl("index_add_cpu_out", index_select.index_add_out)
+    index_select.index_add_out(self, dim, index, source, alpha, op.target)
     return op.finish()
 
 
@@ -5720,25 +5743,25 @@ def wrapper_CPU_index_add_out_out(
     op = Out("index_add", out)
     if recorder.active is not None:
         op.enter_meta()
-    indexing.index_add_meta(op, self, dim, index, source, alpha)
+    index_select.index_add_meta(op, self, dim, index, source, alpha)
     if recorder.active is not None:
-        op.enter_impl("index_add_cpu_out", indexing.index_add_out)
-    indexing.index_add_out(self, dim, index, source, alpha, op.target)
+        op.enter_impl("index_add_cpu_out", index_select.index_add_out)
+    index_select.index_add_out(self, dim, index, source, alpha, op.target)
     return op.finish()
 
 
 def wrapper_CPU__index_select(ks: int, self: Tensor, dim: int, index: Tensor) -> Tensor:
-    return indexing.index_select(self, dim, index)
+    return index_select.index_select(self, dim, index)
 
 
 def wrapper_CPU_index_add_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
     op = InPlace("index_add", self)
     if recorder.active is not None:
         op.enter_meta()
-    indexing.index_add_meta(op, self, dim, index, source, alpha)
+    index_select.index_add_meta(op, self, dim, index, source, alpha)
     if recorder.active is not None:
-        op.enter_impl("index_add_cpu_out", indexing.index_add_out)
-    indexing.index_add_out(self, dim, index, source, alpha, op.output)
+        op.enter_impl("index_add_cpu_out", index_select.index_add_out)
+    index_select.index_add_out(self, dim, index, source, alpha, op.output)
     return op.finish()
 
 
@@ -5746,10 +5769,10 @@ def wrapper_CPU_index_copy(ks: int, self: Tensor, dim: int, index: Tensor, sourc
     op = Functional("index_copy")
     if recorder.active is not None:
         op.enter_meta()
-    placing.index_copy_meta(op, self, dim, index, source)
+    index_ops.index_copy_meta(op, self, dim, index, source)
     if recorder.active is not None:
-        op.enter_impl("index_copy_out", placing.index_copy_out)
-    placing.index_copy_out(self, dim, index, source, op.target)
+        op.enter_impl("index_copy_out", index_ops.index_copy_out)
+    index_ops.index_copy_out(self, dim, index, source, op.target)
     return op.finish()
 
 
@@ -5757,10 +5780,10 @@ def wrapper_CPU_index_copy_(ks: int, self: Tensor, dim: int, index: Tensor, sour
     op = InPlace("index_copy", self)
     if recorder.active is not None:
         op.enter_meta()
-    placing.index_copy_meta(op, self, dim, index, source)
+    index_ops.index_copy_meta(op, self, dim, index, source)
     if recorder.active is not None:
-        op.enter_impl("index_copy_out", placing.index_copy_out)
-    placing.index_copy_out(self, dim, index, source, op.output)
+        op.enter_impl("index_copy_out", index_ops.index_copy_out)
+    index_ops.index_copy_out(self, dim, index, source, op.output)
     return op.finish()
 
 
@@ -5770,19 +5793,19 @@ def wrapper_CPU_index_copy_out_out(
     op = Out("index_copy", out)
     if recorder.active is not None:
         op.enter_meta()
-    placing.index_copy_meta(op, self, dim, index, source)
+    index_ops.index_copy_meta(op, self, dim, index, source)
     if recorder.active is not None:
-        op.enter_impl("index_copy_out", placing.index_copy_out)
-    placing.index_copy_out(self, dim, index, source, op.target)
+        op.enter_impl("index_copy_out", index_ops.index_copy_out)
+    index_ops.index_copy_out(self, dim, index, source, op.target)
     return op.finish()
 
 
 def wrapper_CPU_int_Scalar_index_fill_(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
-    return placing.index_fill__int_Scalar(self, dim, index, value)
+    return index_ops.index_fill__int_Scalar(self, dim, index, value)
 
 
 def wrapper_CPU_int_Tensor_index_fill_(ks: int, self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
-    return placing.index_fill__int_Tensor(self, dim, index, value)
+    return index_ops.index_fill__int_Tensor(self, dim, index, value)
 
 
 def wrapper_CPU_index_reduce(
@@ -5791,10 +5814,10 @@ def wrapper_CPU_index_reduce(
     op = Functional("index_reduce")
     if recorder.active is not None:
         op.enter_meta()
-    placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    index_ops.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
     if recorder.active is not None:
-        op.enter_impl("index_reduce_cpu_out", placing.index_reduce_out)
-    placing.index_reduce_out(self, dim, index, source, reduce, include_self, op.target)
+        op.enter_impl("index_reduce_cpu_out", index_ops.index_reduce_out)
+    index_ops.index_reduce_out(self, dim, index, source, reduce, include_self, op.target)
     return op.finish()
 
 
@@ -5804,10 +5827,10 @@ def wrapper_CPU_index_reduce_(
     op = InPlace("index_reduce", self)
     if recorder.active is not None:
         op.enter_meta()
-    placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    index_ops.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
     if recorder.active is not None:
-        op.enter_impl("index_reduce_cpu_out", placing.index_reduce_out)
-    placing.index_reduce_out(self, dim, index, source, reduce, include_self, op.output)
+        op.enter_impl("index_reduce_cpu_out", index_ops.index_reduce_out)
+    index_ops.index_reduce_out(self, dim, index, source, reduce, include_self, op.output)
     return op.finish()
 
 
@@ -5817,45 +5840,45 @@ def wrapper_CPU_index_reduce_out_out(
     op = Out("index_reduce", out)
     if recorder.active is not None:
         op.enter_meta()
-    placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    index_ops.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
     if recorder.active is not None:
-        op.enter_impl("index_reduce_cpu_out", placing.index_reduce_out)
-    placing.index_reduce_out(self, dim, index, source, reduce, include_self, op.target)
+        op.enter_impl("index_reduce_cpu_out", index_ops.index_reduce_out)
+    index_ops.index_reduce_out(self, dim, index, source, reduce, include_self, op.target)
     return op.finish()
 
 
 def wrapper_CPU__take(ks: int, self: Tensor, index: Tensor) -> Tensor:
-    return placing.take(self, index)
+    return index_ops.take(self, index)
 
 
 def wrapper_CPU_out_take_out(ks: int, self: Tensor, index: Tensor, out: Tensor) -> Tensor:
-    return placing.take_out(self, index, out)
+    return index_ops.take_out(self, index, out)
 
 
 def wrapper_CPU__put_(ks: int, self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
-    return placing.put_(self, index, source, accumulate)
+    return index_ops.put_(self, index, source, accumulate)
 
 
 def wrapper_CPU_out_index_select_out(ks: int, self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tensor:
-    return indexing.index_select_out(self, dim, index, out)
+    return index_select.index_select_out(self, dim, index, out)
 
 
 def wrapper_CPU__nonzero_static(ks: int, self: Tensor, size: int, fill_value: int) -> Tensor:
-    return indexing.nonzero_static(self, size, fill_value)
+    return index_select.nonzero_static(self, size, fill_value)
 
 
 def wrapper_CPU_out_nonzero_static_out(ks: int, self: Tensor, size: int, fill_value: int, out: Tensor) -> Tensor:
-    return indexing.nonzero_static_out(self, size, fill_value, out)
+    return index_select.nonzero_static_out(self, size, fill_value, out)
 
 
 def wrapper_CPU_gather(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
     op = Functional("gather")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.gather_meta(op, self, dim, index, sparse_grad)
+    gather_scatter.gather_meta(op, self, dim, index, sparse_grad)
     if recorder.active is not None:
-        op.enter_impl("gather_out", scattering.gather_out)
-    scattering.gather_out(self, dim, index, sparse_grad, op.target)
+        op.enter_impl("gather_out", gather_scatter.gather_out)
+    gather_scatter.gather_out(self, dim, index, sparse_grad, op.target)
     return op.finish()
 
 
@@ -5865,10 +5888,10 @@ def wrapper_CPU_gather_out_out(
     op = Out("gather", out)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.gather_meta(op, self, dim, index, sparse_grad)
+    gather_scatter.gather_meta(op, self, dim, index, sparse_grad)
     if recorder.active is not None:
-        op.enter_impl("gather_out", scattering.gather_out)
-    scattering.gather_out(self, dim, index, sparse_grad, op.target)
+        op.enter_impl("gather_out", gather_scatter.gather_out)
+    gather_scatter.gather_out(self, dim, index, sparse_grad, op.target)
     return op.finish()
 
 
@@ -5876,10 +5899,10 @@ def wrapper_CPU_scatter_src(ks: int, self: Tensor, dim: int, index: Tensor, src:
     op = Functional("scatter_src")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_src_meta(op, self, dim, index, src)
+    gather_scatter.scatter_src_meta(op, self, dim, index, src)
     if recorder.active is not None:
-        op.enter_impl("scatter_src_out", scattering.scatter_src_out)
-    scattering.scatter_src_out(self, dim, index, src, op.target)
+        op.enter_impl("scatter_src_out", gather_scatter.scatter_src_out)
+    gather_scatter.scatter_src_out(self, dim, index, src, op.target)
     return op.finish()
 
 
@@ -5887,10 +5910,10 @@ def wrapper_CPU_scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, src
     op = InPlace("scatter_src", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_src_meta(op, self, dim, index, src)
+    gather_scatter.scatter_src_meta(op, self, dim, index, src)
     if recorder.active is not None:
-        op.enter_impl("scatter_src_out", scattering.scatter_src_out)
-    scattering.scatter_src_out(self, dim, index, src, op.output)
+        op.enter_impl("scatter_src_out", gather_scatter.scatter_src_out)
+    gather_scatter.scatter_src_out(self, dim, index, src, op.output)
     return op.finish()
 
 
@@ -5900,10 +5923,10 @@ def wrapper_CPU_scatter_out_src_out(
     op = Out("scatter_src", out)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_src_meta(op, self, dim, index, src)
+    gather_scatter.scatter_src_meta(op, self, dim, index, src)
     if recorder.active is not None:
-        op.enter_impl("scatter_src_out", scattering.scatter_src_out)
-    scattering.scatter_src_out(self, dim, index, src, op.target)
+        op.enter_impl("scatter_src_out", gather_scatter.scatter_src_out)
+    gather_scatter.scatter_src_out(self, dim, index, src, op.target)
     return op.finish()
 
 
@@ -5911,10 +5934,10 @@ def wrapper_CPU_scatter_value(ks: int, self: Tensor, dim: int, index: Tensor, va
     op = Functional("scatter_value")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_value_meta(op, self, dim, index, value)
+    gather_scatter.scatter_value_meta(op, self, dim, index, value)
     if recorder.active is not None:
-        op.enter_impl("scatter_value_out", scattering.scatter_value_out)
-    scattering.scatter_value_out(self, dim, index, value, op.target)
+        op.enter_impl("scatter_value_out", gather_scatter.scatter_value_out)
+    gather_scatter.scatter_value_out(self, dim, index, value, op.target)
     return op.finish()
 
 
@@ -5922,10 +5945,10 @@ def wrapper_CPU_scatter__value(ks: int, self: Tensor, dim: int, index: Tensor, v
     op = InPlace("scatter_value", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_value_meta(op, self, dim, index, value)
+    gather_scatter.scatter_value_meta(op, self, dim, index, value)
     if recorder.active is not None:
-        op.enter_impl("scatter_value_out", scattering.scatter_value_out)
-    scattering.scatter_value_out(self, dim, index, value, op.output)
+        op.enter_impl("scatter_value_out", gather_scatter.scatter_value_out)
+    gather_scatter.scatter_value_out(self, dim, index, value, op.output)
     return op.finish()
 
 
@@ -5935,10 +5958,10 @@ def wrapper_CPU_scatter_out_value_out(
     op = Out("scatter_value", out)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_value_meta(op, self, dim, index, value)
+    gather_scatter.scatter_value_meta(op, self, dim, index, value)
     if recorder.active is not None:
-        op.enter_impl("scatter_value_out", scattering.scatter_value_out)
-    scattering.scatter_value_out(self, dim, index, value, op.target)
+        op.enter_impl("scatter_value_out", gather_scatter.scatter_value_out)
+    gather_scatter.scatter_value_out(self, dim, index, value, op.target)
     return op.finish()
 
 
@@ -5946,10 +5969,10 @@ def wrapper_CPU_scatter_reduce(ks: int, self: Tensor, dim: int, index: Tensor, s
     op = Functional("scatter_reduce")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    gather_scatter.scatter_reduce_meta(op, self, dim, index, src, reduce)
     if recorder.active is not None:
-        op.enter_impl("scatter_reduce_out", scattering.scatter_reduce_out)
-    scattering.scatter_reduce_out(self, dim, index, src, reduce, op.target)
+        op.enter_impl("scatter_reduce_out", gather_scatter.scatter_reduce_out)
+    gather_scatter.scatter_reduce_out(self, dim, index, src, reduce, op.target)
     return op.finish()
 
 
@@ -5957,10 +5980,10 @@ def wrapper_CPU_scatter__reduce(ks: int, self: Tensor, dim: int, index: Tensor, 
     op = InPlace("scatter_reduce", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    gather_scatter.scatter_reduce_meta(op, self, dim, index, src, reduce)
     if recorder.active is not None:
-        op.enter_impl("scatter_reduce_out", scattering.scatter_reduce_out)
-    scattering.scatter_reduce_out(self, dim, index, src, reduce, op.output)
+        op.enter_impl("scatter_reduce_out", gather_scatter.scatter_reduce_out)
+    gather_scatter.scatter_reduce_out(self, dim, index, src, reduce, op.output)
     return op.finish()
 
 
@@ -5970,10 +5993,10 @@ def wrapper_CPU_scatter_out_reduce_out(
     op = Out("scatter_reduce", out)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    gather_scatter.scatter_reduce_meta(op, self, dim, index, src, reduce)
     if recorder.active is not None:
-        op.enter_impl("scatter_reduce_out", scattering.scatter_reduce_out)
-    scattering.scatter_reduce_out(self, dim, index, src, reduce, op.target)
+        op.enter_impl("scatter_reduce_out", gather_scatter.scatter_reduce_out)
+    gather_scatter.scatter_reduce_out(self, dim, index, src, reduce, op.target)
     return op.finish()
 
 
@@ -5983,10 +6006,10 @@ def wrapper_CPU_scatter_value_reduce(
     op = Functional("scatter_value_reduce")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    gather_scatter.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
     if recorder.active is not None:
-        op.enter_impl("scatter_value_reduce_out", scattering.scatter_value_reduce_out)
-    scattering.scatter_value_reduce_out(self, dim, index, value, reduce, op.target)
+        op.enter_impl("scatter_value_reduce_out", gather_scatter.scatter_value_reduce_out)
+    gather_scatter.scatter_value_reduce_out(self, dim, index, value, reduce, op.target)
     return op.finish()
 
 
@@ -5996,10 +6019,10 @@ def wrapper_CPU_scatter__value_reduce(
     op = InPlace("scatter_value_reduce", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    gather_scatter.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
     if recorder.active is not None:
-        op.enter_impl("scatter_value_reduce_out", scattering.scatter_value_reduce_out)
-    scattering.scatter_value_reduce_out(self, dim, index, value, reduce, op.output)
+        op.enter_impl("scatter_value_reduce_out", gather_scatter.scatter_value_reduce_out)
+    gather_scatter.scatter_value_reduce_out(self, dim, index, value, reduce, op.output)
     return op.finish()
 
 
@@ -6009,10 +6032,10 @@ def wrapper_CPU_scatter_out_value_reduce_out(
     op = Out("scatter_value_reduce", out)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    gather_scatter.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
     if recorder.active is not None:
-        op.enter_impl("scatter_value_reduce_out", scattering.scatter_value_reduce_out)
-    scattering.scatter_value_reduce_out(self, dim, index, value, reduce, op.target)
+        op.enter_impl("scatter_value_reduce_out", gather_scatter.scatter_value_reduce_out)
+    gather_scatter.scatter_value_reduce_out(self, dim, index, value, reduce, op.target)
     return op.finish()
 
 
@@ -6020,14 +6043,14 @@ def wrapper_CPU__segment_reduce(
     ks: int, data: Tensor, reduce: str, lengths: Tensor | None, indices: Tensor | None, offsets: Tensor | None, axis:
     int, unsafe: bool, initial: Scalar | None
 ) -> Tensor:
-    return segments.segment_reduce_kernel(data, reduce, lengths, indices, offsets, axis, unsafe, initial)
+    return segment_reduce.segment_reduce_kernel(data, reduce, lengths, indices, offsets, axis, unsafe, initial)
 
 
 def wrapper_CPU___segment_reduce_backward(
     ks: int, grad: Tensor, output: Tensor, data: Tensor, reduce: str, lengths: Tensor | None, offsets: Tensor | None,
     axis: int, initial: Scalar | None
 ) -> Tensor:
-    return segments._segment_reduce_backward_kernel(grad, output, data, reduce, lengths, offsets, axis, initial)
+    return segment_reduce._segment_reduce_backward_kernel(grad, output, data, reduce, lengths, offsets, axis, initial)
 
 
 def wrapper_CPU_scatter_reduce_two(
@@ -6036,10 +6059,10 @@ def wrapper_CPU_scatter_reduce_two(
     op = Functional("scatter_reduce_two")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    gather_scatter.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
     if recorder.active is not None:
-        op.enter_impl("scatter_reduce_two", scattering.scatter_reduce_two)
-    scattering.scatter_reduce_two(self, dim, index, src, reduce, include_self, op.target)
+        op.enter_impl("scatter_reduce_two", gather_scatter.scatter_reduce_two)
+    gather_scatter.scatter_reduce_two(self, dim, index, src, reduce, include_self, op.target)
     return op.finish()
 
 
@@ -6049,10 +6072,10 @@ def wrapper_CPU_scatter_reduce__two(
     op = InPlace("scatter_reduce_two", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    gather_scatter.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
     if recorder.active is not None:
-        op.enter_impl("scatter_reduce_two", scattering.scatter_reduce_two)
-    scattering.scatter_reduce_two(self, dim, index, src, reduce, include_self, op.output)
+        op.enter_impl("scatter_reduce_two", gather_scatter.scatter_reduce_two)
+    gather_scatter.scatter_reduce_two(self, dim, index, src, reduce, include_self, op.output)
     return op.finish()
 
 
@@ -6062,10 +6085,10 @@ def wrapper_CPU_scatter_reduce_out_two_out(
     op = Out("scatter_reduce_two", out)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    gather_scatter.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
     if recorder.active is not None:
-        op.enter_impl("scatter_reduce_two", scattering.scatter_reduce_two)
-    scattering.scatter_reduce_two(self, dim, index, src, reduce, include_self, op.target)
+        op.enter_impl("scatter_reduce_two", gather_scatter.scatter_reduce_two)
+    gather_scatter.scatter_reduce_two(self, dim, index, src, reduce, include_self, op.target)
     return op.finish()
 
 
@@ -6073,10 +6096,10 @@ def wrapper_CPU_scatter_add(ks: int, self: Tensor, dim: int, index: Tensor, src:
     op = Functional("scatter_add")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_add_meta(op, self, dim, index, src)
+    gather_scatter.scatter_add_meta(op, self, dim, index, src)
     if recorder.active is not None:
-        op.enter_impl("scatter_add", scattering.scatter_add)
-    scattering.scatter_add(self, dim, index, src, op.target)
+        op.enter_impl("scatter_add", gather_scatter.scatter_add)
+    gather_scatter.scatter_add(self, dim, index, src, op.target)
     return op.finish()
 
 
@@ -6084,10 +6107,10 @@ def wrapper_CPU_scatter_add_(ks: int, self: Tensor, dim: int, index: Tensor, src
     op = InPlace("scatter_add", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_add_meta(op, self, dim, index, src)
+    gather_scatter.scatter_add_meta(op, self, dim, index, src)
     if recorder.active is not None:
-        op.enter_impl("scatter_add", scattering.scatter_add)
-    scattering.scatter_add(self, dim, index, src, op.output)
+        op.enter_impl("scatter_add", gather_scatter.scatter_add)
+    gather_scatter.scatter_add(self, dim, index, src, op.output)
     return op.finish()
 
 
@@ -6097,10 +6120,10 @@ def wrapper_CPU_scatter_add_out_out(
     op = Out("scatter_add", out)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_add_meta(op, self, dim, index, src)
+    gather_scatter.scatter_add_meta(op, self, dim, index, src)
     if recorder.active is not None:
-        op.enter_impl("scatter_add", scattering.scatter_add)
-    scattering.scatter_add(self, dim, index, src, op.target)
+        op.enter_impl("scatter_add", gather_scatter.scatter_add)
+    gather_scatter.scatter_add(self, dim, index, src, op.target)
     return op.finish()
 
 
@@ -6108,12 +6131,12 @@ def wrapper_CPU_index_Tensor(ks: int, self: Tensor, indices: list[Tensor | None]
     op = Functional("index_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    precomputed = advanced_indexing.index_Tensor_meta(op, self, indices)
+    precomputed = index_put.index_Tensor_meta(op, self, indices)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("index_out", advanced_indexing.index_out)
-    advanced_indexing.index_out(self, precomputed, op.target)
+        op.enter_impl("index_out", index_put.index_out)
+    index_put.index_out(self, precomputed, op.target)
     return op.finish()
 
 
@@ -6121,74 +6144,74 @@ def wrapper_CPU_index_out_Tensor_out(ks: int, self: Tensor, indices: list[Tensor
     op = Out("index_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    precomputed = advanced_indexing.index_Tensor_meta(op, self, indices)
+    precomputed = index_put.index_Tensor_meta(op, self, indices)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("index_out", advanced_indexing.index_out)
-    advanced_indexing.index_out(self, precomputed, op.target)
+        op.enter_impl("index_out", index_put.index_out)
+    index_put.index_out(self, precomputed, op.target)
     return op.finish()
 
 
 def wrapper_CPU___index_put_impl_(
     ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, unsafe: bool
 ) -> Tensor:
-    return advanced_indexing._index_put_impl_(self, indices, values, accumulate, unsafe)
+    return index_put._index_put_impl_(self, indices, values, accumulate, unsafe)
 
 
 def wrapper_CPU__bincount(ks: int, self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
-    return indexing._bincount(self, weights, minlength)
+    return index_select._bincount(self, weights, minlength)
 
 
 def wrapper_CPU_out_histc_out(ks: int, self: Tensor, bins: int, min: Scalar, max: Scalar, out: Tensor) -> Tensor:
-    return histograms.histogram_histc_out(self, bins, min, max, out)
+    return histogram.histogram_histc_out(self, bins, min, max, out)
 
 
 def wrapper_CPU__histc(ks: int, self: Tensor, bins: int, min: Scalar, max: Scalar) -> Tensor:
-    return histograms.histogram_histc(self, bins, min, max)
+    return histogram.histogram_histc(self, bins, min, max)
 
 
 def wrapper_CPU_bins_tensor_out_histogram_out(
     ks: int, self: Tensor, bins: Tensor, weight: Tensor | None, density: bool, hist: Tensor, bin_edges: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return histograms.histogram_out_bins_tensor_out(self, bins, weight, density, hist, bin_edges)
+    return histogram.histogram_out_bins_tensor_out(self, bins, weight, density, hist, bin_edges)
 
 
 def wrapper_CPU_bins_tensor_histogram(
     ks: int, self: Tensor, bins: Tensor, weight: Tensor | None, density: bool
 ) -> tuple[Tensor, Tensor]:
-    return histograms.histogram_bins_tensor(self, bins, weight, density)
+    return histogram.histogram_bins_tensor(self, bins, weight, density)
 
 
 def wrapper_CPU_bin_ct_out_histogram_out(
     ks: int, self: Tensor, bins: int, range: list[float] | None, weight: Tensor | None, density: bool, hist: Tensor,
     bin_edges: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return histograms.histogram_out_bin_ct_out(self, bins, range, weight, density, hist, bin_edges)
+    return histogram.histogram_out_bin_ct_out(self, bins, range, weight, density, hist, bin_edges)
 
 
 def wrapper_CPU_bin_ct_histogram(
     ks: int, self: Tensor, bins: int, range: list[float] | None, weight: Tensor | None, density: bool
 ) -> tuple[Tensor, Tensor]:
-    return histograms.histogram_bin_ct(self, bins, range, weight, density)
+    return histogram.histogram_bin_ct(self, bins, range, weight, density)
 
 
 def wrapper_CPU___histogramdd_bin_edges(
     ks: int, self: Tensor, bins: Size, range: list[float] | None, weight: Tensor | None, density: bool
 ) -> list[Tensor]:
-    return histograms.histogramdd_bin_edges(self, bins, range, weight, density)
+    return histogram.histogramdd_bin_edges(self, bins, range, weight, density)
 
 
 def wrapper_CPU___histogramdd_from_bin_cts(
     ks: int, self: Tensor, bins: Size, range: list[float] | None, weight: Tensor | None, density: bool
 ) -> Tensor:
-    return histograms._histogramdd(self, bins, range, weight, density)
+    return histogram._histogramdd(self, bins, range, weight, density)
 
 
 def wrapper_CPU___histogramdd_from_bin_tensors(
     ks: int, self: Tensor, bins: list[Tensor], weight: Tensor | None, density: bool
 ) -> Tensor:
-    return histograms._histogramdd(self, bins, weight, density)
+    return histogram._histogramdd(self, bins, weight, density)
 
 
 def wrapper_CPU___unique(ks: int, self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
@@ -6220,23 +6243,23 @@ def wrapper_CPU___unique2(
 
 
 def wrapper_CPU_out_nonzero_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return indexing.nonzero_out(self, out)
+    return index_select.nonzero_out(self, out)
 
 
 def wrapper_CPU__nonzero(ks: int, self: Tensor) -> Tensor:
-    return indexing.nonzero(self)
+    return index_select.nonzero(self)
 
 
 def wrapper_CPU_mse_loss(ks: int, self: Tensor, target: Tensor, reduction: int) -> Tensor:
     op = Functional("mse_loss")
     if recorder.active is not None:
         op.enter_meta()
-    losses.mse_loss_meta(op, self, target, reduction)
+    mse_nll_loss.mse_loss_meta(op, self, target, reduction)
     if op.operands:
         self, target = op.read(self, target)
     if recorder.active is not None:
-        op.enter_impl("mse_loss_out", losses.mse_loss_out)
-    losses.mse_loss_out(self, target, reduction, op.target)
+        op.enter_impl("mse_loss_out", mse_nll_loss.mse_loss_out)
+    mse_nll_loss.mse_loss_out(self, target, reduction, op.target)
     return op.finish()
 
 
@@ -6244,25 +6267,25 @@ def wrapper_CPU_mse_loss_out_out(ks: int, self: Tensor, target: Tensor, reductio
     op = Out("mse_loss", out)
     if recorder.active is not None:
         op.enter_meta()
-    losses.mse_loss_meta(op, self, target, reduction)
+    mse_nll_loss.mse_loss_meta(op, self, target, reduction)
     if op.operands:
         self, target = op.read(self, target)
     if recorder.active is not None:
-        op.enter_impl("mse_loss_out", losses.mse_loss_out)
-    losses.mse_loss_out(self, target, reduction, op.target)
+        op.enter_impl("mse_loss_out", mse_nll_loss.mse_loss_out)
+    mse_nll_loss.mse_loss_out(self, target, reduction, op.target)
     return op.finish()
 
 
 def wrapper_CPU__mse_loss_backward(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int
 ) -> Tensor:
-    return losses.mse_loss_backward(grad_output, self, target, reduction)
+    return mse_nll_loss.mse_loss_backward(grad_output, self, target, reduction)
 
 
 def wrapper_CPU_grad_input_mse_loss_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor
 ) -> Tensor:
-    return losses.mse_loss_backward_out(grad_output, self, target, reduction, grad_input)
+    return mse_nll_loss.mse_loss_backward_out(grad_output, self, target, reduction, grad_input)
 
 
 def wrapper_CPU__softmax(ks: int, self: Tensor, dim: int, half_to_float: bool) -> Tensor:
@@ -6379,10 +6402,10 @@ def wrapper_CPU_nll_loss_forward(
     op0, op1 = Functional("nll_loss_forward"), Functional("nll_loss_forward")
     if recorder.active is not None:
         op0.enter_meta()
-    losses.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
+    mse_nll_loss.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
     if recorder.active is not None:
-        op0.enter_impl("nll_loss_forward_out_cpu", losses.nll_loss_forward_out, op1)
-    losses.nll_loss_forward_out(self, target, weight, reduction, ignore_index, op0.target, op1.target)
+        op0.enter_impl("nll_loss_forward_out_cpu", mse_nll_loss.nll_loss_forward_out, op1)
+    mse_nll_loss.nll_loss_forward_out(self, target, weight, reduction, ignore_index, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -6393,10 +6416,10 @@ def wrapper_CPU_nll_loss_forward_out_output(
     op0, op1 = Out("nll_loss_forward", output), Out("nll_loss_forward", total_weight)
     if recorder.active is not None:
         op0.enter_meta()
-    losses.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
+    mse_nll_loss.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
     if recorder.active is not None:
-        op0.enter_impl("nll_loss_forward_out_cpu", losses.nll_loss_forward_out, op1)
-    losses.nll_loss_forward_out(self, target, weight, reduction, ignore_index, op0.target, op1.target)
+        op0.enter_impl("nll_loss_forward_out_cpu", mse_nll_loss.nll_loss_forward_out, op1)
+    mse_nll_loss.nll_loss_forward_out(self, target, weight, reduction, ignore_index, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -6407,10 +6430,12 @@ def wrapper_CPU_nll_loss_backward(
     op = Functional("nll_loss_backward")
     if recorder.active is not None:
         op.enter_meta()
-    losses.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
+    mse_nll_loss.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
     if recorder.active is not None:
-        op.enter_impl("nll_loss_backward_out_cpu", losses.nll_loss_backward_out)
-    losses.nll_loss_backward_out(grad_output, self, target, weight, reduction, ignore_index, total_weight, op.target)
+        op.enter_impl("nll_loss_backward_out_cpu", mse_nll_loss.nll_loss_backward_out)
+    mse_nll_loss.nll_loss_backward_out(
+        grad_output, self, target, weight, reduction, ignore_index, total_weight, op.target
+    )
     return op.finish()
 
 
@@ -6421,37 +6446,41 @@ def wrapper_CPU_nll_loss_backward_out_grad_input(
     op = Out("nll_loss_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    losses.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
+    mse_nll_loss.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
     if recorder.active is not None:
-        op.enter_impl("nll_loss_backward_out_cpu", losses.nll_loss_backward_out)
-    losses.nll_loss_backward_out(grad_output, self, target, weight, reduction, ignore_index, total_weight, op.target)
+        op.enter_impl("nll_loss_backward_out_cpu", mse_nll_loss.nll_loss_backward_out)
+    mse_nll_loss.nll_loss_backward_out(
+        grad_output, self, target, weight, reduction, ignore_index, total_weight, op.target
+    )
     return op.finish()
 
 
 def wrapper_CPU__native_layer_norm(
     ks: int, input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return layers.layer_norm(input, normalized_shape, weight, bias, eps)
+    return linear_embedding.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
 def wrapper_CPU__native_layer_norm_backward(
     ks: int, grad_out: Tensor, input: Tensor, normalized_shape: Size, mean: Tensor, rstd: Tensor, weight: Tensor |
     None, bias: Tensor | None, output_mask: tuple[bool, ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return layers.layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
+    return linear_embedding.layer_norm_backward(
+        grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
+    )
 
 
 def wrapper_CPU__embedding_renorm_(
     ks: int, self: Tensor, indices: Tensor, max_norm: float, norm_type: float
 ) -> Tensor:
-    return embedding_bags_backward.embedding_renorm_(self, indices, max_norm, norm_type)
+    return embedding_bag_backward.embedding_renorm_(self, indices, max_norm, norm_type)
 
 
 def wrapper_CPU___embedding_bag(
     ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
     per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    return embedding_bags._embedding_bag(
+    return embedding_bag._embedding_bag(
         weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
         padding_idx
     )
@@ -6461,7 +6490,7 @@ def wrapper_CPU___embedding_bag_forward_only(
     ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
     per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    return embedding_bags._embedding_bag_forward_only(
+    return embedding_bag._embedding_bag_forward_only(
         weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
         padding_idx
     )
@@ -6472,7 +6501,7 @@ def wrapper_CPU___embedding_bag_backward(
     Tensor, num_weights: int, scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Tensor | None,
     padding_idx: int
 ) -> Tensor:
-    return embedding_bags_backward._embedding_bag_backward_symint(
+    return embedding_bag_backward._embedding_bag_backward_symint(
         grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, sparse,
         per_sample_weights, padding_idx
     )
@@ -6482,7 +6511,7 @@ def wrapper_CPU___embedding_bag_dense_backward(
     ks: int, grad: Tensor, indices: Tensor, offset2bag: Tensor, bag_size: Tensor, maximum_indices: Tensor,
     num_weights: int, scale_grad_by_freq: bool, mode: int, per_sample_weights: Tensor | None, padding_idx: int
 ) -> Tensor:
-    return embedding_bags_backward._embedding_bag_dense_backward(
+    return embedding_bag_backward._embedding_bag_dense_backward(
         grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode,
         per_sample_weights, padding_idx
     )
@@ -6492,7 +6521,7 @@ def wrapper_CPU___embedding_bag_per_sample_weights_backward(
     ks: int, grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, mode: int,
     padding_idx: int
 ) -> Tensor:
-    return embedding_bags_backward._embedding_bag_per_sample_weights_backward(
+    return embedding_bag_backward._embedding_bag_per_sample_weights_backward(
         grad, weight, indices, offsets, offset2bag, mode, padding_idx
     )
 
@@ -6500,7 +6529,9 @@ def wrapper_CPU___embedding_bag_per_sample_weights_backward(
 def wrapper_CPU__embedding_dense_backward(
     ks: int, grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
-    return layers.embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
+    return linear_embedding.embedding_dense_backward(
+        grad_output, indices, num_weights, padding_idx, scale_grad_by_freq
+    )
 
 
 def wrapper_CPU_max_pool2d_with_indices(
@@ -6509,10 +6540,10 @@ def wrapper_CPU_max_pool2d_with_indices(
     op0, op1 = Functional("max_pool2d_with_indices"), Functional("max_pool2d_with_indices")
     if recorder.active is not None:
         op0.enter_meta()
-    pooling.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
+    max_pool.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
     if recorder.active is not None:
-        op0.enter_impl("max_pool2d_with_indices_out_cpu", pooling.max_pool2d_with_indices_out, op1)
-    pooling.max_pool2d_with_indices_out(
+        op0.enter_impl("max_pool2d_with_indices_out_cpu", max_pool.max_pool2d_with_indices_out, op1)
+    max_pool.max_pool2d_with_indices_out(
         self, kernel_size, stride, padding, dilation, ceil_mode, op0.target, op1.target
     )
     return op0.finish(), op1.bring_back()
@@ -6525,10 +6556,10 @@ def wrapper_CPU_max_pool2d_with_indices_out_out(
     op0, op1 = Out("max_pool2d_with_indices", out), Out("max_pool2d_with_indices", indices)
     if recorder.active is not None:
         op0.enter_meta()
-    pooling.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
+    max_pool.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
     if recorder.active is not None:
-        op0.enter_impl("max_pool2d_with_indices_out_cpu", pooling.max_pool2d_with_indices_out, op1)
-    pooling.max_pool2d_with_indices_out(
+        op0.enter_impl("max_pool2d_with_indices_out_cpu", max_pool.max_pool2d_with_indices_out, op1)
+    max_pool.max_pool2d_with_indices_out(
         self, kernel_size, stride, padding, dilation, ceil_mode, op0.target, op1.target
     )
     return op0.finish(), op1.bring_back()
@@ -6541,12 +6572,12 @@ def wrapper_CPU_max_pool2d_with_indices_backward(
     op = Functional("max_pool2d_with_indices_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling.max_pool2d_with_indices_backward_meta(
+    max_pool.max_pool2d_with_indices_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
     )
     if recorder.active is not None:
-        op.enter_impl("max_pool2d_with_indices_backward_out_cpu", pooling.max_pool2d_with_indices_backward_out)
-    pooling.max_pool2d_with_indices_backward_out(
+        op.enter_impl("max_pool2d_with_indices_backward_out_cpu", max_pool.max_pool2d_with_indices_backward_out)
+    max_pool.max_pool2d_with_indices_backward_out(
         grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, op.target
     )
     return op.finish()
@@ -6559,12 +6590,12 @@ def wrapper_CPU_max_pool2d_with_indices_backward_out_grad_input(
     op = Out("max_pool2d_with_indices_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    pooling.max_pool2d_with_indices_backward_meta(
+    max_pool.max_pool2d_with_indices_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
     )
     if recorder.active is not None:
-        op.enter_impl("max_pool2d_with_indices_backward_out_cpu", pooling.max_pool2d_with_indices_backward_out)
-    pooling.max_pool2d_with_indices_backward_out(
+        op.enter_impl("max_pool2d_with_indices_backward_out_cpu", max_pool.max_pool2d_with_indices_backward_out)
+    max_pool.max_pool2d_with_indices_backward_out(
         grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, op.target
     )
     return op.finish()
@@ -6604,14 +6635,14 @@ def wrapper_CPU__mkldnn_rnn_layer_backward(
 def wrapper_CPU___slow_conv2d_forward(
     ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size
 ) -> Tensor:
-    return conv_slow.slow_conv2d_forward(self, weight, kernel_size, bias, stride, padding)
+    return slow_conv.slow_conv2d_forward(self, weight, kernel_size, bias, stride, padding)
 
 
 def wrapper_CPU_output_mask__slow_conv2d_backward(
     ks: int, grad_output: Tensor, self: Tensor, weight: Tensor, kernel_size: Size, stride: Size, padding: Size,
     output_mask: tuple[bool, ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return conv_slow_backward.slow_conv2d_backward(
+    return slow_conv_backward.slow_conv2d_backward(
         grad_output, self, weight, kernel_size, stride, padding, output_mask
     )
 
@@ -6620,14 +6651,14 @@ def wrapper_CPU__slow_conv_dilated2d(
     ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
     dilation: Size
 ) -> Tensor:
-    return conv_slow.slow_conv_dilated2d(self, weight, kernel_size, bias, stride, padding, dilation)
+    return slow_conv.slow_conv_dilated2d(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
 def wrapper_CPU__slow_conv_dilated3d(
     ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
     dilation: Size
 ) -> Tensor:
-    return conv_slow.slow_conv_dilated3d(self, weight, kernel_size, bias, stride, padding, dilation)
+    return slow_conv.slow_conv_dilated3d(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
 def wrapper_CPU_slow_conv_transpose2d_out_out(
@@ -6637,12 +6668,12 @@ def wrapper_CPU_slow_conv_transpose2d_out_out(
     op = Out("slow_conv_transpose2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    conv_slow.slow_conv_transpose2d_meta(
+    slow_conv.slow_conv_transpose2d_meta(
         op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
     )
     if recorder.active is not None:
-        op.enter_impl("slow_conv_transpose2d_structured_cpu", conv_slow.slow_conv_transpose2d_structured)
-    conv_slow.slow_conv_transpose2d_structured(
+        op.enter_impl("slow_conv_transpose2d_structured_cpu", slow_conv.slow_conv_transpose2d_structured)
+    slow_conv.slow_conv_transpose2d_structured(
         self, weight, kernel_size, bias, stride, padding, output_padding, dilation, op.target
     )
     return op.finish()
@@ -6655,12 +6686,12 @@ def wrapper_CPU_slow_conv_transpose2d(
     op = Functional("slow_conv_transpose2d")
     if recorder.active is not None:
         op.enter_meta()
-    conv_slow.slow_conv_transpose2d_meta(
+    slow_conv.slow_conv_transpose2d_meta(
         op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
     )
     if recorder.active is not None:
-        op.enter_impl("slow_conv_transpose2d_structured_cpu", conv_slow.slow_conv_transpose2d_structured)
-    conv_slow.slow_conv_transpose2d_structured(
+        op.enter_impl("slow_conv_transpose2d_structured_cpu", slow_conv.slow_conv_transpose2d_structured)
+    slow_conv.slow_conv_transpose2d_structured(
         self, weight, kernel_size, bias, stride, padding, output_padding, dilation, op.target
     )
     return op.finish()
@@ -6670,23 +6701,23 @@ def wrapper_CPU__slow_conv_transpose3d(
     ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
     output_padding: Size, dilation: Size
 ) -> Tensor:
-    return conv_slow.slow_conv_transpose3d(self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
+    return slow_conv.slow_conv_transpose3d(self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
 
 
 def wrapper_CPU__slow_conv3d_forward(
     ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size
 ) -> Tensor:
-    return conv_slow.slow_conv3d_forward(self, weight, kernel_size, bias, stride, padding)
+    return slow_conv.slow_conv3d_forward(self, weight, kernel_size, bias, stride, padding)
 
 
 def wrapper_CPU_reflection_pad1d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     op = Out("reflection_pad1d", out)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad1d_meta(op, self, padding)
+    reflection_replication_pad.reflection_pad1d_meta(op, self, padding)
     if recorder.active is not None:
-        op.enter_impl("reflection_pad1d_out_cpu", padding_edges.reflection_pad1d_out)
-    padding_edges.reflection_pad1d_out(self, padding, op.target)
+        op.enter_impl("reflection_pad1d_out_cpu", reflection_replication_pad.reflection_pad1d_out)
+    reflection_replication_pad.reflection_pad1d_out(self, padding, op.target)
     return op.finish()
 
 
@@ -6694,10 +6725,10 @@ def wrapper_CPU_reflection_pad1d(ks: int, self: Tensor, padding: Size) -> Tensor
     op = Functional("reflection_pad1d")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad1d_meta(op, self, padding)
+    reflection_replication_pad.reflection_pad1d_meta(op, self, padding)
     if recorder.active is not None:
-        op.enter_impl("reflection_pad1d_out_cpu", padding_edges.reflection_pad1d_out)
-    padding_edges.reflection_pad1d_out(self, padding, op.target)
+        op.enter_impl("reflection_pad1d_out_cpu", reflection_replication_pad.reflection_pad1d_out)
+    reflection_replication_pad.reflection_pad1d_out(self, padding, op.target)
     return op.finish()
 
 
@@ -6707,10 +6738,10 @@ def wrapper_CPU_reflection_pad1d_backward_out_grad_input(
     op = Out("reflection_pad1d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad1d_backward_meta(op, grad_output, self, padding)
+    reflection_replication_pad.reflection_pad1d_backward_meta(op, grad_output, self, padding)
     if recorder.active is not None:
-        op.enter_impl("reflection_pad1d_backward_out_cpu", padding_edges.reflection_pad1d_backward_out)
-    padding_edges.reflection_pad1d_backward_out(grad_output, self, padding, op.target)
+        op.enter_impl("reflection_pad1d_backward_out_cpu", reflection_replication_pad.reflection_pad1d_backward_out)
+    reflection_replication_pad.reflection_pad1d_backward_out(grad_output, self, padding, op.target)
     return op.finish()
 
 
@@ -6718,39 +6749,39 @@ def wrapper_CPU_reflection_pad1d_backward(ks: int, grad_output: Tensor, self: Te
     op = Functional("reflection_pad1d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad1d_backward_meta(op, grad_output, self, padding)
+    reflection_replication_pad.reflection_pad1d_backward_meta(op, grad_output, self, padding)
     if recorder.active is not None:
-        op.enter_impl("reflection_pad1d_backward_out_cpu", padding_edges.reflection_pad1d_backward_out)
-    padding_edges.reflection_pad1d_backward_out(grad_output, self, padding, op.target)
+        op.enter_impl("reflection_pad1d_backward_out_cpu", reflection_replication_pad.reflection_pad1d_backward_out)
+    reflection_replication_pad.reflection_pad1d_backward_out(grad_output, self, padding, op.target)
     return op.finish()
 
 
 def wrapper_CPU_out_reflection_pad2d_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
-    return padding_edges.reflection_pad2d_out(self, padding, out)
+    return reflection_replication_pad.reflection_pad2d_out(self, padding, out)
 
 
 def wrapper_CPU__reflection_pad2d(ks: int, self: Tensor, padding: Size) -> Tensor:
-    return padding_edges.reflection_pad2d(self, padding)
+    return reflection_replication_pad.reflection_pad2d(self, padding)
 
 
 def wrapper_CPU_grad_input_reflection_pad2d_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
 ) -> Tensor:
-    return padding_edges.reflection_pad2d_backward_out(grad_output, self, padding, grad_input)
+    return reflection_replication_pad.reflection_pad2d_backward_out(grad_output, self, padding, grad_input)
 
 
 def wrapper_CPU__reflection_pad2d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
-    return padding_edges.reflection_pad2d_backward(grad_output, self, padding)
+    return reflection_replication_pad.reflection_pad2d_backward(grad_output, self, padding)
 
 
 def wrapper_CPU_reflection_pad3d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     op = Out("reflection_pad3d", out)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad3d_meta(op, self, padding)
+    reflection_replication_pad.reflection_pad3d_meta(op, self, padding)
     if recorder.active is not None:
-        op.enter_impl("reflection_pad3d_out_cpu", padding_edges.reflection_pad3d_out)
-    padding_edges.reflection_pad3d_out(self, padding, op.target)
+        op.enter_impl("reflection_pad3d_out_cpu", reflection_replication_pad.reflection_pad3d_out)
+    reflection_replication_pad.reflection_pad3d_out(self, padding, op.target)
     return op.finish()
 
 
@@ -6758,10 +6789,10 @@ def wrapper_CPU_reflection_pad3d(ks: int, self: Tensor, padding: Size) -> Tensor
     op = Functional("reflection_pad3d")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad3d_meta(op, self, padding)
+    reflection_replication_pad.reflection_pad3d_meta(op, self, padding)
     if recorder.active is not None:
-        op.enter_impl("reflection_pad3d_out_cpu", padding_edges.reflection_pad3d_out)
-    padding_edges.reflection_pad3d_out(self, padding, op.target)
+        op.enter_impl("reflection_pad3d_out_cpu", reflection_replication_pad.reflection_pad3d_out)
+    reflection_replication_pad.reflection_pad3d_out(self, padding, op.target)
     return op.finish()
 
 
@@ -6771,10 +6802,10 @@ def wrapper_CPU_reflection_pad3d_backward_out_grad_input(
     op = Out("reflection_pad3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad3d_backward_meta(op, grad_output, self, padding)
+    reflection_replication_pad.reflection_pad3d_backward_meta(op, grad_output, self, padding)
     if recorder.active is not None:
-        op.enter_impl("reflection_pad3d_backward_out_cpu", padding_edges.reflection_pad3d_backward_out)
-    padding_edges.reflection_pad3d_backward_out(grad_output, self, padding, op.target)
+        op.enter_impl("reflection_pad3d_backward_out_cpu", reflection_replication_pad.reflection_pad3d_backward_out)
+    reflection_replication_pad.reflection_pad3d_backward_out(grad_output, self, padding, op.target)
     return op.finish()
 
 
@@ -6782,10 +6813,10 @@ def wrapper_CPU_reflection_pad3d_backward(ks: int, grad_output: Tensor, self: Te
     op = Functional("reflection_pad3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad3d_backward_meta(op, grad_output, self, padding)
+    reflection_replication_pad.reflection_pad3d_backward_meta(op, grad_output, self, padding)
     if recorder.active is not None:
-        op.enter_impl("reflection_pad3d_backward_out_cpu", padding_edges.reflection_pad3d_backward_out)
-    padding_edges.reflection_pad3d_backward_out(grad_output, self, padding, op.target)
+        op.enter_impl("reflection_pad3d_backward_out_cpu", reflection_replication_pad.reflection_pad3d_backward_out)
+    reflection_replication_pad.reflection_pad3d_backward_out(grad_output, self, padding, op.target)
     return op.finish()
 
 
@@ -6793,10 +6824,10 @@ def wrapper_CPU_replication_pad1d_out_out(ks: int, self: Tensor, padding: Size, 
     op = Out("replication_pad1d", out)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad1d_meta(op, self, padding)
+    reflection_replication_pad.replication_pad1d_meta(op, self, padding)
     if recorder.active is not None:
-        op.enter_impl("replication_pad1d_out_cpu", padding_edges.replication_pad1d_out)
-    padding_edges.replication_pad1d_out(self, padding, op.target)
+        op.enter_impl("replication_pad1d_out_cpu", reflection_replication_pad.replication_pad1d_out)
+    reflection_replication_pad.replication_pad1d_out(self, padding, op.target)
     return op.finish()
 
 
@@ -6804,10 +6835,10 @@ def wrapper_CPU_replication_pad1d(ks: int, self: Tensor, padding: Size) -> Tenso
     op = Functional("replication_pad1d")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad1d_meta(op, self, padding)
+    reflection_replication_pad.replication_pad1d_meta(op, self, padding)
     if recorder.active is not None:
-        op.enter_impl("replication_pad1d_out_cpu", padding_edges.replication_pad1d_out)
-    padding_edges.replication_pad1d_out(self, padding, op.target)
+        op.enter_impl("replication_pad1d_out_cpu", reflection_replication_pad.replication_pad1d_out)
+    reflection_replication_pad.replication_pad1d_out(self, padding, op.target)
     return op.finish()
 
 
@@ -6817,10 +6848,10 @@ def wrapper_CPU_replication_pad1d_backward_out_grad_input(
     op = Out("replication_pad1d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad1d_backward_meta(op, grad_output, self, padding)
+    reflection_replication_pad.replication_pad1d_backward_meta(op, grad_output, self, padding)
     if recorder.active is not None:
-        op.enter_impl("replication_pad1d_backward_out_cpu", padding_edges.replication_pad1d_backward_out)
-    padding_edges.replication_pad1d_backward_out(grad_output, self, padding, op.target)
+        op.enter_impl("replication_pad1d_backward_out_cpu", reflection_replication_pad.replication_pad1d_backward_out)
+    reflection_replication_pad.replication_pad1d_backward_out(grad_output, self, padding, op.target)
     return op.finish()
 
 
@@ -6828,10 +6859,10 @@ def wrapper_CPU_replication_pad1d_backward(ks: int, grad_output: Tensor, self: T
     op = Functional("replication_pad1d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad1d_backward_meta(op, grad_output, self, padding)
+    reflection_replication_pad.replication_pad1d_backward_meta(op, grad_output, self, padding)
     if recorder.active is not None:
-        op.enter_impl("replication_pad1d_backward_out_cpu", padding_edges.replication_pad1d_backward_out)
-    padding_edges.replication_pad1d_backward_out(grad_output, self, padding, op.target)
+        op.enter_impl("replication_pad1d_backward_out_cpu", reflection_replication_pad.replication_pad1d_backward_out)
+    reflection_replication_pad.replication_pad1d_backward_out(grad_output, self, padding, op.target)
     return op.finish()
 
 
@@ -6839,10 +6870,10 @@ def wrapper_CPU_replication_pad2d_out_out(ks: int, self: Tensor, padding: Size, 
     op = Out("replication_pad2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad2d_meta(op, self, padding)
+    reflection_replication_pad.replication_pad2d_meta(op, self, padding)
     if recorder.active is not None:
-        op.enter_impl("replication_pad2d_out_cpu", padding_edges.replication_pad2d_out)
-    padding_edges.replication_pad2d_out(self, padding, op.target)
+        op.enter_impl("replication_pad2d_out_cpu", reflection_replication_pad.replication_pad2d_out)
+    reflection_replication_pad.replication_pad2d_out(self, padding, op.target)
     return op.finish()
 
 
@@ -6850,31 +6881,31 @@ def wrapper_CPU_replication_pad2d(ks: int, self: Tensor, padding: Size) -> Tenso
     op = Functional("replication_pad2d")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad2d_meta(op, self, padding)
+    reflection_replication_pad.replication_pad2d_meta(op, self, padding)
     if recorder.active is not None:
-        op.enter_impl("replication_pad2d_out_cpu", padding_edges.replication_pad2d_out)
-    padding_edges.replication_pad2d_out(self, padding, op.target)
+        op.enter_impl("replication_pad2d_out_cpu", reflection_replication_pad.replication_pad2d_out)
+    reflection_replication_pad.replication_pad2d_out(self, padding, op.target)
     return op.finish()
 
 
 def wrapper_CPU_grad_input_replication_pad2d_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
 ) -> Tensor:
-    return padding_edges.replication_pad2d_backward_out(grad_output, self, padding, grad_input)
+    return reflection_replication_pad.replication_pad2d_backward_out(grad_output, self, padding, grad_input)
 
 
 def wrapper_CPU__replication_pad2d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
-    return padding_edges.replication_pad2d_backward(grad_output, self, padding)
+    return reflection_replication_pad.replication_pad2d_backward(grad_output, self, padding)
 
 
 def wrapper_CPU_replication_pad3d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     op = Out("replication_pad3d", out)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad3d_meta(op, self, padding)
+    reflection_replication_pad.replication_pad3d_meta(op, self, padding)
     if recorder.active is not None:
-        op.enter_impl("replication_pad3d_out_cpu", padding_edges.replication_pad3d_out)
-    padding_edges.replication_pad3d_out(self, padding, op.target)
+        op.enter_impl("replication_pad3d_out_cpu", reflection_replication_pad.replication_pad3d_out)
+    reflection_replication_pad.replication_pad3d_out(self, padding, op.target)
     return op.finish()
 
 
@@ -6882,21 +6913,21 @@ def wrapper_CPU_replication_pad3d(ks: int, self: Tensor, padding: Size) -> Tenso
     op = Functional("replication_pad3d")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad3d_meta(op, self, padding)
+    reflection_replication_pad.replication_pad3d_meta(op, self, padding)
     if recorder.active is not None:
-        op.enter_impl("replication_pad3d_out_cpu", padding_edges.replication_pad3d_out)
-    padding_edges.replication_pad3d_out(self, padding, op.target)
+        op.enter_impl("replication_pad3d_out_cpu", reflection_replication_pad.replication_pad3d_out)
+    reflection_replication_pad.replication_pad3d_out(self, padding, op.target)
     return op.finish()
 
 
 def wrapper_CPU_grad_input_replication_pad3d_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
 ) -> Tensor:
-    return padding_edges.replication_pad3d_backward_out(grad_output, self, padding, grad_input)
+    return reflection_replication_pad.replication_pad3d_backward_out(grad_output, self, padding, grad_input)
 
 
 def wrapper_CPU__replication_pad3d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
-    return padding_edges.replication_pad3d_backward(grad_output, self, padding)
+    return reflection_replication_pad.replication_pad3d_backward(grad_output, self, padding)
 
 
 def wrapper_CPU_upsample_linear1d_out_out(
@@ -6905,10 +6936,10 @@ def wrapper_CPU_upsample_linear1d_out_out(
     op = Out("upsample_linear1d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
+    upsample_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
     if recorder.active is not None:
-        op.enter_impl("upsample_linear1d_out_cpu", upsampling_linear.upsample_linear1d_out)
-    upsampling_linear.upsample_linear1d_out(self, output_size, align_corners, scales, op.target)
+        op.enter_impl("upsample_linear1d_out_cpu", upsample_linear.upsample_linear1d_out)
+    upsample_linear.upsample_linear1d_out(self, output_size, align_corners, scales, op.target)
     return op.finish()
 
 
@@ -6918,10 +6949,10 @@ def wrapper_CPU_upsample_linear1d(
     op = Functional("upsample_linear1d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
+    upsample_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
     if recorder.active is not None:
-        op.enter_impl("upsample_linear1d_out_cpu", upsampling_linear.upsample_linear1d_out)
-    upsampling_linear.upsample_linear1d_out(self, output_size, align_corners, scales, op.target)
+        op.enter_impl("upsample_linear1d_out_cpu", upsample_linear.upsample_linear1d_out)
+    upsample_linear.upsample_linear1d_out(self, output_size, align_corners, scales, op.target)
     return op.finish()
 
 
@@ -6932,10 +6963,10 @@ def wrapper_CPU_upsample_linear1d_backward_out_grad_input(
     op = Out("upsample_linear1d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
+    upsample_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
     if recorder.active is not None:
-        op.enter_impl("upsample_linear1d_backward_out_cpu", upsampling_linear.upsample_linear1d_backward_out)
-    upsampling_linear.upsample_linear1d_backward_out(
+        op.enter_impl("upsample_linear1d_backward_out_cpu", upsample_linear.upsample_linear1d_backward_out)
+    upsample_linear.upsample_linear1d_backward_out(
         grad_output, output_size, input_size, align_corners, scales, op.target
     )
     return op.finish()
@@ -6947,10 +6978,10 @@ def wrapper_CPU_upsample_linear1d_backward(
     op = Functional("upsample_linear1d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
+    upsample_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
     if recorder.active is not None:
-        op.enter_impl("upsample_linear1d_backward_out_cpu", upsampling_linear.upsample_linear1d_backward_out)
-    upsampling_linear.upsample_linear1d_backward_out(
+        op.enter_impl("upsample_linear1d_backward_out_cpu", upsample_linear.upsample_linear1d_backward_out)
+    upsample_linear.upsample_linear1d_backward_out(
         grad_output, output_size, input_size, align_corners, scales, op.target
     )
     return op.finish()
@@ -6963,10 +6994,10 @@ def wrapper_CPU_upsample_bilinear2d_out_out(
     op = Out("upsample_bilinear2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_bilinear2d_out_cpu", upsampling_linear.upsample_bilinear2d_out)
-    upsampling_linear.upsample_bilinear2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+        op.enter_impl("upsample_bilinear2d_out_cpu", upsample_linear.upsample_bilinear2d_out)
+    upsample_linear.upsample_bilinear2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -6976,10 +7007,10 @@ def wrapper_CPU_upsample_bilinear2d(
     op = Functional("upsample_bilinear2d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_bilinear2d_out_cpu", upsampling_linear.upsample_bilinear2d_out)
-    upsampling_linear.upsample_bilinear2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+        op.enter_impl("upsample_bilinear2d_out_cpu", upsample_linear.upsample_bilinear2d_out)
+    upsample_linear.upsample_bilinear2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -6990,12 +7021,12 @@ def wrapper_CPU_upsample_bilinear2d_backward_out_grad_input(
     op = Out("upsample_bilinear2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_bilinear2d_backward_meta(
+    upsample_linear.upsample_bilinear2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("upsample_bilinear2d_backward_out_cpu", upsampling_linear.upsample_bilinear2d_backward_out)
-    upsampling_linear.upsample_bilinear2d_backward_out(
+        op.enter_impl("upsample_bilinear2d_backward_out_cpu", upsample_linear.upsample_bilinear2d_backward_out)
+    upsample_linear.upsample_bilinear2d_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7008,12 +7039,12 @@ def wrapper_CPU_upsample_bilinear2d_backward(
     op = Functional("upsample_bilinear2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_bilinear2d_backward_meta(
+    upsample_linear.upsample_bilinear2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("upsample_bilinear2d_backward_out_cpu", upsampling_linear.upsample_bilinear2d_backward_out)
-    upsampling_linear.upsample_bilinear2d_backward_out(
+        op.enter_impl("upsample_bilinear2d_backward_out_cpu", upsample_linear.upsample_bilinear2d_backward_out)
+    upsample_linear.upsample_bilinear2d_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7026,10 +7057,10 @@ def wrapper_CPU__upsample_bilinear2d_aa_out_out(
     op = Out("_upsample_bilinear2d_aa", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("_upsample_bilinear2d_aa_out_cpu", upsampling_linear._upsample_bilinear2d_aa_out)
-    upsampling_linear._upsample_bilinear2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+        op.enter_impl("_upsample_bilinear2d_aa_out_cpu", upsample_linear._upsample_bilinear2d_aa_out)
+    upsample_linear._upsample_bilinear2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7039,10 +7070,10 @@ def wrapper_CPU__upsample_bilinear2d_aa(
     op = Functional("_upsample_bilinear2d_aa")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("_upsample_bilinear2d_aa_out_cpu", upsampling_linear._upsample_bilinear2d_aa_out)
-    upsampling_linear._upsample_bilinear2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+        op.enter_impl("_upsample_bilinear2d_aa_out_cpu", upsample_linear._upsample_bilinear2d_aa_out)
+    upsample_linear._upsample_bilinear2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7053,12 +7084,12 @@ def wrapper_CPU__upsample_bilinear2d_aa_backward_out_grad_input(
     op = Out("_upsample_bilinear2d_aa_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear._upsample_bilinear2d_aa_backward_meta(
+    upsample_linear._upsample_bilinear2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_bilinear2d_aa_backward_out_cpu", upsampling_linear._upsample_bilinear2d_aa_backward_out)
-    upsampling_linear._upsample_bilinear2d_aa_backward_out(
+        op.enter_impl("_upsample_bilinear2d_aa_backward_out_cpu", upsample_linear._upsample_bilinear2d_aa_backward_out)
+    upsample_linear._upsample_bilinear2d_aa_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7071,12 +7102,12 @@ def wrapper_CPU__upsample_bilinear2d_aa_backward(
     op = Functional("_upsample_bilinear2d_aa_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear._upsample_bilinear2d_aa_backward_meta(
+    upsample_linear._upsample_bilinear2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_bilinear2d_aa_backward_out_cpu", upsampling_linear._upsample_bilinear2d_aa_backward_out)
-    upsampling_linear._upsample_bilinear2d_aa_backward_out(
+        op.enter_impl("_upsample_bilinear2d_aa_backward_out_cpu", upsample_linear._upsample_bilinear2d_aa_backward_out)
+    upsample_linear._upsample_bilinear2d_aa_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7089,10 +7120,10 @@ def wrapper_CPU_upsample_bicubic2d_out_out(
     op = Out("upsample_bicubic2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_bicubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_bicubic2d_out_cpu", upsampling_cubic.upsample_bicubic2d_out)
-    upsampling_cubic.upsample_bicubic2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+        op.enter_impl("upsample_bicubic2d_out_cpu", upsample_bicubic.upsample_bicubic2d_out)
+    upsample_bicubic.upsample_bicubic2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7102,10 +7133,10 @@ def wrapper_CPU_upsample_bicubic2d(
     op = Functional("upsample_bicubic2d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_bicubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_bicubic2d_out_cpu", upsampling_cubic.upsample_bicubic2d_out)
-    upsampling_cubic.upsample_bicubic2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+        op.enter_impl("upsample_bicubic2d_out_cpu", upsample_bicubic.upsample_bicubic2d_out)
+    upsample_bicubic.upsample_bicubic2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7116,12 +7147,12 @@ def wrapper_CPU_upsample_bicubic2d_backward_out_grad_input(
     op = Out("upsample_bicubic2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic.upsample_bicubic2d_backward_meta(
+    upsample_bicubic.upsample_bicubic2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("upsample_bicubic2d_backward_out_cpu", upsampling_cubic.upsample_bicubic2d_backward_out)
-    upsampling_cubic.upsample_bicubic2d_backward_out(
+        op.enter_impl("upsample_bicubic2d_backward_out_cpu", upsample_bicubic.upsample_bicubic2d_backward_out)
+    upsample_bicubic.upsample_bicubic2d_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7134,12 +7165,12 @@ def wrapper_CPU_upsample_bicubic2d_backward(
     op = Functional("upsample_bicubic2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic.upsample_bicubic2d_backward_meta(
+    upsample_bicubic.upsample_bicubic2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("upsample_bicubic2d_backward_out_cpu", upsampling_cubic.upsample_bicubic2d_backward_out)
-    upsampling_cubic.upsample_bicubic2d_backward_out(
+        op.enter_impl("upsample_bicubic2d_backward_out_cpu", upsample_bicubic.upsample_bicubic2d_backward_out)
+    upsample_bicubic.upsample_bicubic2d_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7152,10 +7183,10 @@ def wrapper_CPU__upsample_bicubic2d_aa_out_out(
     op = Out("_upsample_bicubic2d_aa", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_bicubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("_upsample_bicubic2d_aa_out_cpu", upsampling_cubic._upsample_bicubic2d_aa_out)
-    upsampling_cubic._upsample_bicubic2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+        op.enter_impl("_upsample_bicubic2d_aa_out_cpu", upsample_bicubic._upsample_bicubic2d_aa_out)
+    upsample_bicubic._upsample_bicubic2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7165,10 +7196,10 @@ def wrapper_CPU__upsample_bicubic2d_aa(
     op = Functional("_upsample_bicubic2d_aa")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_bicubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("_upsample_bicubic2d_aa_out_cpu", upsampling_cubic._upsample_bicubic2d_aa_out)
-    upsampling_cubic._upsample_bicubic2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+        op.enter_impl("_upsample_bicubic2d_aa_out_cpu", upsample_bicubic._upsample_bicubic2d_aa_out)
+    upsample_bicubic._upsample_bicubic2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7179,12 +7210,12 @@ def wrapper_CPU__upsample_bicubic2d_aa_backward_out_grad_input(
     op = Out("_upsample_bicubic2d_aa_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic._upsample_bicubic2d_aa_backward_meta(
+    upsample_bicubic._upsample_bicubic2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_bicubic2d_aa_backward_out_cpu", upsampling_cubic._upsample_bicubic2d_aa_backward_out)
-    upsampling_cubic._upsample_bicubic2d_aa_backward_out(
+        op.enter_impl("_upsample_bicubic2d_aa_backward_out_cpu", upsample_bicubic._upsample_bicubic2d_aa_backward_out)
+    upsample_bicubic._upsample_bicubic2d_aa_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7197,12 +7228,12 @@ def wrapper_CPU__upsample_bicubic2d_aa_backward(
     op = Functional("_upsample_bicubic2d_aa_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic._upsample_bicubic2d_aa_backward_meta(
+    upsample_bicubic._upsample_bicubic2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_bicubic2d_aa_backward_out_cpu", upsampling_cubic._upsample_bicubic2d_aa_backward_out)
-    upsampling_cubic._upsample_bicubic2d_aa_backward_out(
+        op.enter_impl("_upsample_bicubic2d_aa_backward_out_cpu", upsample_bicubic._upsample_bicubic2d_aa_backward_out)
+    upsample_bicubic._upsample_bicubic2d_aa_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7215,10 +7246,10 @@ def wrapper_CPU_upsample_trilinear3d_out_out(
     op = Out("upsample_trilinear3d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
+    upsample_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_trilinear3d_out_cpu", upsampling_linear.upsample_trilinear3d_out)
-    upsampling_linear.upsample_trilinear3d_out(
+        op.enter_impl("upsample_trilinear3d_out_cpu", upsample_linear.upsample_trilinear3d_out)
+    upsample_linear.upsample_trilinear3d_out(
         self, output_size, align_corners, scales_d, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7231,10 +7262,10 @@ def wrapper_CPU_upsample_trilinear3d(
     op = Functional("upsample_trilinear3d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
+    upsample_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_trilinear3d_out_cpu", upsampling_linear.upsample_trilinear3d_out)
-    upsampling_linear.upsample_trilinear3d_out(
+        op.enter_impl("upsample_trilinear3d_out_cpu", upsample_linear.upsample_trilinear3d_out)
+    upsample_linear.upsample_trilinear3d_out(
         self, output_size, align_corners, scales_d, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7247,12 +7278,12 @@ def wrapper_CPU_upsample_trilinear3d_backward_out_grad_input(
     op = Out("upsample_trilinear3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_trilinear3d_backward_meta(
+    upsample_linear.upsample_trilinear3d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("upsample_trilinear3d_backward_out_cpu", upsampling_linear.upsample_trilinear3d_backward_out)
-    upsampling_linear.upsample_trilinear3d_backward_out(
+        op.enter_impl("upsample_trilinear3d_backward_out_cpu", upsample_linear.upsample_trilinear3d_backward_out)
+    upsample_linear.upsample_trilinear3d_backward_out(
         grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7265,12 +7296,12 @@ def wrapper_CPU_upsample_trilinear3d_backward(
     op = Functional("upsample_trilinear3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_trilinear3d_backward_meta(
+    upsample_linear.upsample_trilinear3d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("upsample_trilinear3d_backward_out_cpu", upsampling_linear.upsample_trilinear3d_backward_out)
-    upsampling_linear.upsample_trilinear3d_backward_out(
+        op.enter_impl("upsample_trilinear3d_backward_out_cpu", upsample_linear.upsample_trilinear3d_backward_out)
+    upsample_linear.upsample_trilinear3d_backward_out(
         grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7282,10 +7313,10 @@ def wrapper_CPU_upsample_nearest1d_out_out(
     op = Out("upsample_nearest1d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
+    upsample_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest1d_out_cpu", upsampling_nearest.upsample_nearest1d_out)
-    upsampling_nearest.upsample_nearest1d_out(self, output_size, scales, op.target)
+        op.enter_impl("upsample_nearest1d_out_cpu", upsample_nearest.upsample_nearest1d_out)
+    upsample_nearest.upsample_nearest1d_out(self, output_size, scales, op.target)
     return op.finish()
 
 
@@ -7295,10 +7326,10 @@ def wrapper_CPU__upsample_nearest_exact1d_out_out(
     op = Out("_upsample_nearest_exact1d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
+    upsample_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact1d_out_cpu", upsampling_nearest._upsample_nearest_exact1d_out)
-    upsampling_nearest._upsample_nearest_exact1d_out(self, output_size, scales, op.target)
+        op.enter_impl("_upsample_nearest_exact1d_out_cpu", upsample_nearest._upsample_nearest_exact1d_out)
+    upsample_nearest._upsample_nearest_exact1d_out(self, output_size, scales, op.target)
     return op.finish()
 
 
@@ -7306,10 +7337,10 @@ def wrapper_CPU_upsample_nearest1d(ks: int, self: Tensor, output_size: Size, sca
     op = Functional("upsample_nearest1d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
+    upsample_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest1d_out_cpu", upsampling_nearest.upsample_nearest1d_out)
-    upsampling_nearest.upsample_nearest1d_out(self, output_size, scales, op.target)
+        op.enter_impl("upsample_nearest1d_out_cpu", upsample_nearest.upsample_nearest1d_out)
+    upsample_nearest.upsample_nearest1d_out(self, output_size, scales, op.target)
     return op.finish()
 
 
@@ -7317,10 +7348,10 @@ def wrapper_CPU__upsample_nearest_exact1d(ks: int, self: Tensor, output_size: Si
     op = Functional("_upsample_nearest_exact1d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
+    upsample_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact1d_out_cpu", upsampling_nearest._upsample_nearest_exact1d_out)
-    upsampling_nearest._upsample_nearest_exact1d_out(self, output_size, scales, op.target)
+        op.enter_impl("_upsample_nearest_exact1d_out_cpu", upsample_nearest._upsample_nearest_exact1d_out)
+    upsample_nearest._upsample_nearest_exact1d_out(self, output_size, scales, op.target)
     return op.finish()
 
 
@@ -7330,10 +7361,10 @@ def wrapper_CPU_upsample_nearest1d_backward_out_grad_input(
     op = Out("upsample_nearest1d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    upsample_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest1d_backward_out_cpu", upsampling_nearest.upsample_nearest1d_backward_out)
-    upsampling_nearest.upsample_nearest1d_backward_out(grad_output, output_size, input_size, scales, op.target)
+        op.enter_impl("upsample_nearest1d_backward_out_cpu", upsample_nearest.upsample_nearest1d_backward_out)
+    upsample_nearest.upsample_nearest1d_backward_out(grad_output, output_size, input_size, scales, op.target)
     return op.finish()
 
 
@@ -7343,10 +7374,10 @@ def wrapper_CPU__upsample_nearest_exact1d_backward_out_grad_input(
     op = Out("_upsample_nearest_exact1d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    upsample_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact1d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact1d_backward_out)
-    upsampling_nearest._upsample_nearest_exact1d_backward_out(grad_output, output_size, input_size, scales, op.target)
+        op.enter_impl("_upsample_nearest_exact1d_backward_out_cpu", upsample_nearest._upsample_nearest_exact1d_backward_out)
+    upsample_nearest._upsample_nearest_exact1d_backward_out(grad_output, output_size, input_size, scales, op.target)
     return op.finish()
 
 
@@ -7356,10 +7387,10 @@ def wrapper_CPU_upsample_nearest1d_backward(
     op = Functional("upsample_nearest1d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    upsample_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest1d_backward_out_cpu", upsampling_nearest.upsample_nearest1d_backward_out)
-    upsampling_nearest.upsample_nearest1d_backward_out(grad_output, output_size, input_size, scales, op.target)
+        op.enter_impl("upsample_nearest1d_backward_out_cpu", upsample_nearest.upsample_nearest1d_backward_out)
+    upsample_nearest.upsample_nearest1d_backward_out(grad_output, output_size, input_size, scales, op.target)
     return op.finish()
 
 
@@ -7369,10 +7400,10 @@ def wrapper_CPU__upsample_nearest_exact1d_backward(
     op = Functional("_upsample_nearest_exact1d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    upsample_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact1d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact1d_backward_out)
-    upsampling_nearest._upsample_nearest_exact1d_backward_out(grad_output, output_size, input_size, scales, op.target)
+        op.enter_impl("_upsample_nearest_exact1d_backward_out_cpu", upsample_nearest._upsample_nearest_exact1d_backward_out)
+    upsample_nearest._upsample_nearest_exact1d_backward_out(grad_output, output_size, input_size, scales, op.target)
     return op.finish()
 
 
@@ -7382,10 +7413,10 @@ def wrapper_CPU_upsample_nearest2d_out_out(
     op = Out("upsample_nearest2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
+    upsample_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest2d_out_cpu", upsampling_nearest.upsample_nearest2d_out)
-    upsampling_nearest.upsample_nearest2d_out(self, output_size, scales_h, scales_w, op.target)
+        op.enter_impl("upsample_nearest2d_out_cpu", upsample_nearest.upsample_nearest2d_out)
+    upsample_nearest.upsample_nearest2d_out(self, output_size, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7395,10 +7426,10 @@ def wrapper_CPU__upsample_nearest_exact2d_out_out(
     op = Out("_upsample_nearest_exact2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
+    upsample_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact2d_out_cpu", upsampling_nearest._upsample_nearest_exact2d_out)
-    upsampling_nearest._upsample_nearest_exact2d_out(self, output_size, scales_h, scales_w, op.target)
+        op.enter_impl("_upsample_nearest_exact2d_out_cpu", upsample_nearest._upsample_nearest_exact2d_out)
+    upsample_nearest._upsample_nearest_exact2d_out(self, output_size, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7408,10 +7439,10 @@ def wrapper_CPU_upsample_nearest2d(
     op = Functional("upsample_nearest2d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
+    upsample_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest2d_out_cpu", upsampling_nearest.upsample_nearest2d_out)
-    upsampling_nearest.upsample_nearest2d_out(self, output_size, scales_h, scales_w, op.target)
+        op.enter_impl("upsample_nearest2d_out_cpu", upsample_nearest.upsample_nearest2d_out)
+    upsample_nearest.upsample_nearest2d_out(self, output_size, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7421,10 +7452,10 @@ def wrapper_CPU__upsample_nearest_exact2d(
     op = Functional("_upsample_nearest_exact2d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
+    upsample_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact2d_out_cpu", upsampling_nearest._upsample_nearest_exact2d_out)
-    upsampling_nearest._upsample_nearest_exact2d_out(self, output_size, scales_h, scales_w, op.target)
+        op.enter_impl("_upsample_nearest_exact2d_out_cpu", upsample_nearest._upsample_nearest_exact2d_out)
+    upsample_nearest._upsample_nearest_exact2d_out(self, output_size, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7435,10 +7466,10 @@ def wrapper_CPU_upsample_nearest2d_backward_out_grad_input(
     op = Out("upsample_nearest2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
+    upsample_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest2d_backward_out_cpu", upsampling_nearest.upsample_nearest2d_backward_out)
-    upsampling_nearest.upsample_nearest2d_backward_out(
+        op.enter_impl("upsample_nearest2d_backward_out_cpu", upsample_nearest.upsample_nearest2d_backward_out)
+    upsample_nearest.upsample_nearest2d_backward_out(
         grad_output, output_size, input_size, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7451,12 +7482,12 @@ def wrapper_CPU__upsample_nearest_exact2d_backward_out_grad_input(
     op = Out("_upsample_nearest_exact2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact2d_backward_meta(
+    upsample_nearest._upsample_nearest_exact2d_backward_meta(
         op, grad_output, output_size, input_size, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact2d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact2d_backward_out)
-    upsampling_nearest._upsample_nearest_exact2d_backward_out(
+        op.enter_impl("_upsample_nearest_exact2d_backward_out_cpu", upsample_nearest._upsample_nearest_exact2d_backward_out)
+    upsample_nearest._upsample_nearest_exact2d_backward_out(
         grad_output, output_size, input_size, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7468,10 +7499,10 @@ def wrapper_CPU_upsample_nearest2d_backward(
     op = Functional("upsample_nearest2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
+    upsample_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest2d_backward_out_cpu", upsampling_nearest.upsample_nearest2d_backward_out)
-    upsampling_nearest.upsample_nearest2d_backward_out(
+        op.enter_impl("upsample_nearest2d_backward_out_cpu", upsample_nearest.upsample_nearest2d_backward_out)
+    upsample_nearest.upsample_nearest2d_backward_out(
         grad_output, output_size, input_size, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7483,12 +7514,12 @@ def wrapper_CPU__upsample_nearest_exact2d_backward(
     op = Functional("_upsample_nearest_exact2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact2d_backward_meta(
+    upsample_nearest._upsample_nearest_exact2d_backward_meta(
         op, grad_output, output_size, input_size, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact2d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact2d_backward_out)
-    upsampling_nearest._upsample_nearest_exact2d_backward_out(
+        op.enter_impl("_upsample_nearest_exact2d_backward_out_cpu", upsample_nearest._upsample_nearest_exact2d_backward_out)
+    upsample_nearest._upsample_nearest_exact2d_backward_out(
         grad_output, output_size, input_size, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7501,10 +7532,10 @@ def wrapper_CPU_upsample_nearest3d_out_out(
     op = Out("upsample_nearest3d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    upsample_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest3d_out_cpu", upsampling_nearest.upsample_nearest3d_out)
-    upsampling_nearest.upsample_nearest3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
+        op.enter_impl("upsample_nearest3d_out_cpu", upsample_nearest.upsample_nearest3d_out)
+    upsample_nearest.upsample_nearest3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7515,10 +7546,10 @@ def wrapper_CPU__upsample_nearest_exact3d_out_out(
     op = Out("_upsample_nearest_exact3d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    upsample_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact3d_out_cpu", upsampling_nearest._upsample_nearest_exact3d_out)
-    upsampling_nearest._upsample_nearest_exact3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
+        op.enter_impl("_upsample_nearest_exact3d_out_cpu", upsample_nearest._upsample_nearest_exact3d_out)
+    upsample_nearest._upsample_nearest_exact3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7528,10 +7559,10 @@ def wrapper_CPU_upsample_nearest3d(
     op = Functional("upsample_nearest3d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    upsample_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest3d_out_cpu", upsampling_nearest.upsample_nearest3d_out)
-    upsampling_nearest.upsample_nearest3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
+        op.enter_impl("upsample_nearest3d_out_cpu", upsample_nearest.upsample_nearest3d_out)
+    upsample_nearest.upsample_nearest3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7541,10 +7572,10 @@ def wrapper_CPU__upsample_nearest_exact3d(
     op = Functional("_upsample_nearest_exact3d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    upsample_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact3d_out_cpu", upsampling_nearest._upsample_nearest_exact3d_out)
-    upsampling_nearest._upsample_nearest_exact3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
+        op.enter_impl("_upsample_nearest_exact3d_out_cpu", upsample_nearest._upsample_nearest_exact3d_out)
+    upsample_nearest._upsample_nearest_exact3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7555,12 +7586,12 @@ def wrapper_CPU_upsample_nearest3d_backward_out_grad_input(
     op = Out("upsample_nearest3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest3d_backward_meta(
+    upsample_nearest.upsample_nearest3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest3d_backward_out_cpu", upsampling_nearest.upsample_nearest3d_backward_out)
-    upsampling_nearest.upsample_nearest3d_backward_out(
+        op.enter_impl("upsample_nearest3d_backward_out_cpu", upsample_nearest.upsample_nearest3d_backward_out)
+    upsample_nearest.upsample_nearest3d_backward_out(
         grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7573,12 +7604,12 @@ def wrapper_CPU__upsample_nearest_exact3d_backward_out_grad_input(
     op = Out("_upsample_nearest_exact3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact3d_backward_meta(
+    upsample_nearest._upsample_nearest_exact3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact3d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact3d_backward_out)
-    upsampling_nearest._upsample_nearest_exact3d_backward_out(
+        op.enter_impl("_upsample_nearest_exact3d_backward_out_cpu", upsample_nearest._upsample_nearest_exact3d_backward_out)
+    upsample_nearest._upsample_nearest_exact3d_backward_out(
         grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7591,12 +7622,12 @@ def wrapper_CPU_upsample_nearest3d_backward(
     op = Functional("upsample_nearest3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest3d_backward_meta(
+    upsample_nearest.upsample_nearest3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest3d_backward_out_cpu", upsampling_nearest.upsample_nearest3d_backward_out)
-    upsampling_nearest.upsample_nearest3d_backward_out(
+        op.enter_impl("upsample_nearest3d_backward_out_cpu", upsample_nearest.upsample_nearest3d_backward_out)
+    upsample_nearest.upsample_nearest3d_backward_out(
         grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7609,12 +7640,12 @@ def wrapper_CPU__upsample_nearest_exact3d_backward(
     op = Functional("_upsample_nearest_exact3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact3d_backward_meta(
+    upsample_nearest._upsample_nearest_exact3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact3d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact3d_backward_out)
-    upsampling_nearest._upsample_nearest_exact3d_backward_out(
+        op.enter_impl("_upsample_nearest_exact3d_backward_out_cpu", upsample_nearest._upsample_nearest_exact3d_backward_out)
+    upsample_nearest._upsample_nearest_exact3d_backward_out(
         grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7623,42 +7654,42 @@ def wrapper_CPU__upsample_nearest_exact3d_backward(
 def wrapper_CPU__im2col(
     ks: int, self: Tensor, kernel_size: Size, dilation: Size, padding: Size, stride: Size
 ) -> Tensor:
-    return fold.im2col(self, kernel_size, dilation, padding, stride)
+    return im2col_col2im.im2col(self, kernel_size, dilation, padding, stride)
 
 
 def wrapper_CPU__pixel_shuffle(ks: int, self: Tensor, upscale_factor: int) -> Tensor:
-    return shuffling.pixel_shuffle(self, upscale_factor)
+    return pixel_shuffle.pixel_shuffle(self, upscale_factor)
 
 
 def wrapper_CPU__pixel_unshuffle(ks: int, self: Tensor, downscale_factor: int) -> Tensor:
-    return shuffling.pixel_unshuffle(self, downscale_factor)
+    return pixel_shuffle.pixel_unshuffle(self, downscale_factor)
 
 
 def wrapper_CPU__channel_shuffle(ks: int, self: Tensor, groups: int) -> Tensor:
-    return shuffling.channel_shuffle(self, groups)
+    return pixel_shuffle.channel_shuffle(self, groups)
 
 
 def wrapper_CPU__native_channel_shuffle(ks: int, self: Tensor, groups: int) -> Tensor:
-    return shuffling.channel_shuffle_cpu(self, groups)
+    return pixel_shuffle.channel_shuffle_cpu(self, groups)
 
 
 def wrapper_CPU__col2im(
     ks: int, self: Tensor, output_size: Size, kernel_size: Size, dilation: Size, padding: Size, stride: Size
 ) -> Tensor:
-    return fold.col2im(self, output_size, kernel_size, dilation, padding, stride)
+    return im2col_col2im.col2im(self, output_size, kernel_size, dilation, padding, stride)
 
 
 def wrapper_CPU___amp_foreach_non_finite_check_and_unscale_(
     ks: int, self: list[Tensor], found_inf: Tensor, inv_scale: Tensor
 ) -> None:
-    return loss_scaling._amp_foreach_non_finite_check_and_unscale_(self, found_inf, inv_scale)
+    return amp_kernels._amp_foreach_non_finite_check_and_unscale_(self, found_inf, inv_scale)
 
 
 def wrapper_CPU___amp_update_scale_(
     ks: int, self: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: float,
     scale_backoff_factor: float, growth_interval: int
 ) -> Tensor:
-    return loss_scaling._amp_update_scale_(
+    return amp_kernels._amp_update_scale_(
         self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval
     )
 
@@ -7668,7 +7699,7 @@ def wrapper_CPU___fused_adam_(
     max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: float, beta1: float, beta2: float, weight_decay:
     float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
 ) -> None:
-    return fused_optimizers._fused_adam_kernel_cpu_(
+    return fused_optimizers_cpu._fused_adam_kernel_cpu_(
         self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
         amsgrad, maximize, grad_scale, found_inf
     )
@@ -7679,7 +7710,7 @@ def wrapper_CPU_tensor_lr__fused_adam_(
     max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: Tensor, beta1: float, beta2: float, weight_decay:
     float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
 ) -> None:
-    return fused_optimizers._fused_adam_kernel_cpu_(
+    return fused_optimizers_cpu._fused_adam_kernel_cpu_(
         self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
         amsgrad, maximize, grad_scale, found_inf
     )
@@ -7690,7 +7721,7 @@ def wrapper_CPU___fused_adamw_(
     max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: float, beta1: float, beta2: float, weight_decay:
     float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
 ) -> None:
-    return fused_optimizers._fused_adamw_kernel_cpu_(
+    return fused_optimizers_cpu._fused_adamw_kernel_cpu_(
         self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
         amsgrad, maximize, grad_scale, found_inf
     )
@@ -7701,7 +7732,7 @@ def wrapper_CPU_tensor_lr__fused_adamw_(
     max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: Tensor, beta1: float, beta2: float, weight_decay:
     float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
 ) -> None:
-    return fused_optimizers._fused_adamw_kernel_cpu_(
+    return fused_optimizers_cpu._fused_adamw_kernel_cpu_(
         self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
         amsgrad, maximize, grad_scale, found_inf
     )
@@ -7712,7 +7743,7 @@ def wrapper_CPU___fused_sgd_(
     momentum: float, lr: float, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool, grad_scale:
     Tensor | None, found_inf: Tensor | None
 ) -> None:
-    return fused_optimizers._fused_sgd_kernel_cpu_(
+    return fused_optimizers_cpu._fused_sgd_kernel_cpu_(
         self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step,
         grad_scale, found_inf
     )
@@ -7723,7 +7754,7 @@ def wrapper_CPU_tensor_lr__fused_sgd_(
     momentum: float, lr: Tensor, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool, grad_scale:
     Tensor | None, found_inf: Tensor | None
 ) -> None:
-    return fused_optimizers._fused_sgd_kernel_cpu_(
+    return fused_optimizers_cpu._fused_sgd_kernel_cpu_(
         self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step,
         grad_scale, found_inf
     )
@@ -7734,7 +7765,7 @@ def wrapper_CPU___fused_adagrad_(
     lr_decay: float, weight_decay: float, eps: float, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor |
     None
 ) -> None:
-    return fused_optimizers._fused_adagrad_kernel_cpu_(
+    return fused_optimizers_cpu._fused_adagrad_kernel_cpu_(
         self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf
     )
 
@@ -7744,7 +7775,7 @@ def wrapper_CPU_tensor_lr__fused_adagrad_(
     lr_decay: float, weight_decay: float, eps: float, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor |
     None
 ) -> None:
-    return fused_optimizers._fused_adagrad_kernel_cpu_(
+    return fused_optimizers_cpu._fused_adagrad_kernel_cpu_(
         self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf
     )
 
@@ -7753,10 +7784,10 @@ def wrapper_CPU_baddbmm(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, b
     op = Functional("baddbmm")
     if recorder.active is not None:
         op.enter_meta()
-    linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    mm_bmm.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
     if recorder.active is not None:
-        op.enter_impl("baddbmm_out_cpu", linalg.baddbmm_out)
-    linalg.baddbmm_out(self, batch1, batch2, beta, alpha, op.target)
+        op.enter_impl("baddbmm_out_cpu", mm_bmm.baddbmm_out)
+    mm_bmm.baddbmm_out(self, batch1, batch2, beta, alpha, op.target)
     return op.finish()
 
 
@@ -7766,10 +7797,10 @@ def wrapper_CPU_baddbmm_(
     op = InPlace("baddbmm", self)
     if recorder.active is not None:
         op.enter_meta()
-    linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    mm_bmm.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
     if recorder.active is not None:
-        op.enter_impl("baddbmm_out_cpu", linalg.baddbmm_out)
-    linalg.baddbmm_out(self, batch1, batch2, beta, alpha, op.output)
+        op.enter_impl("baddbmm_out_cpu", mm_bmm.baddbmm_out)
+    mm_bmm.baddbmm_out(self, batch1, batch2, beta, alpha, op.output)
     return op.finish()
 
 
@@ -7779,10 +7810,10 @@ def wrapper_CPU_baddbmm_out_out(
     op = Out("baddbmm", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    mm_bmm.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
     if recorder.active is not None:
-        op.enter_impl("baddbmm_out_cpu", linalg.baddbmm_out)
-    linalg.baddbmm_out(self, batch1, batch2, beta, alpha, op.target)
+        op.enter_impl("baddbmm_out_cpu", mm_bmm.baddbmm_out)
+    mm_bmm.baddbmm_out(self, batch1, batch2, beta, alpha, op.target)
     return op.finish()
 
 
@@ -7790,12 +7821,12 @@ def wrapper_CPU_isneginf(ks: int, self: Tensor) -> Tensor:
     op = Functional("isneginf")
     if recorder.active is not None:
         op.enter_meta()
-    signs.isneginf_meta(op, self)
+    sign_ops.isneginf_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("isneginf_out", signs.isneginf_out)
-    signs.isneginf_out(self, op.target)
+        op.enter_impl("isneginf_out", sign_ops.isneginf_out)
+    sign_ops.isneginf_out(self, op.target)
     return op.finish()
 
 
@@ -7803,23 +7834,23 @@ def wrapper_CPU_isneginf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("isneginf", out)
     if recorder.active is not None:
         op.enter_meta()
-    signs.isneginf_meta(op, self)
+    sign_ops.isneginf_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("isneginf_out", signs.isneginf_out)
-    signs.isneginf_out(self, op.target)
+        op.enter_impl("isneginf_out", sign_ops.isneginf_out)
+    sign_ops.isneginf_out(self, op.target)
     return op.finish()
 
 
 def wrapper_CPU___transform_bias_rescale_qkv(
     ks: int, qkv: Tensor, qkv_bias: Tensor, num_heads: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return fused_attention.transform_bias_rescale_qkv(qkv, qkv_bias, num_heads)
+    return transformer_encoder_layer.transform_bias_rescale_qkv(qkv, qkv_bias, num_heads)
 
 
 def wrapper_CPU___nested_tensor_from_mask_left_aligned(ks: int, t: Tensor, mask: Tensor) -> bool:
-    return nested_masks.NestedTensor_nested_tensor_from_mask_left_aligned(t, mask)
+    return nested_tensor_mask.NestedTensor_nested_tensor_from_mask_left_aligned(t, mask)
 
 
 def wrapper_CPU___transformer_encoder_layer_fwd(
@@ -7828,7 +7859,7 @@ def wrapper_CPU___transformer_encoder_layer_fwd(
     norm_weight_2: Tensor, norm_bias_2: Tensor, ffn_weight_1: Tensor, ffn_bias_1: Tensor, ffn_weight_2: Tensor,
     ffn_bias_2: Tensor, mask: Tensor | None, mask_type: int | None
 ) -> Tensor:
-    return fused_attention.transformer_encoder_layer_forward(
+    return transformer_encoder_layer.transformer_encoder_layer_forward(
         src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps,
         norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2,
         mask, mask_type
@@ -7840,7 +7871,7 @@ def wrapper_CPU___native_multi_head_attention(
     Tensor, proj_weight: Tensor, proj_bias: Tensor, mask: Tensor | None, need_weights: bool, average_attn_weights:
     bool, mask_type: int | None
 ) -> tuple[Tensor, Tensor]:
-    return fused_attention.native_multi_head_attention(
+    return transformer_encoder_layer.native_multi_head_attention(
         query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, need_weights,
         average_attn_weights, mask_type
     )
@@ -7850,7 +7881,7 @@ def wrapper_CPU___scaled_dot_product_flash_attention_for_cpu(
     ks: int, query: Tensor, key: Tensor, value: Tensor, dropout_p: float, is_causal: bool, attn_mask: Tensor | None,
     scale: float | None
 ) -> tuple[Tensor, Tensor]:
-    return attention._scaled_dot_product_flash_attention_cpu(
+    return scaled_dot_product_attention._scaled_dot_product_flash_attention_cpu(
         query, key, value, dropout_p, is_causal, attn_mask, scale
     )
 
@@ -7859,7 +7890,7 @@ def wrapper_CPU___scaled_dot_product_flash_attention_for_cpu_backward(
     ks: int, grad_out: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, logsumexp: Tensor, dropout_p:
     float, is_causal: bool, attn_mask: Tensor | None, scale: float | None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return attention._scaled_dot_product_flash_attention_cpu_backward(
+    return scaled_dot_product_attention._scaled_dot_product_flash_attention_cpu_backward(
         grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale
     )
 
@@ -7868,12 +7899,12 @@ def wrapper_CPU_leaky_relu_out_out(ks: int, self: Tensor, negative_slope: Scalar
     op = Out("leaky_relu", out)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.leaky_relu_meta(op, self, negative_slope)
+    leaky_relu_elu.leaky_relu_meta(op, self, negative_slope)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("leaky_relu_out", slopes.leaky_relu_out)
-    slopes.leaky_relu_out(self, negative_slope, op.target)
+        op.enter_impl("leaky_relu_out", leaky_relu_elu.leaky_relu_out)
+    leaky_relu_elu.leaky_relu_out(self, negative_slope, op.target)
     return op.finish()
 
 
@@ -7881,12 +7912,12 @@ def wrapper_CPU_leaky_relu(ks: int, self: Tensor, negative_slope: Scalar) -> Ten
     op = Functional("leaky_relu")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.leaky_relu_meta(op, self, negative_slope)
+    leaky_relu_elu.leaky_relu_meta(op, self, negative_slope)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("leaky_relu_out", slopes.leaky_relu_out)
-    slopes.leaky_relu_out(self, negative_slope, op.target)
+        op.enter_impl("leaky_relu_out", leaky_relu_elu.leaky_relu_out)
+    leaky_relu_elu.leaky_relu_out(self, negative_slope, op.target)
     return op.finish()
 
 
@@ -7896,12 +7927,12 @@ def wrapper_CPU_leaky_relu_backward_out_grad_input(
     op = Out("leaky_relu_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
+    leaky_relu_elu.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("leaky_relu_backward_out", slopes.leaky_relu_backward_out)
-    slopes.leaky_relu_backward_out(grad_output, self, negative_slope, self_is_result, op.target)
+        op.enter_impl("leaky_relu_backward_out", leaky_relu_elu.leaky_relu_backward_out)
+    leaky_relu_elu.leaky_relu_backward_out(grad_output, self, negative_slope, self_is_result, op.target)
     return op.finish()
 
 
@@ -7911,12 +7942,12 @@ def wrapper_CPU_leaky_relu_backward(
     op = Functional("leaky_relu_backward")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
+    leaky_relu_elu.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("leaky_relu_backward_out", slopes.leaky_relu_backward_out)
-    slopes.leaky_relu_backward_out(grad_output, self, negative_slope, self_is_result, op.target)
+        op.enter_impl("leaky_relu_backward_out", leaky_relu_elu.leaky_relu_backward_out)
+    leaky_relu_elu.leaky_relu_backward_out(grad_output, self, negative_slope, self_is_result, op.target)
     return op.finish()
 
 
@@ -7924,12 +7955,12 @@ def wrapper_CPU_leaky_relu_(ks: int, self: Tensor, negative_slope: Scalar) -> Te
     op = InPlace("leaky_relu", self)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.leaky_relu_meta(op, self, negative_slope)
+    leaky_relu_elu.leaky_relu_meta(op, self, negative_slope)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("leaky_relu_out", slopes.leaky_relu_out)
-    slopes.leaky_relu_out(self, negative_slope, op.target)
+        op.enter_impl("leaky_relu_out", leaky_relu_elu.leaky_relu_out)
+    leaky_relu_elu.leaky_relu_out(self, negative_slope, op.target)
     return op.finish()
 
 
@@ -7939,12 +7970,12 @@ def wrapper_CPU_elu_out_out(
     op = Out("elu", out)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.elu_meta(op, self, alpha, scale, input_scale)
+    leaky_relu_elu.elu_meta(op, self, alpha, scale, input_scale)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("elu_out", slopes.elu_out)
-    slopes.elu_out(self, alpha, scale, input_scale, op.target)
+        op.enter_impl("elu_out", leaky_relu_elu.elu_out)
+    leaky_relu_elu.elu_out(self, alpha, scale, input_scale, op.target)
     return op.finish()
 
 
@@ -7952,12 +7983,12 @@ def wrapper_CPU_elu(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_s
     op = Functional("elu")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.elu_meta(op, self, alpha, scale, input_scale)
+    leaky_relu_elu.elu_meta(op, self, alpha, scale, input_scale)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("elu_out", slopes.elu_out)
-    slopes.elu_out(self, alpha, scale, input_scale, op.target)
+        op.enter_impl("elu_out", leaky_relu_elu.elu_out)
+    leaky_relu_elu.elu_out(self, alpha, scale, input_scale, op.target)
     return op.finish()
 
 
@@ -7968,12 +7999,12 @@ def wrapper_CPU_elu_backward_out_grad_input(
     op = Out("elu_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
+    leaky_relu_elu.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
     if op.operands:
         grad_output, self_or_result = op.read(grad_output, self_or_result)
     if recorder.active is not None:
-        op.enter_impl("elu_backward_out", slopes.elu_backward_out)
-    slopes.elu_backward_out(grad_output, alpha, scale, input_scale, is_result, self_or_result, op.target)
+        op.enter_impl("elu_backward_out", leaky_relu_elu.elu_backward_out)
+    leaky_relu_elu.elu_backward_out(grad_output, alpha, scale, input_scale, is_result, self_or_result, op.target)
     return op.finish()
 
 
@@ -7984,12 +8015,12 @@ def wrapper_CPU_elu_backward(
     op = Functional("elu_backward")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
+    leaky_relu_elu.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
     if op.operands:
         grad_output, self_or_result = op.read(grad_output, self_or_result)
     if recorder.active is not None:
-        op.enter_impl("elu_backward_out", slopes.elu_backward_out)
-    slopes.elu_backward_out(grad_output, alpha, scale, input_scale, is_result, self_or_result, op.target)
+        op.enter_impl("elu_backward_out", leaky_relu_elu.elu_backward_out)
+    leaky_relu_elu.elu_backward_out(grad_output, alpha, scale, input_scale, is_result, self_or_result, op.target)
     return op.finish()
 
 
@@ -7997,12 +8028,12 @@ def wrapper_CPU_elu_(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_
     op = InPlace("elu", self)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.elu_meta(op, self, alpha, scale, input_scale)
+    leaky_relu_elu.elu_meta(op, self, alpha, scale, input_scale)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("elu_out", slopes.elu_out)
-    slopes.elu_out(self, alpha, scale, input_scale, op.target)
+        op.enter_impl("elu_out", leaky_relu_elu.elu_out)
+    leaky_relu_elu.elu_out(self, alpha, scale, input_scale, op.target)
     return op.finish()
 
 
@@ -8010,12 +8041,12 @@ def wrapper_CPU_softplus_out_out(ks: int, self: Tensor, beta: Scalar, threshold:
     op = Out("softplus", out)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.softplus_meta(op, self, beta, threshold)
+    leaky_relu_elu.softplus_meta(op, self, beta, threshold)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("softplus_out", slopes.softplus_out)
-    slopes.softplus_out(self, beta, threshold, op.target)
+        op.enter_impl("softplus_out", leaky_relu_elu.softplus_out)
+    leaky_relu_elu.softplus_out(self, beta, threshold, op.target)
     return op.finish()
 
 
@@ -8023,12 +8054,12 @@ def wrapper_CPU_softplus(ks: int, self: Tensor, beta: Scalar, threshold: Scalar)
     op = Functional("softplus")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.softplus_meta(op, self, beta, threshold)
+    leaky_relu_elu.softplus_meta(op, self, beta, threshold)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("softplus_out", slopes.softplus_out)
-    slopes.softplus_out(self, beta, threshold, op.target)
+        op.enter_impl("softplus_out", leaky_relu_elu.softplus_out)
+    leaky_relu_elu.softplus_out(self, beta, threshold, op.target)
     return op.finish()
 
 
@@ -8038,12 +8069,12 @@ def wrapper_CPU_softplus_backward_out_grad_input(
     op = Out("softplus_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
+    leaky_relu_elu.softplus_backward_meta(op, grad_output, self, beta, threshold)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("softplus_backward_out", slopes.softplus_backward_out)
-    slopes.softplus_backward_out(grad_output, self, beta, threshold, op.target)
+        op.enter_impl("softplus_backward_out", leaky_relu_elu.softplus_backward_out)
+    leaky_relu_elu.softplus_backward_out(grad_output, self, beta, threshold, op.target)
     return op.finish()
 
 
@@ -8053,12 +8084,12 @@ def wrapper_CPU_softplus_backward(
     op = Functional("softplus_backward")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
+    leaky_relu_elu.softplus_backward_meta(op, grad_output, self, beta, threshold)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("softplus_backward_out", slopes.softplus_backward_out)
-    slopes.softplus_backward_out(grad_output, self, beta, threshold, op.target)
+        op.enter_impl("softplus_backward_out", leaky_relu_elu.softplus_backward_out)
+    leaky_relu_elu.softplus_backward_out(grad_output, self, beta, threshold, op.target)
     return op.finish()
 
 
@@ -8066,12 +8097,12 @@ def wrapper_CPU_glu_out_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Ten
     op = Out("glu", out)
     if recorder.active is not None:
         op.enter_meta()
-    gating.glu_meta(op, self, dim)
+    glu_rrelu.glu_meta(op, self, dim)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("glu_out", gating.glu_out)
-    gating.glu_out(self, dim, op.target)
+        op.enter_impl("glu_out", glu_rrelu.glu_out)
+    glu_rrelu.glu_out(self, dim, op.target)
     return op.finish()
 
 
@@ -8079,65 +8110,65 @@ def wrapper_CPU_glu(ks: int, self: Tensor, dim: int) -> Tensor:
     op = Functional("glu")
     if recorder.active is not None:
         op.enter_meta()
-    gating.glu_meta(op, self, dim)
+    glu_rrelu.glu_meta(op, self, dim)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("glu_out", gating.glu_out)
-    gating.glu_out(self, dim, op.target)
+        op.enter_impl("glu_out", glu_rrelu.glu_out)
+    glu_rrelu.glu_out(self, dim, op.target)
     return op.finish()
 
 
 def wrapper_CPU_grad_input_glu_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, dim: int, grad_input: Tensor
 ) -> Tensor:
-    return gating.glu_backward_out(grad_output, self, dim, grad_input)
+    return glu_rrelu.glu_backward_out(grad_output, self, dim, grad_input)
 
 
 def wrapper_CPU__glu_backward(ks: int, grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
-    return gating.glu_backward(grad_output, self, dim)
+    return glu_rrelu.glu_backward(grad_output, self, dim)
 
 
 def wrapper_CPU__glu_jvp(ks: int, glu: Tensor, x: Tensor, dx: Tensor, dim: int) -> Tensor:
-    return gating.glu_jvp(glu, x, dx, dim)
+    return glu_rrelu.glu_jvp(glu, x, dx, dim)
 
 
 def wrapper_CPU__glu_backward_jvp(
     ks: int, grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: int
 ) -> Tensor:
-    return gating.glu_backward_jvp(grad_x, grad_glu, x, dgrad_glu, dx, dim)
+    return glu_rrelu.glu_backward_jvp(grad_x, grad_glu, x, dgrad_glu, dx, dim)
 
 
 def wrapper_CPU_out_rrelu_with_noise_out(
     ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None,
     out: Tensor
 ) -> Tensor:
-    return gating.rrelu_with_noise_out(self, noise, lower, upper, training, generator, out)
+    return glu_rrelu.rrelu_with_noise_out(self, noise, lower, upper, training, generator, out)
 
 
 def wrapper_CPU__rrelu_with_noise(
     ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
 ) -> Tensor:
-    return gating.rrelu_with_noise(self, noise, lower, upper, training, generator)
+    return glu_rrelu.rrelu_with_noise(self, noise, lower, upper, training, generator)
 
 
 def wrapper_CPU__rrelu_with_noise_(
     ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
 ) -> Tensor:
-    return gating.rrelu_with_noise_cpu_(self, noise, lower, upper, training, generator)
+    return glu_rrelu.rrelu_with_noise_cpu_(self, noise, lower, upper, training, generator)
 
 
 def wrapper_CPU__max_pool3d_with_indices(
     ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
 ) -> tuple[Tensor, Tensor]:
-    return pooling.max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)
+    return max_pool.max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def wrapper_CPU__max_pool3d_with_indices_backward(
     ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
     ceil_mode: bool, indices: Tensor
 ) -> Tensor:
-    return pooling.max_pool3d_with_indices_backward(
+    return max_pool.max_pool3d_with_indices_backward(
         grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
     )
 
@@ -8149,12 +8180,10 @@ def wrapper_CPU_avg_pool2d_out_out(
     op = Out("avg_pool2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool2d_meta(
-        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
+    avg_pool.avg_pool2d_meta(op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     if recorder.active is not None:
-        op.enter_impl("avg_pool2d_out_cpu", pooling_average.avg_pool2d_out)
-    pooling_average.avg_pool2d_out(
+        op.enter_impl("avg_pool2d_out_cpu", avg_pool.avg_pool2d_out)
+    avg_pool.avg_pool2d_out(
         self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
     return op.finish()
@@ -8167,12 +8196,10 @@ def wrapper_CPU_avg_pool2d(
     op = Functional("avg_pool2d")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool2d_meta(
-        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
+    avg_pool.avg_pool2d_meta(op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     if recorder.active is not None:
-        op.enter_impl("avg_pool2d_out_cpu", pooling_average.avg_pool2d_out)
-    pooling_average.avg_pool2d_out(
+        op.enter_impl("avg_pool2d_out_cpu", avg_pool.avg_pool2d_out)
+    avg_pool.avg_pool2d_out(
         self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
     return op.finish()
@@ -8185,12 +8212,12 @@ def wrapper_CPU_avg_pool2d_backward_out_grad_input(
     op = Out("avg_pool2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool2d_backward_meta(
+    avg_pool.avg_pool2d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
     if recorder.active is not None:
-        op.enter_impl("avg_pool2d_backward_out_cpu", pooling_average.avg_pool2d_backward_out)
-    pooling_average.avg_pool2d_backward_out(
+        op.enter_impl("avg_pool2d_backward_out_cpu", avg_pool.avg_pool2d_backward_out)
+    avg_pool.avg_pool2d_backward_out(
         grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
     return op.finish()
@@ -8203,12 +8230,12 @@ def wrapper_CPU_avg_pool2d_backward(
     op = Functional("avg_pool2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool2d_backward_meta(
+    avg_pool.avg_pool2d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
     if recorder.active is not None:
-        op.enter_impl("avg_pool2d_backward_out_cpu", pooling_average.avg_pool2d_backward_out)
-    pooling_average.avg_pool2d_backward_out(
+        op.enter_impl("avg_pool2d_backward_out_cpu", avg_pool.avg_pool2d_backward_out)
+    avg_pool.avg_pool2d_backward_out(
         grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
     return op.finish()
@@ -8221,12 +8248,10 @@ def wrapper_CPU_avg_pool3d_out_out(
     op = Out("avg_pool3d", out)
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool3d_meta(
-        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
+    avg_pool.avg_pool3d_meta(op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     if recorder.active is not None:
-        op.enter_impl("avg_pool3d_out_cpu", pooling_average.avg_pool3d_out)
-    pooling_average.avg_pool3d_out(
+        op.enter_impl("avg_pool3d_out_cpu", avg_pool.avg_pool3d_out)
+    avg_pool.avg_pool3d_out(
         self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
     return op.finish()
@@ -8239,12 +8264,10 @@ def wrapper_CPU_avg_pool3d(
     op = Functional("avg_pool3d")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool3d_meta(
-        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
+    avg_pool.avg_pool3d_meta(op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     if recorder.active is not None:
-        op.enter_impl("avg_pool3d_out_cpu", pooling_average.avg_pool3d_out)
-    pooling_average.avg_pool3d_out(
+        op.enter_impl("avg_pool3d_out_cpu", avg_pool.avg_pool3d_out)
+    avg_pool.avg_pool3d_out(
         self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
     return op.finish()
@@ -8257,12 +8280,12 @@ def wrapper_CPU_avg_pool3d_backward_out_grad_input(
     op = Out("avg_pool3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool3d_backward_meta(
+    avg_pool.avg_pool3d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
     if recorder.active is not None:
-        op.enter_impl("avg_pool3d_backward_out_cpu", pooling_average.avg_pool3d_backward_out)
-    pooling_average.avg_pool3d_backward_out(
+        op.enter_impl("avg_pool3d_backward_out_cpu", avg_pool.avg_pool3d_backward_out)
+    avg_pool.avg_pool3d_backward_out(
         grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
     return op.finish()
@@ -8275,31 +8298,31 @@ def wrapper_CPU_avg_pool3d_backward(
     op = Functional("avg_pool3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool3d_backward_meta(
+    avg_pool.avg_pool3d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
     if recorder.active is not None:
-        op.enter_impl("avg_pool3d_backward_out_cpu", pooling_average.avg_pool3d_backward_out)
-    pooling_average.avg_pool3d_backward_out(
+        op.enter_impl("avg_pool3d_backward_out_cpu", avg_pool.avg_pool3d_backward_out)
+    avg_pool.avg_pool3d_backward_out(
         grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
     return op.finish()
 
 
 def wrapper_CPU___adaptive_avg_pool2d(ks: int, self: Tensor, output_size: Size) -> Tensor:
-    return pooling_adaptive.adaptive_avg_pool2d(self, output_size)
+    return adaptive_pool.adaptive_avg_pool2d(self, output_size)
 
 
 def wrapper_CPU___adaptive_avg_pool2d_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
-    return pooling_adaptive.adaptive_avg_pool2d_backward(grad_output, self)
+    return adaptive_pool.adaptive_avg_pool2d_backward(grad_output, self)
 
 
 def wrapper_CPU___adaptive_avg_pool3d(ks: int, self: Tensor, output_size: Size) -> Tensor:
-    return pooling_adaptive.adaptive_avg_pool3d(self, output_size)
+    return adaptive_pool.adaptive_avg_pool3d(self, output_size)
 
 
 def wrapper_CPU___adaptive_avg_pool3d_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
-    return pooling_adaptive.adaptive_avg_pool3d_backward(grad_output, self)
+    return adaptive_pool.adaptive_avg_pool3d_backward(grad_output, self)
 
 
 def wrapper_CPU_adaptive_max_pool2d_out_out(
@@ -8308,10 +8331,10 @@ def wrapper_CPU_adaptive_max_pool2d_out_out(
     op0, op1 = Out("adaptive_max_pool2d", out), Out("adaptive_max_pool2d", indices)
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_adaptive.adaptive_max_pool2d_meta((op0, op1), self, output_size)
+    adaptive_pool.adaptive_max_pool2d_meta((op0, op1), self, output_size)
     if recorder.active is not None:
-        op0.enter_impl("adaptive_max_pool2d_out_cpu", pooling_adaptive.adaptive_max_pool2d_out, op1)
-    pooling_adaptive.adaptive_max_pool2d_out(self, output_size, op0.target, op1.target)
+        op0.enter_impl("adaptive_max_pool2d_out_cpu", adaptive_pool.adaptive_max_pool2d_out, op1)
+    adaptive_pool.adaptive_max_pool2d_out(self, output_size, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -8319,10 +8342,10 @@ def wrapper_CPU_adaptive_max_pool2d(ks: int, self: Tensor, output_size: Size) ->
     op0, op1 = Functional("adaptive_max_pool2d"), Functional("adaptive_max_pool2d")
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_adaptive.adaptive_max_pool2d_meta((op0, op1), self, output_size)
+    adaptive_pool.adaptive_max_pool2d_meta((op0, op1), self, output_size)
     if recorder.active is not None:
-        op0.enter_impl("adaptive_max_pool2d_out_cpu", pooling_adaptive.adaptive_max_pool2d_out, op1)
-    pooling_adaptive.adaptive_max_pool2d_out(self, output_size, op0.target, op1.target)
+        op0.enter_impl("adaptive_max_pool2d_out_cpu", adaptive_pool.adaptive_max_pool2d_out, op1)
+    adaptive_pool.adaptive_max_pool2d_out(self, output_size, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -8332,10 +8355,10 @@ def wrapper_CPU_adaptive_max_pool2d_backward_out_grad_input(
     op = Out("adaptive_max_pool2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    pooling_adaptive.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
+    adaptive_pool.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
     if recorder.active is not None:
-        op.enter_impl("adaptive_max_pool2d_backward_out_cpu", pooling_adaptive.adaptive_max_pool2d_backward_out)
-    pooling_adaptive.adaptive_max_pool2d_backward_out(grad_output, self, indices, op.target)
+        op.enter_impl("adaptive_max_pool2d_backward_out_cpu", adaptive_pool.adaptive_max_pool2d_backward_out)
+    adaptive_pool.adaptive_max_pool2d_backward_out(grad_output, self, indices, op.target)
     return op.finish()
 
 
@@ -8343,10 +8366,10 @@ def wrapper_CPU_adaptive_max_pool2d_backward(ks: int, grad_output: Tensor, self:
     op = Functional("adaptive_max_pool2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_adaptive.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
+    adaptive_pool.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
     if recorder.active is not None:
-        op.enter_impl("adaptive_max_pool2d_backward_out_cpu", pooling_adaptive.adaptive_max_pool2d_backward_out)
-    pooling_adaptive.adaptive_max_pool2d_backward_out(grad_output, self, indices, op.target)
+        op.enter_impl("adaptive_max_pool2d_backward_out_cpu", adaptive_pool.adaptive_max_pool2d_backward_out)
+    adaptive_pool.adaptive_max_pool2d_backward_out(grad_output, self, indices, op.target)
     return op.finish()
 
 
@@ -8356,10 +8379,10 @@ def wrapper_CPU_adaptive_max_pool3d_out_out(
     op0, op1 = Out("adaptive_max_pool3d", out), Out("adaptive_max_pool3d", indices)
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_adaptive.adaptive_max_pool3d_meta((op0, op1), self, output_size)
+    adaptive_pool.adaptive_max_pool3d_meta((op0, op1), self, output_size)
     if recorder.active is not None:
-        op0.enter_impl("adaptive_max_pool3d_out_cpu", pooling_adaptive.adaptive_max_pool3d_out, op1)
-    pooling_adaptive.adaptive_max_pool3d_out(self, output_size, op0.target, op1.target)
+        op0.enter_impl("adaptive_max_pool3d_out_cpu", adaptive_pool.adaptive_max_pool3d_out, op1)
+    adaptive_pool.adaptive_max_pool3d_out(self, output_size, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -8367,10 +8390,10 @@ def wrapper_CPU_adaptive_max_pool3d(ks: int, self: Tensor, output_size: Size) ->
     op0, op1 = Functional("adaptive_max_pool3d"), Functional("adaptive_max_pool3d")
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_adaptive.adaptive_max_pool3d_meta((op0, op1), self, output_size)
+    adaptive_pool.adaptive_max_pool3d_meta((op0, op1), self, output_size)
     if recorder.active is not None:
-        op0.enter_impl("adaptive_max_pool3d_out_cpu", pooling_adaptive.adaptive_max_pool3d_out, op1)
-    pooling_adaptive.adaptive_max_pool3d_out(self, output_size, op0.target, op1.target)
+        op0.enter_impl("adaptive_max_pool3d_out_cpu", adaptive_pool.adaptive_max_pool3d_out, op1)
+    adaptive_pool.adaptive_max_pool3d_out(self, output_size, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -8380,10 +8403,10 @@ def wrapper_CPU_adaptive_max_pool3d_backward_out_grad_input(
     op = Out("adaptive_max_pool3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    pooling_adaptive.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
+    adaptive_pool.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
     if recorder.active is not None:
-        op.enter_impl("adaptive_max_pool3d_backward_out_cpu", pooling_adaptive.adaptive_max_pool3d_backward_out)
-    pooling_adaptive.adaptive_max_pool3d_backward_out(grad_output, self, indices, op.target)
+        op.enter_impl("adaptive_max_pool3d_backward_out_cpu", adaptive_pool.adaptive_max_pool3d_backward_out)
+    adaptive_pool.adaptive_max_pool3d_backward_out(grad_output, self, indices, op.target)
     return op.finish()
 
 
@@ -8391,10 +8414,10 @@ def wrapper_CPU_adaptive_max_pool3d_backward(ks: int, grad_output: Tensor, self:
     op = Functional("adaptive_max_pool3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_adaptive.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
+    adaptive_pool.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
     if recorder.active is not None:
-        op.enter_impl("adaptive_max_pool3d_backward_out_cpu", pooling_adaptive.adaptive_max_pool3d_backward_out)
-    pooling_adaptive.adaptive_max_pool3d_backward_out(grad_output, self, indices, op.target)
+        op.enter_impl("adaptive_max_pool3d_backward_out_cpu", adaptive_pool.adaptive_max_pool3d_backward_out)
+    adaptive_pool.adaptive_max_pool3d_backward_out(grad_output, self, indices, op.target)
     return op.finish()
 
 
@@ -8405,10 +8428,10 @@ def wrapper_CPU_fractional_max_pool2d_out_output(
     op0, op1 = Out("fractional_max_pool2d", output), Out("fractional_max_pool2d", indices)
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_fractional.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    fractional_max_pool.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     if recorder.active is not None:
-        op0.enter_impl("fractional_max_pool2d_out_cpu", pooling_fractional.fractional_max_pool2d_out, op1)
-    pooling_fractional.fractional_max_pool2d_out(
+        op0.enter_impl("fractional_max_pool2d_out_cpu", fractional_max_pool.fractional_max_pool2d_out, op1)
+    fractional_max_pool.fractional_max_pool2d_out(
         self, kernel_size, output_size, random_samples, op0.target, op1.target
     )
     return op0.finish(), op1.bring_back()
@@ -8420,10 +8443,10 @@ def wrapper_CPU_fractional_max_pool2d(
     op0, op1 = Functional("fractional_max_pool2d"), Functional("fractional_max_pool2d")
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_fractional.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    fractional_max_pool.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     if recorder.active is not None:
-        op0.enter_impl("fractional_max_pool2d_out_cpu", pooling_fractional.fractional_max_pool2d_out, op1)
-    pooling_fractional.fractional_max_pool2d_out(
+        op0.enter_impl("fractional_max_pool2d_out_cpu", fractional_max_pool.fractional_max_pool2d_out, op1)
+    fractional_max_pool.fractional_max_pool2d_out(
         self, kernel_size, output_size, random_samples, op0.target, op1.target
     )
     return op0.finish(), op1.bring_back()
@@ -8436,10 +8459,10 @@ def wrapper_CPU_fractional_max_pool3d_out_output(
     op0, op1 = Out("fractional_max_pool3d", output), Out("fractional_max_pool3d", indices)
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_fractional.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    fractional_max_pool.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     if recorder.active is not None:
-        op0.enter_impl("fractional_max_pool3d_out_cpu", pooling_fractional.fractional_max_pool3d_out, op1)
-    pooling_fractional.fractional_max_pool3d_out(
+        op0.enter_impl("fractional_max_pool3d_out_cpu", fractional_max_pool.fractional_max_pool3d_out, op1)
+    fractional_max_pool.fractional_max_pool3d_out(
         self, kernel_size, output_size, random_samples, op0.target, op1.target
     )
     return op0.finish(), op1.bring_back()
@@ -8451,10 +8474,10 @@ def wrapper_CPU_fractional_max_pool3d(
     op0, op1 = Functional("fractional_max_pool3d"), Functional("fractional_max_pool3d")
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_fractional.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    fractional_max_pool.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     if recorder.active is not None:
-        op0.enter_impl("fractional_max_pool3d_out_cpu", pooling_fractional.fractional_max_pool3d_out, op1)
-    pooling_fractional.fractional_max_pool3d_out(
+        op0.enter_impl("fractional_max_pool3d_out_cpu", fractional_max_pool.fractional_max_pool3d_out, op1)
+    fractional_max_pool.fractional_max_pool3d_out(
         self, kernel_size, output_size, random_samples, op0.target, op1.target
     )
     return op0.finish(), op1.bring_back()
@@ -8467,10 +8490,12 @@ def wrapper_CPU_fractional_max_pool2d_backward_out_grad_input(
     op = Out("fractional_max_pool2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    pooling_fractional.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
+    fractional_max_pool.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
     if recorder.active is not None:
-        op.enter_impl("fractional_max_pool2d_backward_cpu", pooling_fractional.fractional_max_pool2d_backward)
-    pooling_fractional.fractional_max_pool2d_backward(grad_output, self, kernel_size, output_size, indices, op.target)
+        op.enter_impl("fractional_max_pool2d_backward_cpu", fractional_max_pool.fractional_max_pool2d_backward)
+    fractional_max_pool.fractional_max_pool2d_backward(
+        grad_output, self, kernel_size, output_size, indices, op.target
+    )
     return op.finish()
 
 
@@ -8480,10 +8505,12 @@ def wrapper_CPU_fractional_max_pool2d_backward(
     op = Functional("fractional_max_pool2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_fractional.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
+    fractional_max_pool.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
     if recorder.active is not None:
-        op.enter_impl("fractional_max_pool2d_backward_cpu", pooling_fractional.fractional_max_pool2d_backward)
-    pooling_fractional.fractional_max_pool2d_backward(grad_output, self, kernel_size, output_size, indices, op.target)
+        op.enter_impl("fractional_max_pool2d_backward_cpu", fractional_max_pool.fractional_max_pool2d_backward)
+    fractional_max_pool.fractional_max_pool2d_backward(
+        grad_output, self, kernel_size, output_size, indices, op.target
+    )
     return op.finish()
 
 
@@ -8491,7 +8518,7 @@ def wrapper_CPU_grad_input_fractional_max_pool3d_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
     Tensor
 ) -> Tensor:
-    return pooling_fractional.fractional_max_pool3d_backward_out(
+    return fractional_max_pool.fractional_max_pool3d_backward_out(
         grad_output, self, kernel_size, output_size, indices, grad_input
     )
 
@@ -8499,20 +8526,20 @@ def wrapper_CPU_grad_input_fractional_max_pool3d_backward_out(
 def wrapper_CPU__fractional_max_pool3d_backward(
     ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor
 ) -> Tensor:
-    return pooling_fractional.fractional_max_pool3d_backward(grad_output, self, kernel_size, output_size, indices)
+    return fractional_max_pool.fractional_max_pool3d_backward(grad_output, self, kernel_size, output_size, indices)
 
 
 def wrapper_CPU__grid_sampler_2d(
     ks: int, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    return sampling_grids.grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)
+    return grid_sampler.grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 def wrapper_CPU__grid_sampler_2d_backward(
     ks: int, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
     align_corners: bool, output_mask: tuple[bool, ...]
 ) -> tuple[Tensor, Tensor]:
-    return sampling_grids.grid_sampler_2d_backward(
+    return grid_sampler.grid_sampler_2d_backward(
         grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
     )
 
@@ -8520,46 +8547,46 @@ def wrapper_CPU__grid_sampler_2d_backward(
 def wrapper_CPU__grid_sampler_3d(
     ks: int, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    return sampling_grids.grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners)
+    return grid_sampler.grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 def wrapper_CPU__grid_sampler_3d_backward(
     ks: int, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
     align_corners: bool, output_mask: tuple[bool, ...]
 ) -> tuple[Tensor, Tensor]:
-    return sampling_grids.grid_sampler_3d_backward(
+    return grid_sampler.grid_sampler_3d_backward(
         grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
     )
 
 
 def wrapper_CPU__max_unpool2d(ks: int, self: Tensor, indices: Tensor, output_size: Size) -> Tensor:
-    return pooling.max_unpooling2d_forward(self, indices, output_size)
+    return max_pool.max_unpooling2d_forward(self, indices, output_size)
 
 
 def wrapper_CPU__max_unpool3d(
     ks: int, self: Tensor, indices: Tensor, output_size: Size, stride: Size, padding: Size
 ) -> Tensor:
-    return pooling.max_unpooling3d_forward(self, indices, output_size, stride, padding)
+    return max_pool.max_unpooling3d_forward(self, indices, output_size, stride, padding)
 
 
 def wrapper_CPU_out_multi_margin_loss_out(
     ks: int, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int, out:
     Tensor
 ) -> Tensor:
-    return losses_margins.multi_margin_loss_out(self, target, p, margin, weight, reduction, out)
+    return margin_losses.multi_margin_loss_out(self, target, p, margin, weight, reduction, out)
 
 
 def wrapper_CPU__multi_margin_loss(
     ks: int, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int
 ) -> Tensor:
-    return losses_margins.multi_margin_loss(self, target, p, margin, weight, reduction)
+    return margin_losses.multi_margin_loss(self, target, p, margin, weight, reduction)
 
 
 def wrapper_CPU_grad_input_multi_margin_loss_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None,
     reduction: int, grad_input: Tensor
 ) -> Tensor:
-    return losses_margins.multi_margin_loss_backward_out(
+    return margin_losses.multi_margin_loss_backward_out(
         grad_output, self, target, p, margin, weight, reduction, grad_input
     )
 
@@ -8568,25 +8595,25 @@ def wrapper_CPU__multi_margin_loss_backward(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None,
     reduction: int
 ) -> Tensor:
-    return losses_margins.multi_margin_loss_backward(grad_output, self, target, p, margin, weight, reduction)
+    return margin_losses.multi_margin_loss_backward(grad_output, self, target, p, margin, weight, reduction)
 
 
 def wrapper_CPU_output_multilabel_margin_loss_forward_out(
     ks: int, self: Tensor, target: Tensor, reduction: int, output: Tensor, is_target: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return losses_margins.multilabel_margin_loss_forward_out(self, target, reduction, output, is_target)
+    return margin_losses.multilabel_margin_loss_forward_out(self, target, reduction, output, is_target)
 
 
 def wrapper_CPU__multilabel_margin_loss_forward(
     ks: int, self: Tensor, target: Tensor, reduction: int
 ) -> tuple[Tensor, Tensor]:
-    return losses_margins.multilabel_margin_loss_forward(self, target, reduction)
+    return margin_losses.multilabel_margin_loss_forward(self, target, reduction)
 
 
 def wrapper_CPU_grad_input_multilabel_margin_loss_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor, grad_input: Tensor
 ) -> Tensor:
-    return losses_margins.multilabel_margin_loss_backward_out(
+    return margin_losses.multilabel_margin_loss_backward_out(
         grad_output, self, target, reduction, is_target, grad_input
     )
 
@@ -8594,28 +8621,28 @@ def wrapper_CPU_grad_input_multilabel_margin_loss_backward_out(
 def wrapper_CPU__multilabel_margin_loss_backward(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor
 ) -> Tensor:
-    return losses_margins.multilabel_margin_loss_backward(grad_output, self, target, reduction, is_target)
+    return margin_losses.multilabel_margin_loss_backward(grad_output, self, target, reduction, is_target)
 
 
 def wrapper_CPU___ctc_loss(
     ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int, zero_infinity:
     bool
 ) -> tuple[Tensor, Tensor]:
-    return losses_sequences.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
+    return ctc_loss.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
 
 
 def wrapper_CPU_Tensor__ctc_loss(
     ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int,
     zero_infinity: bool
 ) -> tuple[Tensor, Tensor]:
-    return losses_sequences.ctc_loss_tensor(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
+    return ctc_loss.ctc_loss_tensor(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
 
 
 def wrapper_CPU___ctc_loss_backward(
     ks: int, grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size,
     neg_log_likelihood: Tensor, log_alpha: Tensor, blank: int, zero_infinity: bool
 ) -> Tensor:
-    return losses_sequences.ctc_loss_backward(
+    return ctc_loss.ctc_loss_backward(
         grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
     )
 
@@ -8624,7 +8651,7 @@ def wrapper_CPU_Tensor__ctc_loss_backward(
     ks: int, grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor,
     neg_log_likelihood: Tensor, log_alpha: Tensor, blank: int, zero_infinity: bool
 ) -> Tensor:
-    return losses_sequences.ctc_loss_backward_tensor(
+    return ctc_loss.ctc_loss_backward_tensor(
         grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
     )
 
@@ -8632,39 +8659,39 @@ def wrapper_CPU_Tensor__ctc_loss_backward(
 def wrapper_CPU__nll_loss2d_forward(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[Tensor, Tensor]:
-    return losses_images.nll_loss2d_forward(self, target, weight, reduction, ignore_index)
+    return nll_loss2d.nll_loss2d_forward(self, target, weight, reduction, ignore_index)
 
 
 def wrapper_CPU__nll_loss2d_backward(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
     int, total_weight: Tensor
 ) -> Tensor:
-    return losses_images.nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
+    return nll_loss2d.nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
 
 
 def wrapper_CPU__binary_cross_entropy(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int
 ) -> Tensor:
-    return losses_elementwise.binary_cross_entropy(self, target, weight, reduction)
+    return elementwise_losses.binary_cross_entropy(self, target, weight, reduction)
 
 
 def wrapper_CPU_out_binary_cross_entropy_out(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, out: Tensor
 ) -> Tensor:
-    return losses_elementwise.binary_cross_entropy_out(self, target, weight, reduction, out)
+    return elementwise_losses.binary_cross_entropy_out(self, target, weight, reduction, out)
 
 
 def wrapper_CPU__binary_cross_entropy_backward(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int
 ) -> Tensor:
-    return losses_elementwise.binary_cross_entropy_backward(grad_output, self, target, weight, reduction)
+    return elementwise_losses.binary_cross_entropy_backward(grad_output, self, target, weight, reduction)
 
 
 def wrapper_CPU_grad_input_binary_cross_entropy_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, grad_input:
     Tensor
 ) -> Tensor:
-    return losses_elementwise.binary_cross_entropy_backward_out(
+    return elementwise_losses.binary_cross_entropy_backward_out(
         grad_output, self, target, weight, reduction, grad_input
     )
 
@@ -8672,21 +8699,21 @@ def wrapper_CPU_grad_input_binary_cross_entropy_backward_out(
 def wrapper_CPU_output_log_sigmoid_forward_out(
     ks: int, self: Tensor, output: Tensor, buffer: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return losses_elementwise.log_sigmoid_forward_out(self, output, buffer)
+    return elementwise_losses.log_sigmoid_forward_out(self, output, buffer)
 
 
 def wrapper_CPU__log_sigmoid_forward(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
-    return losses_elementwise.log_sigmoid_forward(self)
+    return elementwise_losses.log_sigmoid_forward(self)
 
 
 def wrapper_CPU_grad_input_log_sigmoid_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, buffer: Tensor, grad_input: Tensor
 ) -> Tensor:
-    return losses_elementwise.log_sigmoid_backward_out(grad_output, self, buffer, grad_input)
+    return elementwise_losses.log_sigmoid_backward_out(grad_output, self, buffer, grad_input)
 
 
 def wrapper_CPU__log_sigmoid_backward(ks: int, grad_output: Tensor, self: Tensor, buffer: Tensor) -> Tensor:
-    return losses_elementwise.log_sigmoid_backward(grad_output, self, buffer)
+    return elementwise_losses.log_sigmoid_backward(grad_output, self, buffer)
 
 
 def wrapper_CPU_smooth_l1_loss_out_out(
@@ -8695,12 +8722,12 @@ def wrapper_CPU_smooth_l1_loss_out_out(
     op = Out("smooth_l1_loss", out)
     if recorder.active is not None:
         op.enter_meta()
-    losses_elementwise.smooth_l1_loss_meta(op, self, target, reduction, beta)
+    elementwise_losses.smooth_l1_loss_meta(op, self, target, reduction, beta)
     if op.operands:
         self, target = op.read(self, target)
     if recorder.active is not None:
-        op.enter_impl("smooth_l1_loss_out", losses_elementwise.smooth_l1_loss_out)
-    losses_elementwise.smooth_l1_loss_out(self, target, reduction, beta, op.target)
+        op.enter_impl("smooth_l1_loss_out", elementwise_losses.smooth_l1_loss_out)
+    elementwise_losses.smooth_l1_loss_out(self, target, reduction, beta, op.target)
     return op.finish()
 
 
@@ -8708,57 +8735,57 @@ def wrapper_CPU_smooth_l1_loss(ks: int, self: Tensor, target: Tensor, reduction:
     op = Functional("smooth_l1_loss")
     if recorder.active is not None:
         op.enter_meta()
-    losses_elementwise.smooth_l1_loss_meta(op, self, target, reduction, beta)
+    elementwise_losses.smooth_l1_loss_meta(op, self, target, reduction, beta)
     if op.operands:
         self, target = op.read(self, target)
     if recorder.active is not None:
-        op.enter_impl("smooth_l1_loss_out", losses_elementwise.smooth_l1_loss_out)
-    losses_elementwise.smooth_l1_loss_out(self, target, reduction, beta, op.target)
+        op.enter_impl("smooth_l1_loss_out", elementwise_losses.smooth_l1_loss_out)
+    elementwise_losses.smooth_l1_loss_out(self, target, reduction, beta, op.target)
     return op.finish()
 
 
 def wrapper_CPU_grad_input_smooth_l1_loss_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float, grad_input: Tensor
 ) -> Tensor:
-    return losses_elementwise.smooth_l1_loss_backward_out(grad_output, self, target, reduction, beta, grad_input)
+    return elementwise_losses.smooth_l1_loss_backward_out(grad_output, self, target, reduction, beta, grad_input)
 
 
 def wrapper_CPU__huber_loss(ks: int, self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
-    return losses_elementwise.huber_loss(self, target, reduction, delta)
+    return elementwise_losses.huber_loss(self, target, reduction, delta)
 
 
 def wrapper_CPU_out_huber_loss_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float, grad_input: Tensor
 ) -> Tensor:
-    return losses_elementwise.huber_loss_backward_out(grad_output, self, target, reduction, delta, grad_input)
+    return elementwise_losses.huber_loss_backward_out(grad_output, self, target, reduction, delta, grad_input)
 
 
 def wrapper_CPU___cdist_forward(ks: int, x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
-    return distances._cdist_forward(x1, x2, p, compute_mode)
+    return cdist_pdist._cdist_forward(x1, x2, p, compute_mode)
 
 
 def wrapper_CPU___cdist_backward(ks: int, grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor) -> Tensor:
-    return distances._cdist_backward(grad, x1, x2, p, cdist)
+    return cdist_pdist._cdist_backward(grad, x1, x2, p, cdist)
 
 
 def wrapper_CPU___pdist_forward(ks: int, self: Tensor, p: float) -> Tensor:
-    return distances._pdist_forward(self, p)
+    return cdist_pdist._pdist_forward(self, p)
 
 
 def wrapper_CPU___pdist_backward(ks: int, grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
-    return distances._pdist_backward(grad, self, p, pdist)
+    return cdist_pdist._pdist_backward(grad, self, p, pdist)
 
 
 def wrapper_CPU_xlogy_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("xlogy_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.xlogy_Tensor_meta(op, self, other)
+    binary_ops.xlogy_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("xlogy_out", pointwise.xlogy_out)
-    pointwise.xlogy_out(self, other, op.target)
+        op.enter_impl("xlogy_out", binary_ops.xlogy_out)
+    binary_ops.xlogy_out(self, other, op.target)
     return op.finish()
 
 
@@ -8766,12 +8793,12 @@ def wrapper_CPU_xlogy_out_OutTensor(ks: int, self: Tensor, other: Tensor, out: T
     op = Out("xlogy_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.xlogy_Tensor_meta(op, self, other)
+    binary_ops.xlogy_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("xlogy_out", pointwise.xlogy_out)
-    pointwise.xlogy_out(self, other, op.target)
+        op.enter_impl("xlogy_out", binary_ops.xlogy_out)
+    binary_ops.xlogy_out(self, other, op.target)
     return op.finish()
 
 
@@ -8779,12 +8806,12 @@ def wrapper_CPU_log1p(ks: int, self: Tensor) -> Tensor:
     op = Functional("log1p")
     if recorder.active is not None:
         op.enter_meta()
-    unary.log1p_meta(op, self)
+    unary_ops.log1p_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log1p_out", unary.log1p_out)
-    unary.log1p_out(self, op.target)
+        op.enter_impl("log1p_out", unary_ops.log1p_out)
+    unary_ops.log1p_out(self, op.target)
     return op.finish()
 
 
@@ -8792,12 +8819,12 @@ def wrapper_CPU_log1p_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log1p", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.log1p_meta(op, self)
+    unary_ops.log1p_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log1p_out", unary.log1p_out)
-    unary.log1p_out(self, op.target)
+        op.enter_impl("log1p_out", unary_ops.log1p_out)
+    unary_ops.log1p_out(self, op.target)
     return op.finish()
 
 
@@ -8805,12 +8832,12 @@ def wrapper_CPU_clamp_max(ks: int, self: Tensor, max: Scalar) -> Tensor:
     op = Functional("clamp_max")
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_max_meta(op, self, max)
+    where.clamp_max_meta(op, self, max)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("clamp_max_out", choice.clamp_max_out)
-    choice.clamp_max_out(self, max, op.target)
+        op.enter_impl("clamp_max_out", where.clamp_max_out)
+    where.clamp_max_out(self, max, op.target)
     return op.finish()
 
 
@@ -8818,12 +8845,12 @@ def wrapper_CPU_clamp_max_Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
     op = Functional("clamp_max_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_max_Tensor_meta(op, self, max)
+    where.clamp_max_Tensor_meta(op, self, max)
     if op.operands:
         self, max = op.read(self, max)
     if recorder.active is not None:
-        op.enter_impl("clamp_max_Tensor_out", choice.clamp_max_Tensor_out)
-    choice.clamp_max_Tensor_out(self, max, op.target)
+        op.enter_impl("clamp_max_Tensor_out", where.clamp_max_Tensor_out)
+    where.clamp_max_Tensor_out(self, max, op.target)
     return op.finish()
 
 
@@ -8831,12 +8858,12 @@ def wrapper_CPU_clamp_max_out_out(ks: int, self: Tensor, max: Scalar, out: Tenso
     op = Out("clamp_max", out)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_max_meta(op, self, max)
+    where.clamp_max_meta(op, self, max)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("clamp_max_out", choice.clamp_max_out)
-    choice.clamp_max_out(self, max, op.target)
+        op.enter_impl("clamp_max_out", where.clamp_max_out)
+    where.clamp_max_out(self, max, op.target)
     return op.finish()
 
 
@@ -8844,12 +8871,12 @@ def wrapper_CPU_clamp_max_out_Tensor_out(ks: int, self: Tensor, max: Tensor, out
     op = Out("clamp_max_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_max_Tensor_meta(op, self, max)
+    where.clamp_max_Tensor_meta(op, self, max)
     if op.operands:
         self, max = op.read(self, max)
     if recorder.active is not None:
-        op.enter_impl("clamp_max_Tensor_out", choice.clamp_max_Tensor_out)
-    choice.clamp_max_Tensor_out(self, max, op.target)
+        op.enter_impl("clamp_max_Tensor_out", where.clamp_max_Tensor_out)
+    where.clamp_max_Tensor_out(self, max, op.target)
     return op.finish()
 
 
@@ -8857,10 +8884,10 @@ def wrapper_CPU_norm_ScalarOpt_dim(ks: int, self: Tensor, p: Scalar | None, dim:
     op = Functional("norm_ScalarOpt_dim")
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
+    cumsum_cumprod.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("norm_out", accumulating.norm_out)
-    accumulating.norm_out(self, p, dim, keepdim, op.target)
+        op.enter_impl("norm_out", cumsum_cumprod.norm_out)
+    cumsum_cumprod.norm_out(self, p, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -8870,10 +8897,10 @@ def wrapper_CPU_norm_out_out(
     op = Out("norm_ScalarOpt_dim", out)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
+    cumsum_cumprod.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("norm_out", accumulating.norm_out)
-    accumulating.norm_out(self, p, dim, keepdim, op.target)
+        op.enter_impl("norm_out", cumsum_cumprod.norm_out)
+    cumsum_cumprod.norm_out(self, p, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -8881,12 +8908,12 @@ def wrapper_CPU_log1p_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log1p", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.log1p_meta(op, self)
+    unary_ops.log1p_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log1p_out", unary.log1p_out)
-    unary.log1p_out(self, op.target)
+        op.enter_impl("log1p_out", unary_ops.log1p_out)
+    unary_ops.log1p_out(self, op.target)
     return op.finish()
 
 
@@ -8894,12 +8921,12 @@ def wrapper_CPU_clamp_max_(ks: int, self: Tensor, max: Scalar) -> Tensor:
     op = InPlace("clamp_max", self)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_max_meta(op, self, max)
+    where.clamp_max_meta(op, self, max)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("clamp_max_out", choice.clamp_max_out)
-    choice.clamp_max_out(self, max, op.target)
+        op.enter_impl("clamp_max_out", where.clamp_max_out)
+    where.clamp_max_out(self, max, op.target)
     return op.finish()
 
 
@@ -8907,12 +8934,12 @@ def wrapper_CPU_clamp_max__Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
     op = InPlace("clamp_max_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_max_Tensor_meta(op, self, max)
+    where.clamp_max_Tensor_meta(op, self, max)
     if op.operands:
         self, max = op.read(self, max)
     if recorder.active is not None:
-        op.enter_impl("clamp_max_Tensor_out", choice.clamp_max_Tensor_out)
-    choice.clamp_max_Tensor_out(self, max, op.target)
+        op.enter_impl("clamp_max_Tensor_out", where.clamp_max_Tensor_out)
+    where.clamp_max_Tensor_out(self, max, op.target)
     return op.finish()
 
 
@@ -8920,12 +8947,12 @@ def wrapper_CPU_xlogy__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("xlogy_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.xlogy_Tensor_meta(op, self, other)
+    binary_ops.xlogy_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("xlogy_out", pointwise.xlogy_out)
-    pointwise.xlogy_out(self, other, op.target)
+        op.enter_impl("xlogy_out", binary_ops.xlogy_out)
+    binary_ops.xlogy_out(self, other, op.target)
     return op.finish()
 
 
@@ -8933,12 +8960,12 @@ def wrapper_CPU_special_entr(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_entr")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_entr_meta(op, self)
+    special_functions.special_entr_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_entr_out", special.special_entr_out)
-    special.special_entr_out(self, op.target)
+        op.enter_impl("special_entr_out", special_functions.special_entr_out)
+    special_functions.special_entr_out(self, op.target)
     return op.finish()
 
 
@@ -8946,12 +8973,12 @@ def wrapper_CPU_special_entr_out_out(ks: int, self: Tensor, out: Tensor) -> Tens
     op = Out("special_entr", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_entr_meta(op, self)
+    special_functions.special_entr_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_entr_out", special.special_entr_out)
-    special.special_entr_out(self, op.target)
+        op.enter_impl("special_entr_out", special_functions.special_entr_out)
+    special_functions.special_entr_out(self, op.target)
     return op.finish()
 
 
@@ -8989,12 +9016,12 @@ def wrapper_CPU_special_ndtri(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_ndtri")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_ndtri_meta(op, self)
+    special_functions.special_ndtri_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_ndtri_out", special.special_ndtri_out)
-    special.special_ndtri_out(self, op.target)
+        op.enter_impl("special_ndtri_out", special_functions.special_ndtri_out)
+    special_functions.special_ndtri_out(self, op.target)
     return op.finish()
 
 
@@ -9002,12 +9029,12 @@ def wrapper_CPU_special_ndtri_out_out(ks: int, self: Tensor, out: Tensor) -> Ten
     op = Out("special_ndtri", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_ndtri_meta(op, self)
+    special_functions.special_ndtri_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_ndtri_out", special.special_ndtri_out)
-    special.special_ndtri_out(self, op.target)
+        op.enter_impl("special_ndtri_out", special_functions.special_ndtri_out)
+    special_functions.special_ndtri_out(self, op.target)
     return op.finish()
 
 
@@ -9015,12 +9042,12 @@ def wrapper_CPU_special_log_ndtr(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_log_ndtr")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_log_ndtr_meta(op, self)
+    special_functions.special_log_ndtr_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_log_ndtr_out", special.special_log_ndtr_out)
-    special.special_log_ndtr_out(self, op.target)
+        op.enter_impl("special_log_ndtr_out", special_functions.special_log_ndtr_out)
+    special_functions.special_log_ndtr_out(self, op.target)
     return op.finish()
 
 
@@ -9028,12 +9055,12 @@ def wrapper_CPU_special_log_ndtr_out_out(ks: int, self: Tensor, out: Tensor) -> 
     op = Out("special_log_ndtr", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_log_ndtr_meta(op, self)
+    special_functions.special_log_ndtr_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_log_ndtr_out", special.special_log_ndtr_out)
-    special.special_log_ndtr_out(self, op.target)
+        op.enter_impl("special_log_ndtr_out", special_functions.special_log_ndtr_out)
+    special_functions.special_log_ndtr_out(self, op.target)
     return op.finish()
 
 
@@ -9041,12 +9068,12 @@ def wrapper_CPU_special_erfcx(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_erfcx")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_erfcx_meta(op, self)
+    special_functions.special_erfcx_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_erfcx_out", special.special_erfcx_out)
-    special.special_erfcx_out(self, op.target)
+        op.enter_impl("special_erfcx_out", special_functions.special_erfcx_out)
+    special_functions.special_erfcx_out(self, op.target)
     return op.finish()
 
 
@@ -9054,12 +9081,12 @@ def wrapper_CPU_special_erfcx_out_out(ks: int, self: Tensor, out: Tensor) -> Ten
     op = Out("special_erfcx", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_erfcx_meta(op, self)
+    special_functions.special_erfcx_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_erfcx_out", special.special_erfcx_out)
-    special.special_erfcx_out(self, op.target)
+        op.enter_impl("special_erfcx_out", special_functions.special_erfcx_out)
+    special_functions.special_erfcx_out(self, op.target)
     return op.finish()
 
 
@@ -9067,12 +9094,12 @@ def wrapper_CPU_special_xlog1py(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("special_xlog1py")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_xlog1py_meta(op, self, other)
+    special_functions.special_xlog1py_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("special_xlog1py_out", special.special_xlog1py_out)
-    special.special_xlog1py_out(self, other, op.target)
+        op.enter_impl("special_xlog1py_out", special_functions.special_xlog1py_out)
+    special_functions.special_xlog1py_out(self, other, op.target)
     return op.finish()
 
 
@@ -9080,12 +9107,12 @@ def wrapper_CPU_special_xlog1py_out_out(ks: int, self: Tensor, other: Tensor, ou
     op = Out("special_xlog1py", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_xlog1py_meta(op, self, other)
+    special_functions.special_xlog1py_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("special_xlog1py_out", special.special_xlog1py_out)
-    special.special_xlog1py_out(self, other, op.target)
+        op.enter_impl("special_xlog1py_out", special_functions.special_xlog1py_out)
+    special_functions.special_xlog1py_out(self, other, op.target)
     return op.finish()
 
 
@@ -9717,12 +9744,12 @@ def wrapper_CPU_special_zeta(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("special_zeta")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_zeta_meta(op, self, other)
+    special_functions.special_zeta_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("special_zeta_out", special.special_zeta_out)
-    special.special_zeta_out(self, other, op.target)
+        op.enter_impl("special_zeta_out", special_functions.special_zeta_out)
+    special_functions.special_zeta_out(self, other, op.target)
     return op.finish()
 
 
@@ -9730,12 +9757,12 @@ def wrapper_CPU_special_zeta_out_out(ks: int, self: Tensor, other: Tensor, out: 
     op = Out("special_zeta", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_zeta_meta(op, self, other)
+    special_functions.special_zeta_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("special_zeta_out", special.special_zeta_out)
-    special.special_zeta_out(self, other, op.target)
+        op.enter_impl("special_zeta_out", special_functions.special_zeta_out)
+    special_functions.special_zeta_out(self, other, op.target)
     return op.finish()
 
 
@@ -9743,12 +9770,12 @@ def wrapper_CPU_special_i0e(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_i0e")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_i0e_meta(op, self)
+    special_functions.special_i0e_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_i0e_out", special.special_i0e_out)
-    special.special_i0e_out(self, op.target)
+        op.enter_impl("special_i0e_out", special_functions.special_i0e_out)
+    special_functions.special_i0e_out(self, op.target)
     return op.finish()
 
 
@@ -9756,12 +9783,12 @@ def wrapper_CPU_special_i0e_out_out(ks: int, self: Tensor, out: Tensor) -> Tenso
     op = Out("special_i0e", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_i0e_meta(op, self)
+    special_functions.special_i0e_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_i0e_out", special.special_i0e_out)
-    special.special_i0e_out(self, op.target)
+        op.enter_impl("special_i0e_out", special_functions.special_i0e_out)
+    special_functions.special_i0e_out(self, op.target)
     return op.finish()
 
 
@@ -9769,12 +9796,12 @@ def wrapper_CPU_special_i1(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_i1")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_i1_meta(op, self)
+    special_functions.special_i1_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_i1_out", special.special_i1_out)
-    special.special_i1_out(self, op.target)
+        op.enter_impl("special_i1_out", special_functions.special_i1_out)
+    special_functions.special_i1_out(self, op.target)
     return op.finish()
 
 
@@ -9782,12 +9809,12 @@ def wrapper_CPU_special_i1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor
     op = Out("special_i1", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_i1_meta(op, self)
+    special_functions.special_i1_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_i1_out", special.special_i1_out)
-    special.special_i1_out(self, op.target)
+        op.enter_impl("special_i1_out", special_functions.special_i1_out)
+    special_functions.special_i1_out(self, op.target)
     return op.finish()
 
 
@@ -9795,12 +9822,12 @@ def wrapper_CPU_special_i1e(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_i1e")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_i1e_meta(op, self)
+    special_functions.special_i1e_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_i1e_out", special.special_i1e_out)
-    special.special_i1e_out(self, op.target)
+        op.enter_impl("special_i1e_out", special_functions.special_i1e_out)
+    special_functions.special_i1e_out(self, op.target)
     return op.finish()
 
 
@@ -9808,12 +9835,12 @@ def wrapper_CPU_special_i1e_out_out(ks: int, self: Tensor, out: Tensor) -> Tenso
     op = Out("special_i1e", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_i1e_meta(op, self)
+    special_functions.special_i1e_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_i1e_out", special.special_i1e_out)
-    special.special_i1e_out(self, op.target)
+        op.enter_impl("special_i1e_out", special_functions.special_i1e_out)
+    special_functions.special_i1e_out(self, op.target)
     return op.finish()
 
 
@@ -9831,10 +9858,10 @@ def wrapper_CPU_renorm_out_out(ks: int, self: Tensor, p: Scalar, dim: int, maxno
     op = Out("renorm", out)
     if recorder.active is not None:
         op.enter_meta()
-    renorm.renorm_meta(op, self, p, dim, maxnorm)
+    renorm_dist.renorm_meta(op, self, p, dim, maxnorm)
     if recorder.active is not None:
-        op.enter_impl("renorm_out", renorm.renorm_out)
-    renorm.renorm_out(self, p, dim, maxnorm, op.target)
+        op.enter_impl("renorm_out", renorm_dist.renorm_out)
+    renorm_dist.renorm_out(self, p, dim, maxnorm, op.target)
     return op.finish()
 
 
@@ -9842,10 +9869,10 @@ def wrapper_CPU_renorm(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scal
     op = Functional("renorm")
     if recorder.active is not None:
         op.enter_meta()
-    renorm.renorm_meta(op, self, p, dim, maxnorm)
+    renorm_dist.renorm_meta(op, self, p, dim, maxnorm)
     if recorder.active is not None:
-        op.enter_impl("renorm_out", renorm.renorm_out)
-    renorm.renorm_out(self, p, dim, maxnorm, op.target)
+        op.enter_impl("renorm_out", renorm_dist.renorm_out)
+    renorm_dist.renorm_out(self, p, dim, maxnorm, op.target)
     return op.finish()
 
 
@@ -9853,10 +9880,10 @@ def wrapper_CPU_renorm_(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Sca
     op = InPlace("renorm", self)
     if recorder.active is not None:
         op.enter_meta()
-    renorm.renorm_meta(op, self, p, dim, maxnorm)
+    renorm_dist.renorm_meta(op, self, p, dim, maxnorm)
     if recorder.active is not None:
-        op.enter_impl("renorm_out", renorm.renorm_out)
-    renorm.renorm_out(self, p, dim, maxnorm, op.output)
+        op.enter_impl("renorm_out", renorm_dist.renorm_out)
+    renorm_dist.renorm_out(self, p, dim, maxnorm, op.output)
     return op.finish()
 
 
@@ -9864,14 +9891,14 @@ def wrapper_CPU__native_batch_norm(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
     Tensor | None, training: bool, momentum: float, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return batch_norm_cpu.batch_norm_cpu(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    return batch_norm_kernels.batch_norm_cpu(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
 def wrapper_CPU_out_native_batch_norm_out(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
     Tensor | None, training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return batch_norm_cpu.batch_norm_out(
+    return batch_norm_kernels.batch_norm_out(
         input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
     )
 
@@ -9880,14 +9907,16 @@ def wrapper_CPU___native_batch_norm_legit(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
     training: bool, momentum: float, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return batch_norm_cpu._batch_norm_legit(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    return batch_norm_kernels._batch_norm_legit(
+        input, weight, bias, running_mean, running_var, training, momentum, eps
+    )
 
 
 def wrapper_CPU_out__native_batch_norm_legit_out(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
     training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return batch_norm_cpu._batch_norm_legit_out(
+    return batch_norm_kernels._batch_norm_legit_out(
         input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
     )
 
@@ -9895,14 +9924,14 @@ def wrapper_CPU_out__native_batch_norm_legit_out(
 def wrapper_CPU_no_stats__native_batch_norm_legit(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return batch_norm_cpu._batch_norm_legit_no_stats(input, weight, bias, training, momentum, eps)
+    return batch_norm_kernels._batch_norm_legit_no_stats(input, weight, bias, training, momentum, eps)
 
 
 def wrapper_CPU_no_stats_out__native_batch_norm_legit_out(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float,
     out: Tensor, save_mean: Tensor, save_invstd: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return batch_norm_cpu._batch_norm_legit_no_stats_out(
+    return batch_norm_kernels._batch_norm_legit_no_stats_out(
         input, weight, bias, training, momentum, eps, out, save_mean, save_invstd
     )
 
@@ -9911,14 +9940,14 @@ def wrapper_CPU___batch_norm_with_update(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
     momentum: float, eps: float
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    return batch_norm_cpu._batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps)
+    return batch_norm_kernels._batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps)
 
 
 def wrapper_CPU_out__batch_norm_with_update_out(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
     momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor, reserve: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    return batch_norm_cpu._batch_norm_with_update_out(
+    return batch_norm_kernels._batch_norm_with_update_out(
         input, weight, bias, running_mean, running_var, momentum, eps, out, save_mean, save_invstd, reserve
     )
 
@@ -9958,51 +9987,51 @@ def wrapper_CPU__native_group_norm_backward(
 
 
 def wrapper_CPU_out_hardtanh_out(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) -> Tensor:
-    return activation_flat.hardtanh_out(self, min_val, max_val, out)
+    return hardtanh_softshrink.hardtanh_out(self, min_val, max_val, out)
 
 
 def wrapper_CPU__hardtanh(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
-    return activation_flat.hardtanh(self, min_val, max_val)
+    return hardtanh_softshrink.hardtanh(self, min_val, max_val)
 
 
 def wrapper_CPU_grad_input_hardtanh_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar, grad_input: Tensor
 ) -> Tensor:
-    return activation_flat.hardtanh_backward_out(grad_output, self, min_val, max_val, grad_input)
+    return hardtanh_softshrink.hardtanh_backward_out(grad_output, self, min_val, max_val, grad_input)
 
 
 def wrapper_CPU__hardtanh_(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
-    return activation_flat.hardtanh_(self, min_val, max_val)
+    return hardtanh_softshrink.hardtanh_(self, min_val, max_val)
 
 
 def wrapper_CPU__hardtanh_backward(
     ks: int, grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar
 ) -> Tensor:
-    return activation_flat.hardtanh_backward(grad_output, self, min_val, max_val)
+    return hardtanh_softshrink.hardtanh_backward(grad_output, self, min_val, max_val)
 
 
 def wrapper_CPU__hardswish(ks: int, self: Tensor) -> Tensor:
-    return activation_flat.hardswish(self)
+    return hardtanh_softshrink.hardswish(self)
 
 
 def wrapper_CPU__hardswish_(ks: int, self: Tensor) -> Tensor:
-    return activation_flat.hardswish_(self)
+    return hardtanh_softshrink.hardswish_(self)
 
 
 def wrapper_CPU__hardswish_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
-    return activation_flat.hardswish_backward(grad_output, self)
+    return hardtanh_softshrink.hardswish_backward(grad_output, self)
 
 
 def wrapper_CPU_hardsigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("hardsigmoid", out)
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardsigmoid_meta(op, self)
+    hardtanh_softshrink.hardsigmoid_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("hardsigmoid_out", activation_flat.hardsigmoid_out)
-    activation_flat.hardsigmoid_out(self, op.target)
+        op.enter_impl("hardsigmoid_out", hardtanh_softshrink.hardsigmoid_out)
+    hardtanh_softshrink.hardsigmoid_out(self, op.target)
     return op.finish()
 
 
@@ -10010,12 +10039,12 @@ def wrapper_CPU_hardsigmoid(ks: int, self: Tensor) -> Tensor:
     op = Functional("hardsigmoid")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardsigmoid_meta(op, self)
+    hardtanh_softshrink.hardsigmoid_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("hardsigmoid_out", activation_flat.hardsigmoid_out)
-    activation_flat.hardsigmoid_out(self, op.target)
+        op.enter_impl("hardsigmoid_out", hardtanh_softshrink.hardsigmoid_out)
+    hardtanh_softshrink.hardsigmoid_out(self, op.target)
     return op.finish()
 
 
@@ -10023,12 +10052,12 @@ def wrapper_CPU_hardsigmoid_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("hardsigmoid", self)
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardsigmoid_meta(op, self)
+    hardtanh_softshrink.hardsigmoid_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("hardsigmoid_out", activation_flat.hardsigmoid_out)
-    activation_flat.hardsigmoid_out(self, op.target)
+        op.enter_impl("hardsigmoid_out", hardtanh_softshrink.hardsigmoid_out)
+    hardtanh_softshrink.hardsigmoid_out(self, op.target)
     return op.finish()
 
 
@@ -10038,12 +10067,12 @@ def wrapper_CPU_hardsigmoid_backward_out_grad_input(
     op = Out("hardsigmoid_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardsigmoid_backward_meta(op, grad_output, self)
+    hardtanh_softshrink.hardsigmoid_backward_meta(op, grad_output, self)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("hardsigmoid_backward_out", activation_flat.hardsigmoid_backward_out)
-    activation_flat.hardsigmoid_backward_out(grad_output, self, op.target)
+        op.enter_impl("hardsigmoid_backward_out", hardtanh_softshrink.hardsigmoid_backward_out)
+    hardtanh_softshrink.hardsigmoid_backward_out(grad_output, self, op.target)
     return op.finish()
 
 
@@ -10051,12 +10080,12 @@ def wrapper_CPU_hardsigmoid_backward(ks: int, grad_output: Tensor, self: Tensor)
     op = Functional("hardsigmoid_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardsigmoid_backward_meta(op, grad_output, self)
+    hardtanh_softshrink.hardsigmoid_backward_meta(op, grad_output, self)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("hardsigmoid_backward_out", activation_flat.hardsigmoid_backward_out)
-    activation_flat.hardsigmoid_backward_out(grad_output, self, op.target)
+        op.enter_impl("hardsigmoid_backward_out", hardtanh_softshrink.hardsigmoid_backward_out)
+    hardtanh_softshrink.hardsigmoid_backward_out(grad_output, self, op.target)
     return op.finish()
 
 
@@ -10064,12 +10093,12 @@ def wrapper_CPU_mish(ks: int, self: Tensor) -> Tensor:
     op = Functional("mish")
     if recorder.active is not None:
         op.enter_meta()
-    activation_units.mish_meta(op, self)
+    selu_mish_prelu.mish_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("mish_out", activation_units.mish_out)
-    activation_units.mish_out(self, op.target)
+        op.enter_impl("mish_out", selu_mish_prelu.mish_out)
+    selu_mish_prelu.mish_out(self, op.target)
     return op.finish()
 
 
@@ -10077,12 +10106,12 @@ def wrapper_CPU_mish_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("mish", out)
     if recorder.active is not None:
         op.enter_meta()
-    activation_units.mish_meta(op, self)
+    selu_mish_prelu.mish_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("mish_out", activation_units.mish_out)
-    activation_units.mish_out(self, op.target)
+        op.enter_impl("mish_out", selu_mish_prelu.mish_out)
+    selu_mish_prelu.mish_out(self, op.target)
     return op.finish()
 
 
@@ -10090,29 +10119,29 @@ def wrapper_CPU_mish_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("mish", self)
     if recorder.active is not None:
         op.enter_meta()
-    activation_units.mish_meta(op, self)
+    selu_mish_prelu.mish_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("mish_out", activation_units.mish_out)
-    activation_units.mish_out(self, op.target)
+        op.enter_impl("mish_out", selu_mish_prelu.mish_out)
+    selu_mish_prelu.mish_out(self, op.target)
     return op.finish()
 
 
 def wrapper_CPU__mish_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
-    return activation_units.mish_backward(grad_output, self)
+    return selu_mish_prelu.mish_backward(grad_output, self)
 
 
 def wrapper_CPU_softshrink_out_out(ks: int, self: Tensor, lambd: Scalar, out: Tensor) -> Tensor:
     op = Out("softshrink", out)
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.softshrink_meta(op, self, lambd)
+    hardtanh_softshrink.softshrink_meta(op, self, lambd)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("softshrink_out", activation_flat.softshrink_out)
-    activation_flat.softshrink_out(self, lambd, op.target)
+        op.enter_impl("softshrink_out", hardtanh_softshrink.softshrink_out)
+    hardtanh_softshrink.softshrink_out(self, lambd, op.target)
     return op.finish()
 
 
@@ -10120,12 +10149,12 @@ def wrapper_CPU_softshrink(ks: int, self: Tensor, lambd: Scalar) -> Tensor:
     op = Functional("softshrink")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.softshrink_meta(op, self, lambd)
+    hardtanh_softshrink.softshrink_meta(op, self, lambd)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("softshrink_out", activation_flat.softshrink_out)
-    activation_flat.softshrink_out(self, lambd, op.target)
+        op.enter_impl("softshrink_out", hardtanh_softshrink.softshrink_out)
+    hardtanh_softshrink.softshrink_out(self, lambd, op.target)
     return op.finish()
 
 
@@ -10135,12 +10164,12 @@ def wrapper_CPU_softshrink_backward_out_grad_input(
     op = Out("softshrink_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.softshrink_backward_meta(op, grad_output, self, lambd)
+    hardtanh_softshrink.softshrink_backward_meta(op, grad_output, self, lambd)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("softshrink_backward_out", activation_flat.softshrink_backward_out)
-    activation_flat.softshrink_backward_out(grad_output, self, lambd, op.target)
+        op.enter_impl("softshrink_backward_out", hardtanh_softshrink.softshrink_backward_out)
+    hardtanh_softshrink.softshrink_backward_out(grad_output, self, lambd, op.target)
     return op.finish()
 
 
@@ -10148,12 +10177,12 @@ def wrapper_CPU_softshrink_backward(ks: int, grad_output: Tensor, self: Tensor, 
     op = Functional("softshrink_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.softshrink_backward_meta(op, grad_output, self, lambd)
+    hardtanh_softshrink.softshrink_backward_meta(op, grad_output, self, lambd)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("softshrink_backward_out", activation_flat.softshrink_backward_out)
-    activation_flat.softshrink_backward_out(grad_output, self, lambd, op.target)
+        op.enter_impl("softshrink_backward_out", hardtanh_softshrink.softshrink_backward_out)
+    hardtanh_softshrink.softshrink_backward_out(grad_output, self, lambd, op.target)
     return op.finish()
 
 
@@ -10161,12 +10190,12 @@ def wrapper_CPU_hardshrink_out_out(ks: int, self: Tensor, lambd: Scalar, out: Te
     op = Out("hardshrink", out)
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardshrink_meta(op, self, lambd)
+    hardtanh_softshrink.hardshrink_meta(op, self, lambd)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("hardshrink_out", activation_flat.hardshrink_out)
-    activation_flat.hardshrink_out(self, lambd, op.target)
+        op.enter_impl("hardshrink_out", hardtanh_softshrink.hardshrink_out)
+    hardtanh_softshrink.hardshrink_out(self, lambd, op.target)
     return op.finish()
 
 
@@ -10174,12 +10203,12 @@ def wrapper_CPU_hardshrink(ks: int, self: Tensor, lambd: Scalar) -> Tensor:
     op = Functional("hardshrink")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardshrink_meta(op, self, lambd)
+    hardtanh_softshrink.hardshrink_meta(op, self, lambd)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("hardshrink_out", activation_flat.hardshrink_out)
-    activation_flat.hardshrink_out(self, lambd, op.target)
+        op.enter_impl("hardshrink_out", hardtanh_softshrink.hardshrink_out)
+    hardtanh_softshrink.hardshrink_out(self, lambd, op.target)
     return op.finish()
 
 
@@ -10189,12 +10218,12 @@ def wrapper_CPU_hardshrink_backward_out_grad_input(
     op = Out("hardshrink_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardshrink_backward_meta(op, grad_out, self, lambd)
+    hardtanh_softshrink.hardshrink_backward_meta(op, grad_out, self, lambd)
     if op.operands:
         grad_out, self = op.read(grad_out, self)
     if recorder.active is not None:
-        op.enter_impl("hardshrink_backward_out", activation_flat.hardshrink_backward_out)
-    activation_flat.hardshrink_backward_out(grad_out, self, lambd, op.target)
+        op.enter_impl("hardshrink_backward_out", hardtanh_softshrink.hardshrink_backward_out)
+    hardtanh_softshrink.hardshrink_backward_out(grad_out, self, lambd, op.target)
     return op.finish()
 
 
@@ -10202,23 +10231,23 @@ def wrapper_CPU_hardshrink_backward(ks: int, grad_out: Tensor, self: Tensor, lam
     op = Functional("hardshrink_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardshrink_backward_meta(op, grad_out, self, lambd)
+    hardtanh_softshrink.hardshrink_backward_meta(op, grad_out, self, lambd)
     if op.operands:
         grad_out, self = op.read(grad_out, self)
     if recorder.active is not None:
-        op.enter_impl("hardshrink_backward_out", activation_flat.hardshrink_backward_out)
-    activation_flat.hardshrink_backward_out(grad_out, self, lambd, op.target)
+        op.enter_impl("hardshrink_backward_out", hardtanh_softshrink.hardshrink_backward_out)
+    hardtanh_softshrink.hardshrink_backward_out(grad_out, self, lambd, op.target)
     return op.finish()
 
 
 def wrapper_CPU___prelu_kernel(ks: int, self: Tensor, weight: Tensor) -> Tensor:
-    return activation_units._prelu_kernel(self, weight)
+    return selu_mish_prelu._prelu_kernel(self, weight)
 
 
 def wrapper_CPU___prelu_kernel_backward(
     ks: int, grad_output: Tensor, self: Tensor, weight: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return activation_units._prelu_kernel_backward(grad_output, self, weight)
+    return selu_mish_prelu._prelu_kernel_backward(grad_output, self, weight)
 
 
 KERNELS = {

@@ -9,16 +9,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core import recorder
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, batch_norm_backward, batch_norm_cpu, bessel_functions, binary_float, bitwise, blas, choice, chunk_cat, clamping, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, dirichlet, discrete_distributions, distances, distributions, dropout, embedding_bags, embedding_bags_backward, extremes, factories, fft_kernels, fill, fold, foreach_clamp, foreach_cuda, foreach_more, foreach_powers, fused_attention, fused_optimizers_cuda, gamma, gamma_gradient, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lstsq, linalg_lu, linalg_matrix_exp, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, loss_scaling, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masked_softmax, masks, membership, memory_overlap, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integer_factories, random_integers, ranges, record_stream, reductions, rejection_tensors, remainders, renorm, repeating, rnn_fused, rounding, running_extremes, sampling_grids, scaled, scattering, searching, segments, selecting, set_storage, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, views, weight_norm, zero_tensor
-from dispatchviz.core.structured import Functional, InPlace, Out
-from dispatchviz.core.tensor import Size, Storage, Tensor
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.activation import dropout, glu_rrelu, hardtanh_softshrink, leaky_relu_elu, masked_softmax, relu_gelu, selu_mish_prelu, softmax
+from dispatchviz.core.native.arithmetic import allclose, assert_async, binary_float_ops, binary_ops, bit_shifts, bitwise, clamp, comparison, complex_numbers, conj, ldexp, pointwise_ops, power, remainder, rounding, sign_ops, unary_float_ops, unary_ops, where
+from dispatchviz.core.native.attention import nested_tensor_mask, transformer_encoder_layer
+from dispatchviz.core.native.convolution import conv_backward, conv_mkldnn_cudnn, slow_conv, slow_conv_backward
+from dispatchviz.core.native.embedding import embedding_bag, embedding_bag_backward, linear_embedding
+from dispatchviz.core.native.factories import arange, empty_full, linspace_eye, zero_tensor
+from dispatchviz.core.native.fft import fft_kernels
+from dispatchviz.core.native.foreach import amp_kernels, foreach_clamp, foreach_cuda, foreach_pow, foreach_unary_ops, fused_optimizers_cuda
+from dispatchviz.core.native.indexing import gather_scatter, index_ops, index_put, index_select, masked_fill
+from dispatchviz.core.native.iterator import memory_overlap
+from dispatchviz.core.native.linalg import addr_addbmm, cholesky, cross_trace, det, eig, householder, ldl_factor, lstsq, lu_factor, matrix_exp, mm_bmm, mv_dot, qr, solve_inv, svd_eigh, triangular_solve
+from dispatchviz.core.native.losses import ctc_loss, elementwise_losses, margin_losses, mse_nll_loss, nll_loss2d
+from dispatchviz.core.native.memory import copy_clone, fill, item, record_stream, set_storage
+from dispatchviz.core.native.norm import batch_norm_backward, batch_norm_kernels, group_norm, renorm_dist, weight_norm
+from dispatchviz.core.native.pooling import adaptive_pool, avg_pool, fractional_max_pool, max_pool
+from dispatchviz.core.native.random import bernoulli, dirichlet, gamma_grad, multinomial, normal, poisson_binomial_gamma, randint_randperm, random_from_to, uniform_normal
+from dispatchviz.core.native.reductions import any_all, cdist_pdist, cummax_cummin, cumsum_cumprod, histogram, logcumsumexp, min_max, segment_reduce, sum_mean, variance
+from dispatchviz.core.native.resampling import grid_sampler, im2col_col2im, reflection_replication_pad, upsample_bicubic, upsample_linear, upsample_nearest
+from dispatchviz.core.native.rnn import fused_rnn_cells
+from dispatchviz.core.native.shapes import cat_stack, chunk_cat, meshgrid, pixel_shuffle, repeat_interleave, roll_rot90_transpose, split_flip_repeat
+from dispatchviz.core.native.sorting import isin, kthvalue_median, searchsorted, sort_topk, unique
+from dispatchviz.core.native.special import bessel_functions, gamma_functions, logit, special_functions
+from dispatchviz.core.native.views import view_copy, view_ops
+from dispatchviz.core.call.structured import Functional, InPlace, Out
+from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
-    from dispatchviz.core.device import Device
-    from dispatchviz.core.dtype import DType
-    from dispatchviz.core.native.random import Generator
-    from dispatchviz.core.streams import Stream
+    from dispatchviz.core.device.device import Device
+    from dispatchviz.core.tensor.dtype import DType
+    from dispatchviz.core.native.random.generator import Generator
+    from dispatchviz.core.device.streams import Stream
 
 Scalar = bool | int | float | complex
 
@@ -27,40 +50,40 @@ def wrapper_CUDA_memory_format_empty(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
     memory_format: str | None
 ) -> Tensor:
-    return factories.empty(size, dtype, layout, device, pin_memory, memory_format)
+    return empty_full.empty(size, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CUDA__empty_strided(
     ks: int, size: Size, stride: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
     bool | None
 ) -> Tensor:
-    return factories.empty_strided(size, stride, dtype, layout, device, pin_memory)
+    return empty_full.empty_strided(size, stride, dtype, layout, device, pin_memory)
 
 
 def wrapper_CUDA_start_out_arange_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
-    return ranges.arange_start_out(start, end, step, out)
+    return arange.arange_start_out(start, end, step, out)
 
 
 def wrapper_CUDA_out_range_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
-    return ranges.range_out(start, end, step, out)
+    return arange.range_out(start, end, step, out)
 
 
 def wrapper_CUDA_out_linspace_out(ks: int, start: Scalar, end: Scalar, steps: int, out: Tensor) -> Tensor:
-    return spaced.linspace_out(start, end, steps, out)
+    return linspace_eye.linspace_out(start, end, steps, out)
 
 
 def wrapper_CUDA_out_logspace_out(
     ks: int, start: Scalar, end: Scalar, steps: int, base: float, out: Tensor
 ) -> Tensor:
-    return spaced.logspace_out(start, end, steps, base, out)
+    return linspace_eye.logspace_out(start, end, steps, base, out)
 
 
 def wrapper_CUDA_out_eye_out(ks: int, n: int, out: Tensor) -> Tensor:
-    return spaced.eye_out(n, out)
+    return linspace_eye.eye_out(n, out)
 
 
 def wrapper_CUDA_m_out_eye_out(ks: int, n: int, m: int, out: Tensor) -> Tensor:
-    return spaced.eye_out_m_out(n, m, out)
+    return linspace_eye.eye_out_m_out(n, m, out)
 
 
 def wrapper_CUDA__record_stream(ks: int, self: Tensor, s: Stream) -> None:
@@ -72,7 +95,7 @@ def wrapper_CUDA___local_scalar_dense(ks: int, self: Tensor) -> Scalar:
 
 
 def wrapper_CUDA__resize_(ks: int, self: Tensor, size: Size, memory_format: str | None) -> Tensor:
-    return copies.resize_(self, size, memory_format)
+    return copy_clone.resize_(self, size, memory_format)
 
 
 def wrapper_CUDA_Scalar_fill_(ks: int, self: Tensor, value: Scalar) -> Tensor:
@@ -88,49 +111,49 @@ def wrapper_CUDA__zero_(ks: int, self: Tensor) -> Tensor:
 
 
 def wrapper_CUDA__normal_(ks: int, self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    return distributions.normal_(self, mean, std, generator)
+    return uniform_normal.normal_(self, mean, std, generator)
 
 
 def wrapper_CUDA__uniform_(ks: int, self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    return distributions.uniform_(self, from_, to, generator)
+    return uniform_normal.uniform_(self, from_, to, generator)
 
 
 def wrapper_CUDA_float_bernoulli_(ks: int, self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    return discrete_distributions.bernoulli__float(self, p, generator)
+    return bernoulli.bernoulli__float(self, p, generator)
 
 
 def wrapper_CUDA_out_bernoulli_out(ks: int, self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    return discrete_distributions.bernoulli_out(self, generator, out)
+    return bernoulli.bernoulli_out(self, generator, out)
 
 
 def wrapper_CUDA_Tensor_bernoulli_(ks: int, self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    return discrete_distributions.bernoulli__Tensor(self, p, generator)
+    return bernoulli.bernoulli__Tensor(self, p, generator)
 
 
 def wrapper_CUDA_from_random_(
     ks: int, self: Tensor, from_: int, to: int | None, generator: Generator | None
 ) -> Tensor:
-    return random_integers.random__from(self, from_, to, generator)
+    return random_from_to.random__from(self, from_, to, generator)
 
 
 def wrapper_CUDA_to_random_(ks: int, self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    return random_integers.random__to(self, to, generator)
+    return random_from_to.random__to(self, to, generator)
 
 
 def wrapper_CUDA__random_(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
-    return random_integers.random_(self, generator)
+    return random_from_to.random_(self, generator)
 
 
 def wrapper_CUDA__exponential_(ks: int, self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-    return distributions.exponential_(self, lambd, generator)
+    return uniform_normal.exponential_(self, lambd, generator)
 
 
 def wrapper_CUDA__geometric_(ks: int, self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    return discrete_distributions.geometric_(self, p, generator)
+    return bernoulli.geometric_(self, p, generator)
 
 
 def wrapper_CUDA___standard_gamma_grad(ks: int, self: Tensor, output: Tensor) -> Tensor:
-    return gamma_gradient._standard_gamma_grad(self, output)
+    return gamma_grad._standard_gamma_grad(self, output)
 
 
 def wrapper_CUDA___dirichlet_grad(ks: int, x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
@@ -142,23 +165,23 @@ def wrapper_CUDA___sample_dirichlet(ks: int, self: Tensor, generator: Generator 
 
 
 def wrapper_CUDA___standard_gamma(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
-    return rejection_tensors._s_gamma(self, generator)
+    return poisson_binomial_gamma._s_gamma(self, generator)
 
 
 def wrapper_CUDA__poisson(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
-    return rejection_tensors._s_poisson(self, generator)
+    return poisson_binomial_gamma._s_poisson(self, generator)
 
 
 def wrapper_CUDA__binomial(ks: int, count: Tensor, prob: Tensor, generator: Generator | None) -> Tensor:
-    return rejection_tensors._s_binomial(count, prob, generator)
+    return poisson_binomial_gamma._s_binomial(count, prob, generator)
 
 
 def wrapper_CUDA__cauchy_(ks: int, self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-    return distributions.cauchy_(self, median, sigma, generator)
+    return uniform_normal.cauchy_(self, median, sigma, generator)
 
 
 def wrapper_CUDA__log_normal_(ks: int, self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    return distributions.log_normal_(self, mean, std, generator)
+    return uniform_normal.log_normal_(self, mean, std, generator)
 
 
 def wrapper_CUDA_out_multinomial_out(
@@ -176,47 +199,47 @@ def wrapper_CUDA__multinomial(
 def wrapper_CUDA_Tensor_float_out_normal_out(
     ks: int, mean: Tensor, std: float, generator: Generator | None, out: Tensor
 ) -> Tensor:
-    return normal_overloads.normal_out_Tensor_float_out(mean, std, generator, out)
+    return normal.normal_out_Tensor_float_out(mean, std, generator, out)
 
 
 def wrapper_CUDA_Tensor_float_normal(ks: int, mean: Tensor, std: float, generator: Generator | None) -> Tensor:
-    return normal_overloads.normal_Tensor_float(mean, std, generator)
+    return normal.normal_Tensor_float(mean, std, generator)
 
 
 def wrapper_CUDA_float_Tensor_out_normal_out(
     ks: int, mean: float, std: Tensor, generator: Generator | None, out: Tensor
 ) -> Tensor:
-    return normal_overloads.normal_out_float_Tensor_out(mean, std, generator, out)
+    return normal.normal_out_float_Tensor_out(mean, std, generator, out)
 
 
 def wrapper_CUDA_float_Tensor_normal(ks: int, mean: float, std: Tensor, generator: Generator | None) -> Tensor:
-    return normal_overloads.normal_float_Tensor(mean, std, generator)
+    return normal.normal_float_Tensor(mean, std, generator)
 
 
 def wrapper_CUDA_Tensor_Tensor_out_normal_out(
     ks: int, mean: Tensor, std: Tensor, generator: Generator | None, out: Tensor
 ) -> Tensor:
-    return normal_overloads.normal_out_Tensor_Tensor_out(mean, std, generator, out)
+    return normal.normal_out_Tensor_Tensor_out(mean, std, generator, out)
 
 
 def wrapper_CUDA_Tensor_Tensor_normal(ks: int, mean: Tensor, std: Tensor, generator: Generator | None) -> Tensor:
-    return normal_overloads.normal_Tensor_Tensor(mean, std, generator)
+    return normal.normal_Tensor_Tensor(mean, std, generator)
 
 
 def wrapper_CUDA_generator_out_randperm_out(ks: int, n: int, generator: Generator | None, out: Tensor) -> Tensor:
-    return random_integer_factories.randperm_out_generator_out(n, generator, out)
+    return randint_randperm.randperm_out_generator_out(n, generator, out)
 
 
 def wrapper_CUDA_add_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     op = Functional("add_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.add_Tensor_meta(op, self, other, alpha)
+    binary_ops.add_Tensor_meta(op, self, other, alpha)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("ufunc_add_CUDA", pointwise.ufunc_add)
-    pointwise.ufunc_add(self, other, alpha, op.target)
+        op.enter_impl("ufunc_add_CUDA", binary_ops.ufunc_add)
+    binary_ops.ufunc_add(self, other, alpha, op.target)
     return op.finish()
 
 
@@ -224,12 +247,12 @@ def wrapper_CUDA_add_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar
     op = Out("add_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.add_Tensor_meta(op, self, other, alpha)
+    binary_ops.add_Tensor_meta(op, self, other, alpha)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("ufunc_add_CUDA", pointwise.ufunc_add)
-    pointwise.ufunc_add(self, other, alpha, op.target)
+        op.enter_impl("ufunc_add_CUDA", binary_ops.ufunc_add)
+    binary_ops.ufunc_add(self, other, alpha, op.target)
     return op.finish()
 
 
@@ -237,12 +260,12 @@ def wrapper_CUDA_add__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar
     op = InPlace("add_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.add_Tensor_meta(op, self, other, alpha)
+    binary_ops.add_Tensor_meta(op, self, other, alpha)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("ufunc_add_CUDA", pointwise.ufunc_add)
-    pointwise.ufunc_add(self, other, alpha, op.target)
+        op.enter_impl("ufunc_add_CUDA", binary_ops.ufunc_add)
+    binary_ops.ufunc_add(self, other, alpha, op.target)
     return op.finish()
 
 
@@ -250,12 +273,12 @@ def wrapper_CUDA_sub_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar
     op = Out("sub_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.sub_Tensor_meta(op, self, other, alpha)
+    binary_ops.sub_Tensor_meta(op, self, other, alpha)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("sub_out", pointwise.sub_out)
-    pointwise.sub_out(self, other, alpha, op.target)
+        op.enter_impl("sub_out", binary_ops.sub_out)
+    binary_ops.sub_out(self, other, alpha, op.target)
     return op.finish()
 
 
@@ -263,12 +286,12 @@ def wrapper_CUDA_sub_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar)
     op = Functional("sub_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.sub_Tensor_meta(op, self, other, alpha)
+    binary_ops.sub_Tensor_meta(op, self, other, alpha)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("sub_out", pointwise.sub_out)
-    pointwise.sub_out(self, other, alpha, op.target)
+        op.enter_impl("sub_out", binary_ops.sub_out)
+    binary_ops.sub_out(self, other, alpha, op.target)
     return op.finish()
 
 
@@ -276,29 +299,29 @@ def wrapper_CUDA_sub__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar
     op = InPlace("sub_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.sub_Tensor_meta(op, self, other, alpha)
+    binary_ops.sub_Tensor_meta(op, self, other, alpha)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("sub_out", pointwise.sub_out)
-    pointwise.sub_out(self, other, alpha, op.target)
+        op.enter_impl("sub_out", binary_ops.sub_out)
+    binary_ops.sub_out(self, other, alpha, op.target)
     return op.finish()
 
 
 def wrapper_CUDA_Tensor_rsub(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
-    return pointwise.rsub_Tensor(self, other, alpha)
+    return binary_ops.rsub_Tensor(self, other, alpha)
 
 
 def wrapper_CUDA_mul_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("mul_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.mul_Tensor_meta(op, self, other)
+    binary_ops.mul_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("mul_out", pointwise.mul_out)
-    pointwise.mul_out(self, other, op.target)
+        op.enter_impl("mul_out", binary_ops.mul_out)
+    binary_ops.mul_out(self, other, op.target)
     return op.finish()
 
 
@@ -306,12 +329,12 @@ def wrapper_CUDA_mul_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) 
     op = Out("mul_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.mul_Tensor_meta(op, self, other)
+    binary_ops.mul_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("mul_out", pointwise.mul_out)
-    pointwise.mul_out(self, other, op.target)
+        op.enter_impl("mul_out", binary_ops.mul_out)
+    binary_ops.mul_out(self, other, op.target)
     return op.finish()
 
 
@@ -319,12 +342,12 @@ def wrapper_CUDA_mul__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("mul_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.mul_Tensor_meta(op, self, other)
+    binary_ops.mul_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("mul_out", pointwise.mul_out)
-    pointwise.mul_out(self, other, op.target)
+        op.enter_impl("mul_out", binary_ops.mul_out)
+    binary_ops.mul_out(self, other, op.target)
     return op.finish()
 
 
@@ -332,12 +355,12 @@ def wrapper_CUDA_div_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("div_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.div_Tensor_meta(op, self, other)
+    binary_ops.div_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("div_out", pointwise.div_out)
-    pointwise.div_out(self, other, op.target)
+        op.enter_impl("div_out", binary_ops.div_out)
+    binary_ops.div_out(self, other, op.target)
     return op.finish()
 
 
@@ -345,12 +368,12 @@ def wrapper_CUDA_div_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) 
     op = Out("div_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.div_Tensor_meta(op, self, other)
+    binary_ops.div_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("div_out", pointwise.div_out)
-    pointwise.div_out(self, other, op.target)
+        op.enter_impl("div_out", binary_ops.div_out)
+    binary_ops.div_out(self, other, op.target)
     return op.finish()
 
 
@@ -358,12 +381,12 @@ def wrapper_CUDA_div_Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding_
     op = Functional("div_Tensor_mode")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
+    binary_ops.div_Tensor_mode_meta(op, self, other, rounding_mode)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("div_out_mode", pointwise.div_out_mode)
-    pointwise.div_out_mode(self, other, rounding_mode, op.target)
+        op.enter_impl("div_out_mode", binary_ops.div_out_mode)
+    binary_ops.div_out_mode(self, other, rounding_mode, op.target)
     return op.finish()
 
 
@@ -373,12 +396,12 @@ def wrapper_CUDA_div_out_out_mode(
     op = Out("div_Tensor_mode", out)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
+    binary_ops.div_Tensor_mode_meta(op, self, other, rounding_mode)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("div_out_mode", pointwise.div_out_mode)
-    pointwise.div_out_mode(self, other, rounding_mode, op.target)
+        op.enter_impl("div_out_mode", binary_ops.div_out_mode)
+    binary_ops.div_out_mode(self, other, rounding_mode, op.target)
     return op.finish()
 
 
@@ -386,12 +409,12 @@ def wrapper_CUDA_div__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("div_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.div_Tensor_meta(op, self, other)
+    binary_ops.div_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("div_out", pointwise.div_out)
-    pointwise.div_out(self, other, op.target)
+        op.enter_impl("div_out", binary_ops.div_out)
+    binary_ops.div_out(self, other, op.target)
     return op.finish()
 
 
@@ -399,25 +422,25 @@ def wrapper_CUDA_div__Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding
     op = InPlace("div_Tensor_mode", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
+    binary_ops.div_Tensor_mode_meta(op, self, other, rounding_mode)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("div_out_mode", pointwise.div_out_mode)
-    pointwise.div_out_mode(self, other, rounding_mode, op.target)
+        op.enter_impl("div_out_mode", binary_ops.div_out_mode)
+    binary_ops.div_out_mode(self, other, rounding_mode, op.target)
     return op.finish()
 
 
 def wrapper_CUDA__floor_divide(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return pointwise.floor_divide(self, other)
+    return binary_ops.floor_divide(self, other)
 
 
 def wrapper_CUDA_Tensor_floor_divide_(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return pointwise.floor_divide__Tensor(self, other)
+    return binary_ops.floor_divide__Tensor(self, other)
 
 
 def wrapper_CUDA_out_floor_divide_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return pointwise.floor_divide_out(self, other, out)
+    return binary_ops.floor_divide_out(self, other, out)
 
 
 def wrapper_CUDA_pow_out_Tensor_Tensor_out(ks: int, self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
@@ -524,12 +547,12 @@ def wrapper_CUDA_neg(ks: int, self: Tensor) -> Tensor:
     op = Functional("neg")
     if recorder.active is not None:
         op.enter_meta()
-    unary.neg_meta(op, self)
+    unary_ops.neg_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("neg_out", unary.neg_out)
-    unary.neg_out(self, op.target)
+        op.enter_impl("neg_out", unary_ops.neg_out)
+    unary_ops.neg_out(self, op.target)
     return op.finish()
 
 
@@ -537,12 +560,12 @@ def wrapper_CUDA_neg_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("neg", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.neg_meta(op, self)
+    unary_ops.neg_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("neg_out", unary.neg_out)
-    unary.neg_out(self, op.target)
+        op.enter_impl("neg_out", unary_ops.neg_out)
+    unary_ops.neg_out(self, op.target)
     return op.finish()
 
 
@@ -550,12 +573,12 @@ def wrapper_CUDA_neg_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("neg", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.neg_meta(op, self)
+    unary_ops.neg_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("neg_out", unary.neg_out)
-    unary.neg_out(self, op.target)
+        op.enter_impl("neg_out", unary_ops.neg_out)
+    unary_ops.neg_out(self, op.target)
     return op.finish()
 
 
@@ -563,12 +586,12 @@ def wrapper_CUDA_exp(ks: int, self: Tensor) -> Tensor:
     op = Functional("exp")
     if recorder.active is not None:
         op.enter_meta()
-    unary.exp_meta(op, self)
+    unary_ops.exp_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("exp_out", unary.exp_out)
-    unary.exp_out(self, op.target)
+        op.enter_impl("exp_out", unary_ops.exp_out)
+    unary_ops.exp_out(self, op.target)
     return op.finish()
 
 
@@ -576,12 +599,12 @@ def wrapper_CUDA_exp_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("exp", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.exp_meta(op, self)
+    unary_ops.exp_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("exp_out", unary.exp_out)
-    unary.exp_out(self, op.target)
+        op.enter_impl("exp_out", unary_ops.exp_out)
+    unary_ops.exp_out(self, op.target)
     return op.finish()
 
 
@@ -589,12 +612,12 @@ def wrapper_CUDA_exp_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("exp", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.exp_meta(op, self)
+    unary_ops.exp_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("exp_out", unary.exp_out)
-    unary.exp_out(self, op.target)
+        op.enter_impl("exp_out", unary_ops.exp_out)
+    unary_ops.exp_out(self, op.target)
     return op.finish()
 
 
@@ -602,12 +625,12 @@ def wrapper_CUDA_acos(ks: int, self: Tensor) -> Tensor:
     op = Functional("acos")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.acos_meta(op, self)
+    unary_float_ops.acos_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("acos_out", unary_float.acos_out)
-    unary_float.acos_out(self, op.target)
+        op.enter_impl("acos_out", unary_float_ops.acos_out)
+    unary_float_ops.acos_out(self, op.target)
     return op.finish()
 
 
@@ -615,12 +638,12 @@ def wrapper_CUDA_acos_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("acos", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.acos_meta(op, self)
+    unary_float_ops.acos_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("acos_out", unary_float.acos_out)
-    unary_float.acos_out(self, op.target)
+        op.enter_impl("acos_out", unary_float_ops.acos_out)
+    unary_float_ops.acos_out(self, op.target)
     return op.finish()
 
 
@@ -628,12 +651,12 @@ def wrapper_CUDA_acos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("acos", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.acos_meta(op, self)
+    unary_float_ops.acos_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("acos_out", unary_float.acos_out)
-    unary_float.acos_out(self, op.target)
+        op.enter_impl("acos_out", unary_float_ops.acos_out)
+    unary_float_ops.acos_out(self, op.target)
     return op.finish()
 
 
@@ -641,12 +664,12 @@ def wrapper_CUDA_acosh(ks: int, self: Tensor) -> Tensor:
     op = Functional("acosh")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.acosh_meta(op, self)
+    unary_float_ops.acosh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("acosh_out", unary_float.acosh_out)
-    unary_float.acosh_out(self, op.target)
+        op.enter_impl("acosh_out", unary_float_ops.acosh_out)
+    unary_float_ops.acosh_out(self, op.target)
     return op.finish()
 
 
@@ -654,12 +677,12 @@ def wrapper_CUDA_acosh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("acosh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.acosh_meta(op, self)
+    unary_float_ops.acosh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("acosh_out", unary_float.acosh_out)
-    unary_float.acosh_out(self, op.target)
+        op.enter_impl("acosh_out", unary_float_ops.acosh_out)
+    unary_float_ops.acosh_out(self, op.target)
     return op.finish()
 
 
@@ -667,12 +690,12 @@ def wrapper_CUDA_acosh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("acosh", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.acosh_meta(op, self)
+    unary_float_ops.acosh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("acosh_out", unary_float.acosh_out)
-    unary_float.acosh_out(self, op.target)
+        op.enter_impl("acosh_out", unary_float_ops.acosh_out)
+    unary_float_ops.acosh_out(self, op.target)
     return op.finish()
 
 
@@ -680,12 +703,12 @@ def wrapper_CUDA_asinh(ks: int, self: Tensor) -> Tensor:
     op = Functional("asinh")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.asinh_meta(op, self)
+    unary_float_ops.asinh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("asinh_out", unary_float.asinh_out)
-    unary_float.asinh_out(self, op.target)
+        op.enter_impl("asinh_out", unary_float_ops.asinh_out)
+    unary_float_ops.asinh_out(self, op.target)
     return op.finish()
 
 
@@ -693,12 +716,12 @@ def wrapper_CUDA_asinh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("asinh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.asinh_meta(op, self)
+    unary_float_ops.asinh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("asinh_out", unary_float.asinh_out)
-    unary_float.asinh_out(self, op.target)
+        op.enter_impl("asinh_out", unary_float_ops.asinh_out)
+    unary_float_ops.asinh_out(self, op.target)
     return op.finish()
 
 
@@ -706,12 +729,12 @@ def wrapper_CUDA_asinh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("asinh", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.asinh_meta(op, self)
+    unary_float_ops.asinh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("asinh_out", unary_float.asinh_out)
-    unary_float.asinh_out(self, op.target)
+        op.enter_impl("asinh_out", unary_float_ops.asinh_out)
+    unary_float_ops.asinh_out(self, op.target)
     return op.finish()
 
 
@@ -719,12 +742,12 @@ def wrapper_CUDA_atanh(ks: int, self: Tensor) -> Tensor:
     op = Functional("atanh")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.atanh_meta(op, self)
+    unary_float_ops.atanh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("atanh_out", unary_float.atanh_out)
-    unary_float.atanh_out(self, op.target)
+        op.enter_impl("atanh_out", unary_float_ops.atanh_out)
+    unary_float_ops.atanh_out(self, op.target)
     return op.finish()
 
 
@@ -732,12 +755,12 @@ def wrapper_CUDA_atanh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("atanh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.atanh_meta(op, self)
+    unary_float_ops.atanh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("atanh_out", unary_float.atanh_out)
-    unary_float.atanh_out(self, op.target)
+        op.enter_impl("atanh_out", unary_float_ops.atanh_out)
+    unary_float_ops.atanh_out(self, op.target)
     return op.finish()
 
 
@@ -745,12 +768,12 @@ def wrapper_CUDA_atanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("atanh", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.atanh_meta(op, self)
+    unary_float_ops.atanh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("atanh_out", unary_float.atanh_out)
-    unary_float.atanh_out(self, op.target)
+        op.enter_impl("atanh_out", unary_float_ops.atanh_out)
+    unary_float_ops.atanh_out(self, op.target)
     return op.finish()
 
 
@@ -758,12 +781,12 @@ def wrapper_CUDA_asin(ks: int, self: Tensor) -> Tensor:
     op = Functional("asin")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.asin_meta(op, self)
+    unary_float_ops.asin_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("asin_out", unary_float.asin_out)
-    unary_float.asin_out(self, op.target)
+        op.enter_impl("asin_out", unary_float_ops.asin_out)
+    unary_float_ops.asin_out(self, op.target)
     return op.finish()
 
 
@@ -771,12 +794,12 @@ def wrapper_CUDA_asin_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("asin", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.asin_meta(op, self)
+    unary_float_ops.asin_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("asin_out", unary_float.asin_out)
-    unary_float.asin_out(self, op.target)
+        op.enter_impl("asin_out", unary_float_ops.asin_out)
+    unary_float_ops.asin_out(self, op.target)
     return op.finish()
 
 
@@ -784,12 +807,12 @@ def wrapper_CUDA_asin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("asin", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.asin_meta(op, self)
+    unary_float_ops.asin_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("asin_out", unary_float.asin_out)
-    unary_float.asin_out(self, op.target)
+        op.enter_impl("asin_out", unary_float_ops.asin_out)
+    unary_float_ops.asin_out(self, op.target)
     return op.finish()
 
 
@@ -797,12 +820,12 @@ def wrapper_CUDA_atan(ks: int, self: Tensor) -> Tensor:
     op = Functional("atan")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.atan_meta(op, self)
+    unary_float_ops.atan_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("atan_out", unary_float.atan_out)
-    unary_float.atan_out(self, op.target)
+        op.enter_impl("atan_out", unary_float_ops.atan_out)
+    unary_float_ops.atan_out(self, op.target)
     return op.finish()
 
 
@@ -810,12 +833,12 @@ def wrapper_CUDA_atan_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("atan", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.atan_meta(op, self)
+    unary_float_ops.atan_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("atan_out", unary_float.atan_out)
-    unary_float.atan_out(self, op.target)
+        op.enter_impl("atan_out", unary_float_ops.atan_out)
+    unary_float_ops.atan_out(self, op.target)
     return op.finish()
 
 
@@ -823,12 +846,12 @@ def wrapper_CUDA_atan_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("atan", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.atan_meta(op, self)
+    unary_float_ops.atan_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("atan_out", unary_float.atan_out)
-    unary_float.atan_out(self, op.target)
+        op.enter_impl("atan_out", unary_float_ops.atan_out)
+    unary_float_ops.atan_out(self, op.target)
     return op.finish()
 
 
@@ -836,12 +859,12 @@ def wrapper_CUDA_exp2(ks: int, self: Tensor) -> Tensor:
     op = Functional("exp2")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.exp2_meta(op, self)
+    unary_float_ops.exp2_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("exp2_out", unary_float.exp2_out)
-    unary_float.exp2_out(self, op.target)
+        op.enter_impl("exp2_out", unary_float_ops.exp2_out)
+    unary_float_ops.exp2_out(self, op.target)
     return op.finish()
 
 
@@ -849,12 +872,12 @@ def wrapper_CUDA_exp2_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("exp2", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.exp2_meta(op, self)
+    unary_float_ops.exp2_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("exp2_out", unary_float.exp2_out)
-    unary_float.exp2_out(self, op.target)
+        op.enter_impl("exp2_out", unary_float_ops.exp2_out)
+    unary_float_ops.exp2_out(self, op.target)
     return op.finish()
 
 
@@ -862,12 +885,12 @@ def wrapper_CUDA_exp2_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("exp2", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.exp2_meta(op, self)
+    unary_float_ops.exp2_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("exp2_out", unary_float.exp2_out)
-    unary_float.exp2_out(self, op.target)
+        op.enter_impl("exp2_out", unary_float_ops.exp2_out)
+    unary_float_ops.exp2_out(self, op.target)
     return op.finish()
 
 
@@ -875,12 +898,12 @@ def wrapper_CUDA_expm1(ks: int, self: Tensor) -> Tensor:
     op = Functional("expm1")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.expm1_meta(op, self)
+    unary_float_ops.expm1_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("expm1_out", unary_float.expm1_out)
-    unary_float.expm1_out(self, op.target)
+        op.enter_impl("expm1_out", unary_float_ops.expm1_out)
+    unary_float_ops.expm1_out(self, op.target)
     return op.finish()
 
 
@@ -888,12 +911,12 @@ def wrapper_CUDA_expm1_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("expm1", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.expm1_meta(op, self)
+    unary_float_ops.expm1_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("expm1_out", unary_float.expm1_out)
-    unary_float.expm1_out(self, op.target)
+        op.enter_impl("expm1_out", unary_float_ops.expm1_out)
+    unary_float_ops.expm1_out(self, op.target)
     return op.finish()
 
 
@@ -901,12 +924,12 @@ def wrapper_CUDA_expm1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("expm1", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.expm1_meta(op, self)
+    unary_float_ops.expm1_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("expm1_out", unary_float.expm1_out)
-    unary_float.expm1_out(self, op.target)
+        op.enter_impl("expm1_out", unary_float_ops.expm1_out)
+    unary_float_ops.expm1_out(self, op.target)
     return op.finish()
 
 
@@ -914,12 +937,12 @@ def wrapper_CUDA_log10(ks: int, self: Tensor) -> Tensor:
     op = Functional("log10")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.log10_meta(op, self)
+    unary_float_ops.log10_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log10_out", unary_float.log10_out)
-    unary_float.log10_out(self, op.target)
+        op.enter_impl("log10_out", unary_float_ops.log10_out)
+    unary_float_ops.log10_out(self, op.target)
     return op.finish()
 
 
@@ -927,12 +950,12 @@ def wrapper_CUDA_log10_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log10", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.log10_meta(op, self)
+    unary_float_ops.log10_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log10_out", unary_float.log10_out)
-    unary_float.log10_out(self, op.target)
+        op.enter_impl("log10_out", unary_float_ops.log10_out)
+    unary_float_ops.log10_out(self, op.target)
     return op.finish()
 
 
@@ -940,12 +963,12 @@ def wrapper_CUDA_log10_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log10", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.log10_meta(op, self)
+    unary_float_ops.log10_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log10_out", unary_float.log10_out)
-    unary_float.log10_out(self, op.target)
+        op.enter_impl("log10_out", unary_float_ops.log10_out)
+    unary_float_ops.log10_out(self, op.target)
     return op.finish()
 
 
@@ -953,12 +976,12 @@ def wrapper_CUDA_log2(ks: int, self: Tensor) -> Tensor:
     op = Functional("log2")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.log2_meta(op, self)
+    unary_float_ops.log2_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log2_out", unary_float.log2_out)
-    unary_float.log2_out(self, op.target)
+        op.enter_impl("log2_out", unary_float_ops.log2_out)
+    unary_float_ops.log2_out(self, op.target)
     return op.finish()
 
 
@@ -966,12 +989,12 @@ def wrapper_CUDA_log2_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log2", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.log2_meta(op, self)
+    unary_float_ops.log2_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log2_out", unary_float.log2_out)
-    unary_float.log2_out(self, op.target)
+        op.enter_impl("log2_out", unary_float_ops.log2_out)
+    unary_float_ops.log2_out(self, op.target)
     return op.finish()
 
 
@@ -979,12 +1002,12 @@ def wrapper_CUDA_log2_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log2", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.log2_meta(op, self)
+    unary_float_ops.log2_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log2_out", unary_float.log2_out)
-    unary_float.log2_out(self, op.target)
+        op.enter_impl("log2_out", unary_float_ops.log2_out)
+    unary_float_ops.log2_out(self, op.target)
     return op.finish()
 
 
@@ -992,12 +1015,12 @@ def wrapper_CUDA_sinc(ks: int, self: Tensor) -> Tensor:
     op = Functional("sinc")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.sinc_meta(op, self)
+    unary_float_ops.sinc_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sinc_out", unary_float.sinc_out)
-    unary_float.sinc_out(self, op.target)
+        op.enter_impl("sinc_out", unary_float_ops.sinc_out)
+    unary_float_ops.sinc_out(self, op.target)
     return op.finish()
 
 
@@ -1005,12 +1028,12 @@ def wrapper_CUDA_sinc_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sinc", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.sinc_meta(op, self)
+    unary_float_ops.sinc_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sinc_out", unary_float.sinc_out)
-    unary_float.sinc_out(self, op.target)
+        op.enter_impl("sinc_out", unary_float_ops.sinc_out)
+    unary_float_ops.sinc_out(self, op.target)
     return op.finish()
 
 
@@ -1018,12 +1041,12 @@ def wrapper_CUDA_sinc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sinc", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.sinc_meta(op, self)
+    unary_float_ops.sinc_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sinc_out", unary_float.sinc_out)
-    unary_float.sinc_out(self, op.target)
+        op.enter_impl("sinc_out", unary_float_ops.sinc_out)
+    unary_float_ops.sinc_out(self, op.target)
     return op.finish()
 
 
@@ -1031,12 +1054,12 @@ def wrapper_CUDA_tan(ks: int, self: Tensor) -> Tensor:
     op = Functional("tan")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.tan_meta(op, self)
+    unary_float_ops.tan_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("tan_out", unary_float.tan_out)
-    unary_float.tan_out(self, op.target)
+        op.enter_impl("tan_out", unary_float_ops.tan_out)
+    unary_float_ops.tan_out(self, op.target)
     return op.finish()
 
 
@@ -1044,12 +1067,12 @@ def wrapper_CUDA_tan_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("tan", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.tan_meta(op, self)
+    unary_float_ops.tan_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("tan_out", unary_float.tan_out)
-    unary_float.tan_out(self, op.target)
+        op.enter_impl("tan_out", unary_float_ops.tan_out)
+    unary_float_ops.tan_out(self, op.target)
     return op.finish()
 
 
@@ -1057,12 +1080,12 @@ def wrapper_CUDA_tan_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("tan", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.tan_meta(op, self)
+    unary_float_ops.tan_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("tan_out", unary_float.tan_out)
-    unary_float.tan_out(self, op.target)
+        op.enter_impl("tan_out", unary_float_ops.tan_out)
+    unary_float_ops.tan_out(self, op.target)
     return op.finish()
 
 
@@ -1070,12 +1093,12 @@ def wrapper_CUDA_log(ks: int, self: Tensor) -> Tensor:
     op = Functional("log")
     if recorder.active is not None:
         op.enter_meta()
-    unary.log_meta(op, self)
+    unary_ops.log_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log_out", unary.log_out)
-    unary.log_out(self, op.target)
+        op.enter_impl("log_out", unary_ops.log_out)
+    unary_ops.log_out(self, op.target)
     return op.finish()
 
 
@@ -1083,12 +1106,12 @@ def wrapper_CUDA_log_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.log_meta(op, self)
+    unary_ops.log_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log_out", unary.log_out)
-    unary.log_out(self, op.target)
+        op.enter_impl("log_out", unary_ops.log_out)
+    unary_ops.log_out(self, op.target)
     return op.finish()
 
 
@@ -1096,12 +1119,12 @@ def wrapper_CUDA_log_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.log_meta(op, self)
+    unary_ops.log_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log_out", unary.log_out)
-    unary.log_out(self, op.target)
+        op.enter_impl("log_out", unary_ops.log_out)
+    unary_ops.log_out(self, op.target)
     return op.finish()
 
 
@@ -1109,12 +1132,12 @@ def wrapper_CUDA_sin(ks: int, self: Tensor) -> Tensor:
     op = Functional("sin")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sin_meta(op, self)
+    unary_ops.sin_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sin_out", unary.sin_out)
-    unary.sin_out(self, op.target)
+        op.enter_impl("sin_out", unary_ops.sin_out)
+    unary_ops.sin_out(self, op.target)
     return op.finish()
 
 
@@ -1122,12 +1145,12 @@ def wrapper_CUDA_sin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sin", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sin_meta(op, self)
+    unary_ops.sin_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sin_out", unary.sin_out)
-    unary.sin_out(self, op.target)
+        op.enter_impl("sin_out", unary_ops.sin_out)
+    unary_ops.sin_out(self, op.target)
     return op.finish()
 
 
@@ -1135,12 +1158,12 @@ def wrapper_CUDA_sin_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sin", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sin_meta(op, self)
+    unary_ops.sin_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sin_out", unary.sin_out)
-    unary.sin_out(self, op.target)
+        op.enter_impl("sin_out", unary_ops.sin_out)
+    unary_ops.sin_out(self, op.target)
     return op.finish()
 
 
@@ -1148,12 +1171,12 @@ def wrapper_CUDA_sinh(ks: int, self: Tensor) -> Tensor:
     op = Functional("sinh")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sinh_meta(op, self)
+    unary_ops.sinh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sinh_out", unary.sinh_out)
-    unary.sinh_out(self, op.target)
+        op.enter_impl("sinh_out", unary_ops.sinh_out)
+    unary_ops.sinh_out(self, op.target)
     return op.finish()
 
 
@@ -1161,12 +1184,12 @@ def wrapper_CUDA_sinh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sinh", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sinh_meta(op, self)
+    unary_ops.sinh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sinh_out", unary.sinh_out)
-    unary.sinh_out(self, op.target)
+        op.enter_impl("sinh_out", unary_ops.sinh_out)
+    unary_ops.sinh_out(self, op.target)
     return op.finish()
 
 
@@ -1174,12 +1197,12 @@ def wrapper_CUDA_sinh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sinh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sinh_meta(op, self)
+    unary_ops.sinh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sinh_out", unary.sinh_out)
-    unary.sinh_out(self, op.target)
+        op.enter_impl("sinh_out", unary_ops.sinh_out)
+    unary_ops.sinh_out(self, op.target)
     return op.finish()
 
 
@@ -1187,12 +1210,12 @@ def wrapper_CUDA_cosh(ks: int, self: Tensor) -> Tensor:
     op = Functional("cosh")
     if recorder.active is not None:
         op.enter_meta()
-    unary.cosh_meta(op, self)
+    unary_ops.cosh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("cosh_out", unary.cosh_out)
-    unary.cosh_out(self, op.target)
+        op.enter_impl("cosh_out", unary_ops.cosh_out)
+    unary_ops.cosh_out(self, op.target)
     return op.finish()
 
 
@@ -1200,12 +1223,12 @@ def wrapper_CUDA_cosh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("cosh", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.cosh_meta(op, self)
+    unary_ops.cosh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("cosh_out", unary.cosh_out)
-    unary.cosh_out(self, op.target)
+        op.enter_impl("cosh_out", unary_ops.cosh_out)
+    unary_ops.cosh_out(self, op.target)
     return op.finish()
 
 
@@ -1213,12 +1236,12 @@ def wrapper_CUDA_cosh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("cosh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.cosh_meta(op, self)
+    unary_ops.cosh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("cosh_out", unary.cosh_out)
-    unary.cosh_out(self, op.target)
+        op.enter_impl("cosh_out", unary_ops.cosh_out)
+    unary_ops.cosh_out(self, op.target)
     return op.finish()
 
 
@@ -1226,12 +1249,12 @@ def wrapper_CUDA_cos(ks: int, self: Tensor) -> Tensor:
     op = Functional("cos")
     if recorder.active is not None:
         op.enter_meta()
-    unary.cos_meta(op, self)
+    unary_ops.cos_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("cos_out", unary.cos_out)
-    unary.cos_out(self, op.target)
+        op.enter_impl("cos_out", unary_ops.cos_out)
+    unary_ops.cos_out(self, op.target)
     return op.finish()
 
 
@@ -1239,12 +1262,12 @@ def wrapper_CUDA_cos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("cos", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.cos_meta(op, self)
+    unary_ops.cos_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("cos_out", unary.cos_out)
-    unary.cos_out(self, op.target)
+        op.enter_impl("cos_out", unary_ops.cos_out)
+    unary_ops.cos_out(self, op.target)
     return op.finish()
 
 
@@ -1252,12 +1275,12 @@ def wrapper_CUDA_cos_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("cos", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.cos_meta(op, self)
+    unary_ops.cos_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("cos_out", unary.cos_out)
-    unary.cos_out(self, op.target)
+        op.enter_impl("cos_out", unary_ops.cos_out)
+    unary_ops.cos_out(self, op.target)
     return op.finish()
 
 
@@ -1265,12 +1288,12 @@ def wrapper_CUDA_reciprocal(ks: int, self: Tensor) -> Tensor:
     op = Functional("reciprocal")
     if recorder.active is not None:
         op.enter_meta()
-    unary.reciprocal_meta(op, self)
+    unary_ops.reciprocal_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("reciprocal_out", unary.reciprocal_out)
-    unary.reciprocal_out(self, op.target)
+        op.enter_impl("reciprocal_out", unary_ops.reciprocal_out)
+    unary_ops.reciprocal_out(self, op.target)
     return op.finish()
 
 
@@ -1278,12 +1301,12 @@ def wrapper_CUDA_reciprocal_out_out(ks: int, self: Tensor, out: Tensor) -> Tenso
     op = Out("reciprocal", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.reciprocal_meta(op, self)
+    unary_ops.reciprocal_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("reciprocal_out", unary.reciprocal_out)
-    unary.reciprocal_out(self, op.target)
+        op.enter_impl("reciprocal_out", unary_ops.reciprocal_out)
+    unary_ops.reciprocal_out(self, op.target)
     return op.finish()
 
 
@@ -1291,33 +1314,33 @@ def wrapper_CUDA_reciprocal_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("reciprocal", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.reciprocal_meta(op, self)
+    unary_ops.reciprocal_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("reciprocal_out", unary.reciprocal_out)
-    unary.reciprocal_out(self, op.target)
+        op.enter_impl("reciprocal_out", unary_ops.reciprocal_out)
+    unary_ops.reciprocal_out(self, op.target)
     return op.finish()
 
 
 def wrapper_CUDA__relu(ks: int, self: Tensor) -> Tensor:
-    return activation.relu(self)
+    return relu_gelu.relu(self)
 
 
 def wrapper_CUDA__relu_(ks: int, self: Tensor) -> Tensor:
-    return activation.relu_(self)
+    return relu_gelu.relu_(self)
 
 
 def wrapper_CUDA_clamp_min(ks: int, self: Tensor, min: Scalar) -> Tensor:
     op = Functional("clamp_min")
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_min_meta(op, self, min)
+    where.clamp_min_meta(op, self, min)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("clamp_min_out", choice.clamp_min_out)
-    choice.clamp_min_out(self, min, op.target)
+        op.enter_impl("clamp_min_out", where.clamp_min_out)
+    where.clamp_min_out(self, min, op.target)
     return op.finish()
 
 
@@ -1325,12 +1348,12 @@ def wrapper_CUDA_clamp_min_out_out(ks: int, self: Tensor, min: Scalar, out: Tens
     op = Out("clamp_min", out)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_min_meta(op, self, min)
+    where.clamp_min_meta(op, self, min)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("clamp_min_out", choice.clamp_min_out)
-    choice.clamp_min_out(self, min, op.target)
+        op.enter_impl("clamp_min_out", where.clamp_min_out)
+    where.clamp_min_out(self, min, op.target)
     return op.finish()
 
 
@@ -1338,12 +1361,12 @@ def wrapper_CUDA_clamp_min_(ks: int, self: Tensor, min: Scalar) -> Tensor:
     op = InPlace("clamp_min", self)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_min_meta(op, self, min)
+    where.clamp_min_meta(op, self, min)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("clamp_min_out", choice.clamp_min_out)
-    choice.clamp_min_out(self, min, op.target)
+        op.enter_impl("clamp_min_out", where.clamp_min_out)
+    where.clamp_min_out(self, min, op.target)
     return op.finish()
 
 
@@ -1351,12 +1374,12 @@ def wrapper_CUDA_clamp_min_out_Tensor_out(ks: int, self: Tensor, min: Tensor, ou
     op = Out("clamp_min_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_min_Tensor_meta(op, self, min)
+    where.clamp_min_Tensor_meta(op, self, min)
     if op.operands:
         self, min = op.read(self, min)
     if recorder.active is not None:
-        op.enter_impl("clamp_min_Tensor_out", choice.clamp_min_Tensor_out)
-    choice.clamp_min_Tensor_out(self, min, op.target)
+        op.enter_impl("clamp_min_Tensor_out", where.clamp_min_Tensor_out)
+    where.clamp_min_Tensor_out(self, min, op.target)
     return op.finish()
 
 
@@ -1364,12 +1387,12 @@ def wrapper_CUDA_clamp_min_Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
     op = Functional("clamp_min_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_min_Tensor_meta(op, self, min)
+    where.clamp_min_Tensor_meta(op, self, min)
     if op.operands:
         self, min = op.read(self, min)
     if recorder.active is not None:
-        op.enter_impl("clamp_min_Tensor_out", choice.clamp_min_Tensor_out)
-    choice.clamp_min_Tensor_out(self, min, op.target)
+        op.enter_impl("clamp_min_Tensor_out", where.clamp_min_Tensor_out)
+    where.clamp_min_Tensor_out(self, min, op.target)
     return op.finish()
 
 
@@ -1377,12 +1400,12 @@ def wrapper_CUDA_clamp_min__Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor
     op = InPlace("clamp_min_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_min_Tensor_meta(op, self, min)
+    where.clamp_min_Tensor_meta(op, self, min)
     if op.operands:
         self, min = op.read(self, min)
     if recorder.active is not None:
-        op.enter_impl("clamp_min_Tensor_out", choice.clamp_min_Tensor_out)
-    choice.clamp_min_Tensor_out(self, min, op.target)
+        op.enter_impl("clamp_min_Tensor_out", where.clamp_min_Tensor_out)
+    where.clamp_min_Tensor_out(self, min, op.target)
     return op.finish()
 
 
@@ -1390,12 +1413,12 @@ def wrapper_CUDA_threshold(ks: int, self: Tensor, threshold: Scalar, value: Scal
     op = Functional("threshold")
     if recorder.active is not None:
         op.enter_meta()
-    activation.threshold_meta(op, self, threshold, value)
+    relu_gelu.threshold_meta(op, self, threshold, value)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("threshold_out", activation.threshold_out)
-    activation.threshold_out(self, threshold, value, op.target)
+        op.enter_impl("threshold_out", relu_gelu.threshold_out)
+    relu_gelu.threshold_out(self, threshold, value, op.target)
     return op.finish()
 
 
@@ -1403,12 +1426,12 @@ def wrapper_CUDA_threshold_(ks: int, self: Tensor, threshold: Scalar, value: Sca
     op = InPlace("threshold", self)
     if recorder.active is not None:
         op.enter_meta()
-    activation.threshold_meta(op, self, threshold, value)
+    relu_gelu.threshold_meta(op, self, threshold, value)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("threshold_out", activation.threshold_out)
-    activation.threshold_out(self, threshold, value, op.target)
+        op.enter_impl("threshold_out", relu_gelu.threshold_out)
+    relu_gelu.threshold_out(self, threshold, value, op.target)
     return op.finish()
 
 
@@ -1416,12 +1439,12 @@ def wrapper_CUDA_threshold_out_out(ks: int, self: Tensor, threshold: Scalar, val
     op = Out("threshold", out)
     if recorder.active is not None:
         op.enter_meta()
-    activation.threshold_meta(op, self, threshold, value)
+    relu_gelu.threshold_meta(op, self, threshold, value)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("threshold_out", activation.threshold_out)
-    activation.threshold_out(self, threshold, value, op.target)
+        op.enter_impl("threshold_out", relu_gelu.threshold_out)
+    relu_gelu.threshold_out(self, threshold, value, op.target)
     return op.finish()
 
 
@@ -1431,12 +1454,12 @@ def wrapper_CUDA_threshold_backward_out_grad_input(
     op = Out("threshold_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation.threshold_backward_meta(op, grad_output, self, threshold)
+    relu_gelu.threshold_backward_meta(op, grad_output, self, threshold)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("threshold_backward_out", activation.threshold_backward_out)
-    activation.threshold_backward_out(grad_output, self, threshold, op.target)
+        op.enter_impl("threshold_backward_out", relu_gelu.threshold_backward_out)
+    relu_gelu.threshold_backward_out(grad_output, self, threshold, op.target)
     return op.finish()
 
 
@@ -1444,21 +1467,21 @@ def wrapper_CUDA_threshold_backward(ks: int, grad_output: Tensor, self: Tensor, 
     op = Functional("threshold_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation.threshold_backward_meta(op, grad_output, self, threshold)
+    relu_gelu.threshold_backward_meta(op, grad_output, self, threshold)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("threshold_backward_out", activation.threshold_backward_out)
-    activation.threshold_backward_out(grad_output, self, threshold, op.target)
+        op.enter_impl("threshold_backward_out", relu_gelu.threshold_backward_out)
+    relu_gelu.threshold_backward_out(grad_output, self, threshold, op.target)
     return op.finish()
 
 
 def wrapper_CUDA_self_where(ks: int, condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    return choice.where_self(condition, self, other)
+    return where.where_self(condition, self, other)
 
 
 def wrapper_CUDA_self_out_where_out(ks: int, condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return choice.where_self_out(condition, self, other, out)
+    return where.where_self_out(condition, self, other, out)
 
 
 def wrapper_CUDA_out_logical_and_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
@@ -1937,12 +1960,12 @@ def wrapper_CUDA_tanh(ks: int, self: Tensor) -> Tensor:
     op = Functional("tanh")
     if recorder.active is not None:
         op.enter_meta()
-    unary.tanh_meta(op, self)
+    unary_ops.tanh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("tanh_out", unary.tanh_out)
-    unary.tanh_out(self, op.target)
+        op.enter_impl("tanh_out", unary_ops.tanh_out)
+    unary_ops.tanh_out(self, op.target)
     return op.finish()
 
 
@@ -1950,12 +1973,12 @@ def wrapper_CUDA_tanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("tanh", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.tanh_meta(op, self)
+    unary_ops.tanh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("tanh_out", unary.tanh_out)
-    unary.tanh_out(self, op.target)
+        op.enter_impl("tanh_out", unary_ops.tanh_out)
+    unary_ops.tanh_out(self, op.target)
     return op.finish()
 
 
@@ -1963,12 +1986,12 @@ def wrapper_CUDA_tanh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("tanh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.tanh_meta(op, self)
+    unary_ops.tanh_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("tanh_out", unary.tanh_out)
-    unary.tanh_out(self, op.target)
+        op.enter_impl("tanh_out", unary_ops.tanh_out)
+    unary_ops.tanh_out(self, op.target)
     return op.finish()
 
 
@@ -1976,12 +1999,12 @@ def wrapper_CUDA_sigmoid(ks: int, self: Tensor) -> Tensor:
     op = Functional("sigmoid")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sigmoid_meta(op, self)
+    unary_ops.sigmoid_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sigmoid_out", unary.sigmoid_out)
-    unary.sigmoid_out(self, op.target)
+        op.enter_impl("sigmoid_out", unary_ops.sigmoid_out)
+    unary_ops.sigmoid_out(self, op.target)
     return op.finish()
 
 
@@ -1989,12 +2012,12 @@ def wrapper_CUDA_sigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sigmoid", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sigmoid_meta(op, self)
+    unary_ops.sigmoid_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sigmoid_out", unary.sigmoid_out)
-    unary.sigmoid_out(self, op.target)
+        op.enter_impl("sigmoid_out", unary_ops.sigmoid_out)
+    unary_ops.sigmoid_out(self, op.target)
     return op.finish()
 
 
@@ -2002,12 +2025,12 @@ def wrapper_CUDA_sigmoid_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sigmoid", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sigmoid_meta(op, self)
+    unary_ops.sigmoid_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sigmoid_out", unary.sigmoid_out)
-    unary.sigmoid_out(self, op.target)
+        op.enter_impl("sigmoid_out", unary_ops.sigmoid_out)
+    unary_ops.sigmoid_out(self, op.target)
     return op.finish()
 
 
@@ -2015,12 +2038,12 @@ def wrapper_CUDA_sqrt(ks: int, self: Tensor) -> Tensor:
     op = Functional("sqrt")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sqrt_meta(op, self)
+    unary_ops.sqrt_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sqrt_out", unary.sqrt_out)
-    unary.sqrt_out(self, op.target)
+        op.enter_impl("sqrt_out", unary_ops.sqrt_out)
+    unary_ops.sqrt_out(self, op.target)
     return op.finish()
 
 
@@ -2028,12 +2051,12 @@ def wrapper_CUDA_sqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sqrt", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sqrt_meta(op, self)
+    unary_ops.sqrt_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sqrt_out", unary.sqrt_out)
-    unary.sqrt_out(self, op.target)
+        op.enter_impl("sqrt_out", unary_ops.sqrt_out)
+    unary_ops.sqrt_out(self, op.target)
     return op.finish()
 
 
@@ -2041,12 +2064,12 @@ def wrapper_CUDA_sqrt_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sqrt", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sqrt_meta(op, self)
+    unary_ops.sqrt_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sqrt_out", unary.sqrt_out)
-    unary.sqrt_out(self, op.target)
+        op.enter_impl("sqrt_out", unary_ops.sqrt_out)
+    unary_ops.sqrt_out(self, op.target)
     return op.finish()
 
 
@@ -2054,12 +2077,12 @@ def wrapper_CUDA_rsqrt(ks: int, self: Tensor) -> Tensor:
     op = Functional("rsqrt")
     if recorder.active is not None:
         op.enter_meta()
-    unary.rsqrt_meta(op, self)
+    unary_ops.rsqrt_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("rsqrt_out", unary.rsqrt_out)
-    unary.rsqrt_out(self, op.target)
+        op.enter_impl("rsqrt_out", unary_ops.rsqrt_out)
+    unary_ops.rsqrt_out(self, op.target)
     return op.finish()
 
 
@@ -2067,12 +2090,12 @@ def wrapper_CUDA_rsqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("rsqrt", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.rsqrt_meta(op, self)
+    unary_ops.rsqrt_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("rsqrt_out", unary.rsqrt_out)
-    unary.rsqrt_out(self, op.target)
+        op.enter_impl("rsqrt_out", unary_ops.rsqrt_out)
+    unary_ops.rsqrt_out(self, op.target)
     return op.finish()
 
 
@@ -2080,12 +2103,12 @@ def wrapper_CUDA_rsqrt_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("rsqrt", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.rsqrt_meta(op, self)
+    unary_ops.rsqrt_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("rsqrt_out", unary.rsqrt_out)
-    unary.rsqrt_out(self, op.target)
+        op.enter_impl("rsqrt_out", unary_ops.rsqrt_out)
+    unary_ops.rsqrt_out(self, op.target)
     return op.finish()
 
 
@@ -2093,12 +2116,12 @@ def wrapper_CUDA_erf(ks: int, self: Tensor) -> Tensor:
     op = Functional("erf")
     if recorder.active is not None:
         op.enter_meta()
-    unary.erf_meta(op, self)
+    unary_ops.erf_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("erf_out", unary.erf_out)
-    unary.erf_out(self, op.target)
+        op.enter_impl("erf_out", unary_ops.erf_out)
+    unary_ops.erf_out(self, op.target)
     return op.finish()
 
 
@@ -2106,12 +2129,12 @@ def wrapper_CUDA_erf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("erf", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.erf_meta(op, self)
+    unary_ops.erf_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("erf_out", unary.erf_out)
-    unary.erf_out(self, op.target)
+        op.enter_impl("erf_out", unary_ops.erf_out)
+    unary_ops.erf_out(self, op.target)
     return op.finish()
 
 
@@ -2119,12 +2142,12 @@ def wrapper_CUDA_erf_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("erf", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.erf_meta(op, self)
+    unary_ops.erf_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("erf_out", unary.erf_out)
-    unary.erf_out(self, op.target)
+        op.enter_impl("erf_out", unary_ops.erf_out)
+    unary_ops.erf_out(self, op.target)
     return op.finish()
 
 
@@ -2132,12 +2155,12 @@ def wrapper_CUDA_erfc(ks: int, self: Tensor) -> Tensor:
     op = Functional("erfc")
     if recorder.active is not None:
         op.enter_meta()
-    special.erfc_meta(op, self)
+    special_functions.erfc_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("erfc_out", special.erfc_out)
-    special.erfc_out(self, op.target)
+        op.enter_impl("erfc_out", special_functions.erfc_out)
+    special_functions.erfc_out(self, op.target)
     return op.finish()
 
 
@@ -2145,12 +2168,12 @@ def wrapper_CUDA_erfc_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("erfc", self)
     if recorder.active is not None:
         op.enter_meta()
-    special.erfc_meta(op, self)
+    special_functions.erfc_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("erfc_out", special.erfc_out)
-    special.erfc_out(self, op.target)
+        op.enter_impl("erfc_out", special_functions.erfc_out)
+    special_functions.erfc_out(self, op.target)
     return op.finish()
 
 
@@ -2158,29 +2181,29 @@ def wrapper_CUDA_erfc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("erfc", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.erfc_meta(op, self)
+    special_functions.erfc_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("erfc_out", special.erfc_out)
-    special.erfc_out(self, op.target)
+        op.enter_impl("erfc_out", special_functions.erfc_out)
+    special_functions.erfc_out(self, op.target)
     return op.finish()
 
 
 def wrapper_CUDA_out_mvlgamma_out(ks: int, self: Tensor, p: int, out: Tensor) -> Tensor:
-    return gamma.mvlgamma_out(self, p, out)
+    return gamma_functions.mvlgamma_out(self, p, out)
 
 
 def wrapper_CUDA_digamma_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("digamma", self)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.digamma_meta(op, self)
+    gamma_functions.digamma_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("digamma_out", gamma.digamma_out)
-    gamma.digamma_out(self, op.target)
+        op.enter_impl("digamma_out", gamma_functions.digamma_out)
+    gamma_functions.digamma_out(self, op.target)
     return op.finish()
 
 
@@ -2188,12 +2211,12 @@ def wrapper_CUDA_lgamma_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("lgamma", out)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.lgamma_meta(op, self)
+    gamma_functions.lgamma_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("lgamma_out", gamma.lgamma_out)
-    gamma.lgamma_out(self, op.target)
+        op.enter_impl("lgamma_out", gamma_functions.lgamma_out)
+    gamma_functions.lgamma_out(self, op.target)
     return op.finish()
 
 
@@ -2201,12 +2224,12 @@ def wrapper_CUDA_lgamma_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("lgamma", self)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.lgamma_meta(op, self)
+    gamma_functions.lgamma_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("lgamma_out", gamma.lgamma_out)
-    gamma.lgamma_out(self, op.target)
+        op.enter_impl("lgamma_out", gamma_functions.lgamma_out)
+    gamma_functions.lgamma_out(self, op.target)
     return op.finish()
 
 
@@ -2214,12 +2237,12 @@ def wrapper_CUDA_lgamma(ks: int, self: Tensor) -> Tensor:
     op = Functional("lgamma")
     if recorder.active is not None:
         op.enter_meta()
-    gamma.lgamma_meta(op, self)
+    gamma_functions.lgamma_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("lgamma_out", gamma.lgamma_out)
-    gamma.lgamma_out(self, op.target)
+        op.enter_impl("lgamma_out", gamma_functions.lgamma_out)
+    gamma_functions.lgamma_out(self, op.target)
     return op.finish()
 
 
@@ -2227,12 +2250,12 @@ def wrapper_CUDA_digamma_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("digamma", out)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.digamma_meta(op, self)
+    gamma_functions.digamma_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("digamma_out", gamma.digamma_out)
-    gamma.digamma_out(self, op.target)
+        op.enter_impl("digamma_out", gamma_functions.digamma_out)
+    gamma_functions.digamma_out(self, op.target)
     return op.finish()
 
 
@@ -2240,12 +2263,12 @@ def wrapper_CUDA_digamma(ks: int, self: Tensor) -> Tensor:
     op = Functional("digamma")
     if recorder.active is not None:
         op.enter_meta()
-    gamma.digamma_meta(op, self)
+    gamma_functions.digamma_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("digamma_out", gamma.digamma_out)
-    gamma.digamma_out(self, op.target)
+        op.enter_impl("digamma_out", gamma_functions.digamma_out)
+    gamma_functions.digamma_out(self, op.target)
     return op.finish()
 
 
@@ -2253,12 +2276,12 @@ def wrapper_CUDA_polygamma_out_out(ks: int, n: int, self: Tensor, out: Tensor) -
     op = Out("polygamma", out)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.polygamma_meta(op, n, self)
+    gamma_functions.polygamma_meta(op, n, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("polygamma_out", gamma.polygamma_out)
-    gamma.polygamma_out(n, self, op.target)
+        op.enter_impl("polygamma_out", gamma_functions.polygamma_out)
+    gamma_functions.polygamma_out(n, self, op.target)
     return op.finish()
 
 
@@ -2266,12 +2289,12 @@ def wrapper_CUDA_polygamma(ks: int, n: int, self: Tensor) -> Tensor:
     op = Functional("polygamma")
     if recorder.active is not None:
         op.enter_meta()
-    gamma.polygamma_meta(op, n, self)
+    gamma_functions.polygamma_meta(op, n, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("polygamma_out", gamma.polygamma_out)
-    gamma.polygamma_out(n, self, op.target)
+        op.enter_impl("polygamma_out", gamma_functions.polygamma_out)
+    gamma_functions.polygamma_out(n, self, op.target)
     return op.finish()
 
 
@@ -2279,12 +2302,12 @@ def wrapper_CUDA_erfinv(ks: int, self: Tensor) -> Tensor:
     op = Functional("erfinv")
     if recorder.active is not None:
         op.enter_meta()
-    special.erfinv_meta(op, self)
+    special_functions.erfinv_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("erfinv_out", special.erfinv_out)
-    special.erfinv_out(self, op.target)
+        op.enter_impl("erfinv_out", special_functions.erfinv_out)
+    special_functions.erfinv_out(self, op.target)
     return op.finish()
 
 
@@ -2292,12 +2315,12 @@ def wrapper_CUDA_erfinv_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("erfinv", self)
     if recorder.active is not None:
         op.enter_meta()
-    special.erfinv_meta(op, self)
+    special_functions.erfinv_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("erfinv_out", special.erfinv_out)
-    special.erfinv_out(self, op.target)
+        op.enter_impl("erfinv_out", special_functions.erfinv_out)
+    special_functions.erfinv_out(self, op.target)
     return op.finish()
 
 
@@ -2305,12 +2328,12 @@ def wrapper_CUDA_erfinv_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("erfinv", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.erfinv_meta(op, self)
+    special_functions.erfinv_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("erfinv_out", special.erfinv_out)
-    special.erfinv_out(self, op.target)
+        op.enter_impl("erfinv_out", special_functions.erfinv_out)
+    special_functions.erfinv_out(self, op.target)
     return op.finish()
 
 
@@ -2318,12 +2341,12 @@ def wrapper_CUDA_i0(ks: int, self: Tensor) -> Tensor:
     op = Functional("i0")
     if recorder.active is not None:
         op.enter_meta()
-    special.i0_meta(op, self)
+    special_functions.i0_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("i0_out", special.i0_out)
-    special.i0_out(self, op.target)
+        op.enter_impl("i0_out", special_functions.i0_out)
+    special_functions.i0_out(self, op.target)
     return op.finish()
 
 
@@ -2331,12 +2354,12 @@ def wrapper_CUDA_i0_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("i0", self)
     if recorder.active is not None:
         op.enter_meta()
-    special.i0_meta(op, self)
+    special_functions.i0_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("i0_out", special.i0_out)
-    special.i0_out(self, op.target)
+        op.enter_impl("i0_out", special_functions.i0_out)
+    special_functions.i0_out(self, op.target)
     return op.finish()
 
 
@@ -2344,12 +2367,12 @@ def wrapper_CUDA_i0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("i0", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.i0_meta(op, self)
+    special_functions.i0_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("i0_out", special.i0_out)
-    special.i0_out(self, op.target)
+        op.enter_impl("i0_out", special_functions.i0_out)
+    special_functions.i0_out(self, op.target)
     return op.finish()
 
 
@@ -2357,12 +2380,12 @@ def wrapper_CUDA_igamma_out_out(ks: int, self: Tensor, other: Tensor, out: Tenso
     op = Out("igamma", out)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.igamma_meta(op, self, other)
+    gamma_functions.igamma_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("igamma_out", gamma.igamma_out)
-    gamma.igamma_out(self, other, op.target)
+        op.enter_impl("igamma_out", gamma_functions.igamma_out)
+    gamma_functions.igamma_out(self, other, op.target)
     return op.finish()
 
 
@@ -2370,12 +2393,12 @@ def wrapper_CUDA_igamma(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("igamma")
     if recorder.active is not None:
         op.enter_meta()
-    gamma.igamma_meta(op, self, other)
+    gamma_functions.igamma_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("igamma_out", gamma.igamma_out)
-    gamma.igamma_out(self, other, op.target)
+        op.enter_impl("igamma_out", gamma_functions.igamma_out)
+    gamma_functions.igamma_out(self, other, op.target)
     return op.finish()
 
 
@@ -2383,12 +2406,12 @@ def wrapper_CUDA_igamma_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("igamma", self)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.igamma_meta(op, self, other)
+    gamma_functions.igamma_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("igamma_out", gamma.igamma_out)
-    gamma.igamma_out(self, other, op.target)
+        op.enter_impl("igamma_out", gamma_functions.igamma_out)
+    gamma_functions.igamma_out(self, other, op.target)
     return op.finish()
 
 
@@ -2396,12 +2419,12 @@ def wrapper_CUDA_igammac_out_out(ks: int, self: Tensor, other: Tensor, out: Tens
     op = Out("igammac", out)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.igammac_meta(op, self, other)
+    gamma_functions.igammac_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("igammac_out", gamma.igammac_out)
-    gamma.igammac_out(self, other, op.target)
+        op.enter_impl("igammac_out", gamma_functions.igammac_out)
+    gamma_functions.igammac_out(self, other, op.target)
     return op.finish()
 
 
@@ -2409,12 +2432,12 @@ def wrapper_CUDA_igammac(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("igammac")
     if recorder.active is not None:
         op.enter_meta()
-    gamma.igammac_meta(op, self, other)
+    gamma_functions.igammac_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("igammac_out", gamma.igammac_out)
-    gamma.igammac_out(self, other, op.target)
+        op.enter_impl("igammac_out", gamma_functions.igammac_out)
+    gamma_functions.igammac_out(self, other, op.target)
     return op.finish()
 
 
@@ -2422,12 +2445,12 @@ def wrapper_CUDA_igammac_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("igammac", self)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.igammac_meta(op, self, other)
+    gamma_functions.igammac_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("igammac_out", gamma.igammac_out)
-    gamma.igammac_out(self, other, op.target)
+        op.enter_impl("igammac_out", gamma_functions.igammac_out)
+    gamma_functions.igammac_out(self, other, op.target)
     return op.finish()
 
 
@@ -2447,12 +2470,12 @@ def wrapper_CUDA_sgn(ks: int, self: Tensor) -> Tensor:
     op = Functional("sgn")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sgn_meta(op, self)
+    unary_ops.sgn_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sgn_out", unary.sgn_out)
-    unary.sgn_out(self, op.target)
+        op.enter_impl("sgn_out", unary_ops.sgn_out)
+    unary_ops.sgn_out(self, op.target)
     return op.finish()
 
 
@@ -2460,12 +2483,12 @@ def wrapper_CUDA_sgn_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sgn", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sgn_meta(op, self)
+    unary_ops.sgn_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sgn_out", unary.sgn_out)
-    unary.sgn_out(self, op.target)
+        op.enter_impl("sgn_out", unary_ops.sgn_out)
+    unary_ops.sgn_out(self, op.target)
     return op.finish()
 
 
@@ -2473,12 +2496,12 @@ def wrapper_CUDA_sgn_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sgn", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sgn_meta(op, self)
+    unary_ops.sgn_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sgn_out", unary.sgn_out)
-    unary.sgn_out(self, op.target)
+        op.enter_impl("sgn_out", unary_ops.sgn_out)
+    unary_ops.sgn_out(self, op.target)
     return op.finish()
 
 
@@ -2486,12 +2509,12 @@ def wrapper_CUDA_sign(ks: int, self: Tensor) -> Tensor:
     op = Functional("sign")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sign_meta(op, self)
+    unary_ops.sign_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sign_out", unary.sign_out)
-    unary.sign_out(self, op.target)
+        op.enter_impl("sign_out", unary_ops.sign_out)
+    unary_ops.sign_out(self, op.target)
     return op.finish()
 
 
@@ -2499,12 +2522,12 @@ def wrapper_CUDA_sign_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sign", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sign_meta(op, self)
+    unary_ops.sign_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sign_out", unary.sign_out)
-    unary.sign_out(self, op.target)
+        op.enter_impl("sign_out", unary_ops.sign_out)
+    unary_ops.sign_out(self, op.target)
     return op.finish()
 
 
@@ -2512,12 +2535,12 @@ def wrapper_CUDA_sign_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sign", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sign_meta(op, self)
+    unary_ops.sign_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("sign_out", unary.sign_out)
-    unary.sign_out(self, op.target)
+        op.enter_impl("sign_out", unary_ops.sign_out)
+    unary_ops.sign_out(self, op.target)
     return op.finish()
 
 
@@ -2756,13 +2779,13 @@ def wrapper_CUDA_trunc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 
 
 def wrapper_CUDA__isnan(ks: int, self: Tensor) -> Tensor:
-    return unary.isnan(self)
+    return unary_ops.isnan(self)
 
 
 def wrapper_CUDA_out_nan_to_num_out(
     ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor
 ) -> Tensor:
-    return signs.nan_to_num_out(self, nan, posinf, neginf, out)
+    return sign_ops.nan_to_num_out(self, nan, posinf, neginf, out)
 
 
 def wrapper_CUDA__logit(ks: int, self: Tensor, eps: float | None) -> Tensor:
@@ -2780,19 +2803,19 @@ def wrapper_CUDA_out_logit_out(ks: int, self: Tensor, eps: float | None, out: Te
 def wrapper_CUDA_Tensor_out_frexp_out(
     ks: int, self: Tensor, mantissa: Tensor, exponent: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return scaled.frexp_out(self, mantissa, exponent)
+    return ldexp.frexp_out(self, mantissa, exponent)
 
 
 def wrapper_CUDA_signbit(ks: int, self: Tensor) -> Tensor:
     op = Functional("signbit")
     if recorder.active is not None:
         op.enter_meta()
-    signs.signbit_meta(op, self)
+    sign_ops.signbit_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("signbit_out", signs.signbit_out)
-    signs.signbit_out(self, op.target)
+        op.enter_impl("signbit_out", sign_ops.signbit_out)
+    sign_ops.signbit_out(self, op.target)
     return op.finish()
 
 
@@ -2800,12 +2823,12 @@ def wrapper_CUDA_signbit_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("signbit", out)
     if recorder.active is not None:
         op.enter_meta()
-    signs.signbit_meta(op, self)
+    sign_ops.signbit_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("signbit_out", signs.signbit_out)
-    signs.signbit_out(self, op.target)
+        op.enter_impl("signbit_out", sign_ops.signbit_out)
+    sign_ops.signbit_out(self, op.target)
     return op.finish()
 
 
@@ -2841,12 +2864,12 @@ def wrapper_CUDA_isposinf(ks: int, self: Tensor) -> Tensor:
     op = Functional("isposinf")
     if recorder.active is not None:
         op.enter_meta()
-    signs.isposinf_meta(op, self)
+    sign_ops.isposinf_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("isposinf_out", signs.isposinf_out)
-    signs.isposinf_out(self, op.target)
+        op.enter_impl("isposinf_out", sign_ops.isposinf_out)
+    sign_ops.isposinf_out(self, op.target)
     return op.finish()
 
 
@@ -2854,12 +2877,12 @@ def wrapper_CUDA_isposinf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("isposinf", out)
     if recorder.active is not None:
         op.enter_meta()
-    signs.isposinf_meta(op, self)
+    sign_ops.isposinf_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("isposinf_out", signs.isposinf_out)
-    signs.isposinf_out(self, op.target)
+        op.enter_impl("isposinf_out", sign_ops.isposinf_out)
+    sign_ops.isposinf_out(self, op.target)
     return op.finish()
 
 
@@ -2869,12 +2892,12 @@ def wrapper_CUDA_tanh_backward_out_grad_input(
     op = Out("tanh_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation.tanh_backward_meta(op, grad_output, output)
+    relu_gelu.tanh_backward_meta(op, grad_output, output)
     if op.operands:
         grad_output, output = op.read(grad_output, output)
     if recorder.active is not None:
-        op.enter_impl("tanh_backward_out", activation.tanh_backward_out)
-    activation.tanh_backward_out(grad_output, output, op.target)
+        op.enter_impl("tanh_backward_out", relu_gelu.tanh_backward_out)
+    relu_gelu.tanh_backward_out(grad_output, output, op.target)
     return op.finish()
 
 
@@ -2882,12 +2905,12 @@ def wrapper_CUDA_tanh_backward(ks: int, grad_output: Tensor, output: Tensor) -> 
     op = Functional("tanh_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation.tanh_backward_meta(op, grad_output, output)
+    relu_gelu.tanh_backward_meta(op, grad_output, output)
     if op.operands:
         grad_output, output = op.read(grad_output, output)
     if recorder.active is not None:
-        op.enter_impl("tanh_backward_out", activation.tanh_backward_out)
-    activation.tanh_backward_out(grad_output, output, op.target)
+        op.enter_impl("tanh_backward_out", relu_gelu.tanh_backward_out)
+    relu_gelu.tanh_backward_out(grad_output, output, op.target)
     return op.finish()
 
 
@@ -2897,12 +2920,12 @@ def wrapper_CUDA_sigmoid_backward_out_grad_input(
     op = Out("sigmoid_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation.sigmoid_backward_meta(op, grad_output, output)
+    relu_gelu.sigmoid_backward_meta(op, grad_output, output)
     if op.operands:
         grad_output, output = op.read(grad_output, output)
     if recorder.active is not None:
-        op.enter_impl("sigmoid_backward_out", activation.sigmoid_backward_out)
-    activation.sigmoid_backward_out(grad_output, output, op.target)
+        op.enter_impl("sigmoid_backward_out", relu_gelu.sigmoid_backward_out)
+    relu_gelu.sigmoid_backward_out(grad_output, output, op.target)
     return op.finish()
 
 
@@ -2910,12 +2933,12 @@ def wrapper_CUDA_sigmoid_backward(ks: int, grad_output: Tensor, output: Tensor) 
     op = Functional("sigmoid_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation.sigmoid_backward_meta(op, grad_output, output)
+    relu_gelu.sigmoid_backward_meta(op, grad_output, output)
     if op.operands:
         grad_output, output = op.read(grad_output, output)
     if recorder.active is not None:
-        op.enter_impl("sigmoid_backward_out", activation.sigmoid_backward_out)
-    activation.sigmoid_backward_out(grad_output, output, op.target)
+        op.enter_impl("sigmoid_backward_out", relu_gelu.sigmoid_backward_out)
+    relu_gelu.sigmoid_backward_out(grad_output, output, op.target)
     return op.finish()
 
 
@@ -2923,12 +2946,12 @@ def wrapper_CUDA_gelu_out_out(ks: int, self: Tensor, approximate: str, out: Tens
     op = Out("gelu", out)
     if recorder.active is not None:
         op.enter_meta()
-    activation.gelu_meta(op, self, approximate)
+    relu_gelu.gelu_meta(op, self, approximate)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("gelu_out_cuda", activation.gelu_out)
-    activation.gelu_out(self, approximate, op.target)
+        op.enter_impl("gelu_out_cuda", relu_gelu.gelu_out)
+    relu_gelu.gelu_out(self, approximate, op.target)
     return op.finish()
 
 
@@ -2936,12 +2959,12 @@ def wrapper_CUDA_gelu_(ks: int, self: Tensor, approximate: str) -> Tensor:
     op = InPlace("gelu", self)
     if recorder.active is not None:
         op.enter_meta()
-    activation.gelu_meta(op, self, approximate)
+    relu_gelu.gelu_meta(op, self, approximate)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("gelu_out_cuda", activation.gelu_out)
-    activation.gelu_out(self, approximate, op.target)
+        op.enter_impl("gelu_out_cuda", relu_gelu.gelu_out)
+    relu_gelu.gelu_out(self, approximate, op.target)
     return op.finish()
 
 
@@ -2949,12 +2972,12 @@ def wrapper_CUDA_gelu(ks: int, self: Tensor, approximate: str) -> Tensor:
     op = Functional("gelu")
     if recorder.active is not None:
         op.enter_meta()
-    activation.gelu_meta(op, self, approximate)
+    relu_gelu.gelu_meta(op, self, approximate)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("gelu_out_cuda", activation.gelu_out)
-    activation.gelu_out(self, approximate, op.target)
+        op.enter_impl("gelu_out_cuda", relu_gelu.gelu_out)
+    relu_gelu.gelu_out(self, approximate, op.target)
     return op.finish()
 
 
@@ -2964,12 +2987,12 @@ def wrapper_CUDA_gelu_backward_out_grad_input(
     op = Out("gelu_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation.gelu_backward_meta(op, grad_output, self, approximate)
+    relu_gelu.gelu_backward_meta(op, grad_output, self, approximate)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("gelu_backward_out_cuda", activation.gelu_backward_out)
-    activation.gelu_backward_out(grad_output, self, approximate, op.target)
+        op.enter_impl("gelu_backward_out_cuda", relu_gelu.gelu_backward_out)
+    relu_gelu.gelu_backward_out(grad_output, self, approximate, op.target)
     return op.finish()
 
 
@@ -2977,12 +3000,12 @@ def wrapper_CUDA_gelu_backward(ks: int, grad_output: Tensor, self: Tensor, appro
     op = Functional("gelu_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation.gelu_backward_meta(op, grad_output, self, approximate)
+    relu_gelu.gelu_backward_meta(op, grad_output, self, approximate)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("gelu_backward_out_cuda", activation.gelu_backward_out)
-    activation.gelu_backward_out(grad_output, self, approximate, op.target)
+        op.enter_impl("gelu_backward_out_cuda", relu_gelu.gelu_backward_out)
+    relu_gelu.gelu_backward_out(grad_output, self, approximate, op.target)
     return op.finish()
 
 
@@ -2990,12 +3013,12 @@ def wrapper_CUDA_silu(ks: int, self: Tensor) -> Tensor:
     op = Functional("silu")
     if recorder.active is not None:
         op.enter_meta()
-    activation.silu_meta(op, self)
+    relu_gelu.silu_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("silu_out", activation.silu_out)
-    activation.silu_out(self, op.target)
+        op.enter_impl("silu_out", relu_gelu.silu_out)
+    relu_gelu.silu_out(self, op.target)
     return op.finish()
 
 
@@ -3003,12 +3026,12 @@ def wrapper_CUDA_silu_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("silu", self)
     if recorder.active is not None:
         op.enter_meta()
-    activation.silu_meta(op, self)
+    relu_gelu.silu_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("silu_out", activation.silu_out)
-    activation.silu_out(self, op.target)
+        op.enter_impl("silu_out", relu_gelu.silu_out)
+    relu_gelu.silu_out(self, op.target)
     return op.finish()
 
 
@@ -3016,12 +3039,12 @@ def wrapper_CUDA_silu_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("silu", out)
     if recorder.active is not None:
         op.enter_meta()
-    activation.silu_meta(op, self)
+    relu_gelu.silu_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("silu_out", activation.silu_out)
-    activation.silu_out(self, op.target)
+        op.enter_impl("silu_out", relu_gelu.silu_out)
+    relu_gelu.silu_out(self, op.target)
     return op.finish()
 
 
@@ -3031,12 +3054,12 @@ def wrapper_CUDA_silu_backward_out_grad_input(
     op = Out("silu_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation.silu_backward_meta(op, grad_output, self)
+    relu_gelu.silu_backward_meta(op, grad_output, self)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("silu_backward_out", activation.silu_backward_out)
-    activation.silu_backward_out(grad_output, self, op.target)
+        op.enter_impl("silu_backward_out", relu_gelu.silu_backward_out)
+    relu_gelu.silu_backward_out(grad_output, self, op.target)
     return op.finish()
 
 
@@ -3044,12 +3067,12 @@ def wrapper_CUDA_silu_backward(ks: int, grad_output: Tensor, self: Tensor) -> Te
     op = Functional("silu_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation.silu_backward_meta(op, grad_output, self)
+    relu_gelu.silu_backward_meta(op, grad_output, self)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("silu_backward_out", activation.silu_backward_out)
-    activation.silu_backward_out(grad_output, self, op.target)
+        op.enter_impl("silu_backward_out", relu_gelu.silu_backward_out)
+    relu_gelu.silu_backward_out(grad_output, self, op.target)
     return op.finish()
 
 
@@ -3057,12 +3080,12 @@ def wrapper_CUDA_maximum(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("maximum")
     if recorder.active is not None:
         op.enter_meta()
-    clamping.maximum_meta(op, self, other)
+    clamp.maximum_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("maximum_out", clamping.maximum_out)
-    clamping.maximum_out(self, other, op.target)
+        op.enter_impl("maximum_out", clamp.maximum_out)
+    clamp.maximum_out(self, other, op.target)
     return op.finish()
 
 
@@ -3070,12 +3093,12 @@ def wrapper_CUDA_maximum_out_out(ks: int, self: Tensor, other: Tensor, out: Tens
     op = Out("maximum", out)
     if recorder.active is not None:
         op.enter_meta()
-    clamping.maximum_meta(op, self, other)
+    clamp.maximum_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("maximum_out", clamping.maximum_out)
-    clamping.maximum_out(self, other, op.target)
+        op.enter_impl("maximum_out", clamp.maximum_out)
+    clamp.maximum_out(self, other, op.target)
     return op.finish()
 
 
@@ -3083,12 +3106,12 @@ def wrapper_CUDA_minimum(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("minimum")
     if recorder.active is not None:
         op.enter_meta()
-    clamping.minimum_meta(op, self, other)
+    clamp.minimum_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("minimum_out", clamping.minimum_out)
-    clamping.minimum_out(self, other, op.target)
+        op.enter_impl("minimum_out", clamp.minimum_out)
+    clamp.minimum_out(self, other, op.target)
     return op.finish()
 
 
@@ -3096,12 +3119,12 @@ def wrapper_CUDA_minimum_out_out(ks: int, self: Tensor, other: Tensor, out: Tens
     op = Out("minimum", out)
     if recorder.active is not None:
         op.enter_meta()
-    clamping.minimum_meta(op, self, other)
+    clamp.minimum_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("minimum_out", clamping.minimum_out)
-    clamping.minimum_out(self, other, op.target)
+        op.enter_impl("minimum_out", clamp.minimum_out)
+    clamp.minimum_out(self, other, op.target)
     return op.finish()
 
 
@@ -3109,12 +3132,12 @@ def wrapper_CUDA_atan2(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("atan2")
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.atan2_meta(op, self, other)
+    pointwise_ops.atan2_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("atan2_out", several_operands.atan2_out)
-    several_operands.atan2_out(self, other, op.target)
+        op.enter_impl("atan2_out", pointwise_ops.atan2_out)
+    pointwise_ops.atan2_out(self, other, op.target)
     return op.finish()
 
 
@@ -3122,12 +3145,12 @@ def wrapper_CUDA_atan2_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor
     op = Out("atan2", out)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.atan2_meta(op, self, other)
+    pointwise_ops.atan2_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("atan2_out", several_operands.atan2_out)
-    several_operands.atan2_out(self, other, op.target)
+        op.enter_impl("atan2_out", pointwise_ops.atan2_out)
+    pointwise_ops.atan2_out(self, other, op.target)
     return op.finish()
 
 
@@ -3135,12 +3158,12 @@ def wrapper_CUDA_atan2_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("atan2", self)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.atan2_meta(op, self, other)
+    pointwise_ops.atan2_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("atan2_out", several_operands.atan2_out)
-    several_operands.atan2_out(self, other, op.target)
+        op.enter_impl("atan2_out", pointwise_ops.atan2_out)
+    pointwise_ops.atan2_out(self, other, op.target)
     return op.finish()
 
 
@@ -3148,12 +3171,12 @@ def wrapper_CUDA_copysign_out_out(ks: int, self: Tensor, other: Tensor, out: Ten
     op = Out("copysign_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    signs.copysign_Tensor_meta(op, self, other)
+    sign_ops.copysign_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("copysign_out", signs.copysign_out)
-    signs.copysign_out(self, other, op.target)
+        op.enter_impl("copysign_out", sign_ops.copysign_out)
+    sign_ops.copysign_out(self, other, op.target)
     return op.finish()
 
 
@@ -3161,12 +3184,12 @@ def wrapper_CUDA_copysign_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor
     op = Functional("copysign_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    signs.copysign_Tensor_meta(op, self, other)
+    sign_ops.copysign_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("copysign_out", signs.copysign_out)
-    signs.copysign_out(self, other, op.target)
+        op.enter_impl("copysign_out", sign_ops.copysign_out)
+    sign_ops.copysign_out(self, other, op.target)
     return op.finish()
 
 
@@ -3174,12 +3197,12 @@ def wrapper_CUDA_copysign__Tensor(ks: int, self: Tensor, other: Tensor) -> Tenso
     op = InPlace("copysign_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    signs.copysign_Tensor_meta(op, self, other)
+    sign_ops.copysign_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("copysign_out", signs.copysign_out)
-    signs.copysign_out(self, other, op.target)
+        op.enter_impl("copysign_out", sign_ops.copysign_out)
+    sign_ops.copysign_out(self, other, op.target)
     return op.finish()
 
 
@@ -3187,12 +3210,12 @@ def wrapper_CUDA_gcd_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) 
     op = Out("gcd", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.gcd_meta(op, self, other)
+    binary_float_ops.gcd_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("gcd_out", binary_float.gcd_out)
-    binary_float.gcd_out(self, other, op.target)
+        op.enter_impl("gcd_out", binary_float_ops.gcd_out)
+    binary_float_ops.gcd_out(self, other, op.target)
     return op.finish()
 
 
@@ -3200,12 +3223,12 @@ def wrapper_CUDA_gcd(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("gcd")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.gcd_meta(op, self, other)
+    binary_float_ops.gcd_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("gcd_out", binary_float.gcd_out)
-    binary_float.gcd_out(self, other, op.target)
+        op.enter_impl("gcd_out", binary_float_ops.gcd_out)
+    binary_float_ops.gcd_out(self, other, op.target)
     return op.finish()
 
 
@@ -3213,12 +3236,12 @@ def wrapper_CUDA_gcd_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("gcd", self)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.gcd_meta(op, self, other)
+    binary_float_ops.gcd_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("gcd_out", binary_float.gcd_out)
-    binary_float.gcd_out(self, other, op.target)
+        op.enter_impl("gcd_out", binary_float_ops.gcd_out)
+    binary_float_ops.gcd_out(self, other, op.target)
     return op.finish()
 
 
@@ -3226,12 +3249,12 @@ def wrapper_CUDA_lcm_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) 
     op = Out("lcm", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.lcm_meta(op, self, other)
+    binary_float_ops.lcm_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("lcm_out", binary_float.lcm_out)
-    binary_float.lcm_out(self, other, op.target)
+        op.enter_impl("lcm_out", binary_float_ops.lcm_out)
+    binary_float_ops.lcm_out(self, other, op.target)
     return op.finish()
 
 
@@ -3239,12 +3262,12 @@ def wrapper_CUDA_lcm(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("lcm")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.lcm_meta(op, self, other)
+    binary_float_ops.lcm_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("lcm_out", binary_float.lcm_out)
-    binary_float.lcm_out(self, other, op.target)
+        op.enter_impl("lcm_out", binary_float_ops.lcm_out)
+    binary_float_ops.lcm_out(self, other, op.target)
     return op.finish()
 
 
@@ -3252,12 +3275,12 @@ def wrapper_CUDA_lcm_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("lcm", self)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.lcm_meta(op, self, other)
+    binary_float_ops.lcm_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("lcm_out", binary_float.lcm_out)
-    binary_float.lcm_out(self, other, op.target)
+        op.enter_impl("lcm_out", binary_float_ops.lcm_out)
+    binary_float_ops.lcm_out(self, other, op.target)
     return op.finish()
 
 
@@ -3265,12 +3288,12 @@ def wrapper_CUDA_logaddexp_out_out(ks: int, self: Tensor, other: Tensor, out: Te
     op = Out("logaddexp", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.logaddexp_meta(op, self, other)
+    binary_float_ops.logaddexp_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("logaddexp_out", binary_float.logaddexp_out)
-    binary_float.logaddexp_out(self, other, op.target)
+        op.enter_impl("logaddexp_out", binary_float_ops.logaddexp_out)
+    binary_float_ops.logaddexp_out(self, other, op.target)
     return op.finish()
 
 
@@ -3278,12 +3301,12 @@ def wrapper_CUDA_logaddexp(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("logaddexp")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.logaddexp_meta(op, self, other)
+    binary_float_ops.logaddexp_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("logaddexp_out", binary_float.logaddexp_out)
-    binary_float.logaddexp_out(self, other, op.target)
+        op.enter_impl("logaddexp_out", binary_float_ops.logaddexp_out)
+    binary_float_ops.logaddexp_out(self, other, op.target)
     return op.finish()
 
 
@@ -3291,12 +3314,12 @@ def wrapper_CUDA_logaddexp2_out_out(ks: int, self: Tensor, other: Tensor, out: T
     op = Out("logaddexp2", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.logaddexp2_meta(op, self, other)
+    binary_float_ops.logaddexp2_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("logaddexp2_out", binary_float.logaddexp2_out)
-    binary_float.logaddexp2_out(self, other, op.target)
+        op.enter_impl("logaddexp2_out", binary_float_ops.logaddexp2_out)
+    binary_float_ops.logaddexp2_out(self, other, op.target)
     return op.finish()
 
 
@@ -3304,12 +3327,12 @@ def wrapper_CUDA_logaddexp2(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("logaddexp2")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.logaddexp2_meta(op, self, other)
+    binary_float_ops.logaddexp2_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("logaddexp2_out", binary_float.logaddexp2_out)
-    binary_float.logaddexp2_out(self, other, op.target)
+        op.enter_impl("logaddexp2_out", binary_float_ops.logaddexp2_out)
+    binary_float_ops.logaddexp2_out(self, other, op.target)
     return op.finish()
 
 
@@ -3317,12 +3340,12 @@ def wrapper_CUDA_heaviside_out_out(ks: int, self: Tensor, values: Tensor, out: T
     op = Out("heaviside", out)
     if recorder.active is not None:
         op.enter_meta()
-    signs.heaviside_meta(op, self, values)
+    sign_ops.heaviside_meta(op, self, values)
     if op.operands:
         self, values = op.read(self, values)
     if recorder.active is not None:
-        op.enter_impl("heaviside_out", signs.heaviside_out)
-    signs.heaviside_out(self, values, op.target)
+        op.enter_impl("heaviside_out", sign_ops.heaviside_out)
+    sign_ops.heaviside_out(self, values, op.target)
     return op.finish()
 
 
@@ -3330,12 +3353,12 @@ def wrapper_CUDA_heaviside(ks: int, self: Tensor, values: Tensor) -> Tensor:
     op = Functional("heaviside")
     if recorder.active is not None:
         op.enter_meta()
-    signs.heaviside_meta(op, self, values)
+    sign_ops.heaviside_meta(op, self, values)
     if op.operands:
         self, values = op.read(self, values)
     if recorder.active is not None:
-        op.enter_impl("heaviside_out", signs.heaviside_out)
-    signs.heaviside_out(self, values, op.target)
+        op.enter_impl("heaviside_out", sign_ops.heaviside_out)
+    sign_ops.heaviside_out(self, values, op.target)
     return op.finish()
 
 
@@ -3343,12 +3366,12 @@ def wrapper_CUDA_heaviside_(ks: int, self: Tensor, values: Tensor) -> Tensor:
     op = InPlace("heaviside", self)
     if recorder.active is not None:
         op.enter_meta()
-    signs.heaviside_meta(op, self, values)
+    sign_ops.heaviside_meta(op, self, values)
     if op.operands:
         self, values = op.read(self, values)
     if recorder.active is not None:
-        op.enter_impl("heaviside_out", signs.heaviside_out)
-    signs.heaviside_out(self, values, op.target)
+        op.enter_impl("heaviside_out", sign_ops.heaviside_out)
+    sign_ops.heaviside_out(self, values, op.target)
     return op.finish()
 
 
@@ -3356,12 +3379,12 @@ def wrapper_CUDA_fmod_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: 
     op = Out("fmod_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    remainders.fmod_Tensor_meta(op, self, other)
+    remainder.fmod_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("fmod_out", remainders.fmod_out)
-    remainders.fmod_out(self, other, op.target)
+        op.enter_impl("fmod_out", remainder.fmod_out)
+    remainder.fmod_out(self, other, op.target)
     return op.finish()
 
 
@@ -3369,12 +3392,12 @@ def wrapper_CUDA_fmod_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("fmod_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    remainders.fmod_Tensor_meta(op, self, other)
+    remainder.fmod_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("fmod_out", remainders.fmod_out)
-    remainders.fmod_out(self, other, op.target)
+        op.enter_impl("fmod_out", remainder.fmod_out)
+    remainder.fmod_out(self, other, op.target)
     return op.finish()
 
 
@@ -3382,12 +3405,12 @@ def wrapper_CUDA_fmod__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("fmod_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    remainders.fmod_Tensor_meta(op, self, other)
+    remainder.fmod_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("fmod_out", remainders.fmod_out)
-    remainders.fmod_out(self, other, op.target)
+        op.enter_impl("fmod_out", remainder.fmod_out)
+    remainder.fmod_out(self, other, op.target)
     return op.finish()
 
 
@@ -3395,12 +3418,12 @@ def wrapper_CUDA_hypot_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor
     op = Out("hypot", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.hypot_meta(op, self, other)
+    binary_float_ops.hypot_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("hypot_out", binary_float.hypot_out)
-    binary_float.hypot_out(self, other, op.target)
+        op.enter_impl("hypot_out", binary_float_ops.hypot_out)
+    binary_float_ops.hypot_out(self, other, op.target)
     return op.finish()
 
 
@@ -3408,12 +3431,12 @@ def wrapper_CUDA_hypot(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("hypot")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.hypot_meta(op, self, other)
+    binary_float_ops.hypot_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("hypot_out", binary_float.hypot_out)
-    binary_float.hypot_out(self, other, op.target)
+        op.enter_impl("hypot_out", binary_float_ops.hypot_out)
+    binary_float_ops.hypot_out(self, other, op.target)
     return op.finish()
 
 
@@ -3421,12 +3444,12 @@ def wrapper_CUDA_hypot_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("hypot", self)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.hypot_meta(op, self, other)
+    binary_float_ops.hypot_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("hypot_out", binary_float.hypot_out)
-    binary_float.hypot_out(self, other, op.target)
+        op.enter_impl("hypot_out", binary_float_ops.hypot_out)
+    binary_float_ops.hypot_out(self, other, op.target)
     return op.finish()
 
 
@@ -3434,12 +3457,12 @@ def wrapper_CUDA_nextafter_out_out(ks: int, self: Tensor, other: Tensor, out: Te
     op = Out("nextafter", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.nextafter_meta(op, self, other)
+    binary_float_ops.nextafter_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("nextafter_out", binary_float.nextafter_out)
-    binary_float.nextafter_out(self, other, op.target)
+        op.enter_impl("nextafter_out", binary_float_ops.nextafter_out)
+    binary_float_ops.nextafter_out(self, other, op.target)
     return op.finish()
 
 
@@ -3447,12 +3470,12 @@ def wrapper_CUDA_nextafter(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("nextafter")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.nextafter_meta(op, self, other)
+    binary_float_ops.nextafter_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("nextafter_out", binary_float.nextafter_out)
-    binary_float.nextafter_out(self, other, op.target)
+        op.enter_impl("nextafter_out", binary_float_ops.nextafter_out)
+    binary_float_ops.nextafter_out(self, other, op.target)
     return op.finish()
 
 
@@ -3460,12 +3483,12 @@ def wrapper_CUDA_nextafter_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("nextafter", self)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.nextafter_meta(op, self, other)
+    binary_float_ops.nextafter_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("nextafter_out", binary_float.nextafter_out)
-    binary_float.nextafter_out(self, other, op.target)
+        op.enter_impl("nextafter_out", binary_float_ops.nextafter_out)
+    binary_float_ops.nextafter_out(self, other, op.target)
     return op.finish()
 
 
@@ -3473,12 +3496,12 @@ def wrapper_CUDA_fmin(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("fmin")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.fmin_meta(op, self, other)
+    binary_float_ops.fmin_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("fmin_out", binary_float.fmin_out)
-    binary_float.fmin_out(self, other, op.target)
+        op.enter_impl("fmin_out", binary_float_ops.fmin_out)
+    binary_float_ops.fmin_out(self, other, op.target)
     return op.finish()
 
 
@@ -3486,12 +3509,12 @@ def wrapper_CUDA_fmin_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor)
     op = Out("fmin", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.fmin_meta(op, self, other)
+    binary_float_ops.fmin_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("fmin_out", binary_float.fmin_out)
-    binary_float.fmin_out(self, other, op.target)
+        op.enter_impl("fmin_out", binary_float_ops.fmin_out)
+    binary_float_ops.fmin_out(self, other, op.target)
     return op.finish()
 
 
@@ -3499,12 +3522,12 @@ def wrapper_CUDA_fmax(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("fmax")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.fmax_meta(op, self, other)
+    binary_float_ops.fmax_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("fmax_out", binary_float.fmax_out)
-    binary_float.fmax_out(self, other, op.target)
+        op.enter_impl("fmax_out", binary_float_ops.fmax_out)
+    binary_float_ops.fmax_out(self, other, op.target)
     return op.finish()
 
 
@@ -3512,12 +3535,12 @@ def wrapper_CUDA_fmax_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor)
     op = Out("fmax", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.fmax_meta(op, self, other)
+    binary_float_ops.fmax_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("fmax_out", binary_float.fmax_out)
-    binary_float.fmax_out(self, other, op.target)
+        op.enter_impl("fmax_out", binary_float_ops.fmax_out)
+    binary_float_ops.fmax_out(self, other, op.target)
     return op.finish()
 
 
@@ -3525,12 +3548,12 @@ def wrapper_CUDA_lerp_Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar)
     op = Functional("lerp_Scalar")
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.lerp_Scalar_meta(op, self, end, weight)
+    pointwise_ops.lerp_Scalar_meta(op, self, end, weight)
     if op.operands:
         self, end = op.read(self, end)
     if recorder.active is not None:
-        op.enter_impl("lerp_Scalar", several_operands.lerp_Scalar)
-    several_operands.lerp_Scalar(self, end, weight, op.target)
+        op.enter_impl("lerp_Scalar", pointwise_ops.lerp_Scalar)
+    pointwise_ops.lerp_Scalar(self, end, weight, op.target)
     return op.finish()
 
 
@@ -3538,12 +3561,12 @@ def wrapper_CUDA_lerp_out_Scalar_out(ks: int, self: Tensor, end: Tensor, weight:
     op = Out("lerp_Scalar", out)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.lerp_Scalar_meta(op, self, end, weight)
+    pointwise_ops.lerp_Scalar_meta(op, self, end, weight)
     if op.operands:
         self, end = op.read(self, end)
     if recorder.active is not None:
-        op.enter_impl("lerp_Scalar", several_operands.lerp_Scalar)
-    several_operands.lerp_Scalar(self, end, weight, op.target)
+        op.enter_impl("lerp_Scalar", pointwise_ops.lerp_Scalar)
+    pointwise_ops.lerp_Scalar(self, end, weight, op.target)
     return op.finish()
 
 
@@ -3551,12 +3574,12 @@ def wrapper_CUDA_lerp__Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar
     op = InPlace("lerp_Scalar", self)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.lerp_Scalar_meta(op, self, end, weight)
+    pointwise_ops.lerp_Scalar_meta(op, self, end, weight)
     if op.operands:
         self, end = op.read(self, end)
     if recorder.active is not None:
-        op.enter_impl("lerp_Scalar", several_operands.lerp_Scalar)
-    several_operands.lerp_Scalar(self, end, weight, op.target)
+        op.enter_impl("lerp_Scalar", pointwise_ops.lerp_Scalar)
+    pointwise_ops.lerp_Scalar(self, end, weight, op.target)
     return op.finish()
 
 
@@ -3564,12 +3587,12 @@ def wrapper_CUDA_lerp_out_Tensor_out(ks: int, self: Tensor, end: Tensor, weight:
     op = Out("lerp_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.lerp_Tensor_meta(op, self, end, weight)
+    pointwise_ops.lerp_Tensor_meta(op, self, end, weight)
     if op.operands:
         self, end, weight = op.read(self, end, weight)
     if recorder.active is not None:
-        op.enter_impl("lerp_Tensor", several_operands.lerp_Tensor)
-    several_operands.lerp_Tensor(self, end, weight, op.target)
+        op.enter_impl("lerp_Tensor", pointwise_ops.lerp_Tensor)
+    pointwise_ops.lerp_Tensor(self, end, weight, op.target)
     return op.finish()
 
 
@@ -3577,12 +3600,12 @@ def wrapper_CUDA_lerp_Tensor(ks: int, self: Tensor, end: Tensor, weight: Tensor)
     op = Functional("lerp_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.lerp_Tensor_meta(op, self, end, weight)
+    pointwise_ops.lerp_Tensor_meta(op, self, end, weight)
     if op.operands:
         self, end, weight = op.read(self, end, weight)
     if recorder.active is not None:
-        op.enter_impl("lerp_Tensor", several_operands.lerp_Tensor)
-    several_operands.lerp_Tensor(self, end, weight, op.target)
+        op.enter_impl("lerp_Tensor", pointwise_ops.lerp_Tensor)
+    pointwise_ops.lerp_Tensor(self, end, weight, op.target)
     return op.finish()
 
 
@@ -3590,12 +3613,12 @@ def wrapper_CUDA_lerp__Tensor(ks: int, self: Tensor, end: Tensor, weight: Tensor
     op = InPlace("lerp_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.lerp_Tensor_meta(op, self, end, weight)
+    pointwise_ops.lerp_Tensor_meta(op, self, end, weight)
     if op.operands:
         self, end, weight = op.read(self, end, weight)
     if recorder.active is not None:
-        op.enter_impl("lerp_Tensor", several_operands.lerp_Tensor)
-    several_operands.lerp_Tensor(self, end, weight, op.target)
+        op.enter_impl("lerp_Tensor", pointwise_ops.lerp_Tensor)
+    pointwise_ops.lerp_Tensor(self, end, weight, op.target)
     return op.finish()
 
 
@@ -3603,12 +3626,12 @@ def wrapper_CUDA_addcmul(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor
     op = Functional("addcmul")
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    pointwise_ops.addcmul_meta(op, self, tensor1, tensor2, value)
     if op.operands:
         self, tensor1, tensor2 = op.read(self, tensor1, tensor2)
     if recorder.active is not None:
-        op.enter_impl("addcmul_out", several_operands.addcmul_out)
-    several_operands.addcmul_out(self, tensor1, tensor2, value, op.target)
+        op.enter_impl("addcmul_out", pointwise_ops.addcmul_out)
+    pointwise_ops.addcmul_out(self, tensor1, tensor2, value, op.target)
     return op.finish()
 
 
@@ -3618,12 +3641,12 @@ def wrapper_CUDA_addcmul_out_out(
     op = Out("addcmul", out)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    pointwise_ops.addcmul_meta(op, self, tensor1, tensor2, value)
     if op.operands:
         self, tensor1, tensor2 = op.read(self, tensor1, tensor2)
     if recorder.active is not None:
-        op.enter_impl("addcmul_out", several_operands.addcmul_out)
-    several_operands.addcmul_out(self, tensor1, tensor2, value, op.target)
+        op.enter_impl("addcmul_out", pointwise_ops.addcmul_out)
+    pointwise_ops.addcmul_out(self, tensor1, tensor2, value, op.target)
     return op.finish()
 
 
@@ -3631,12 +3654,12 @@ def wrapper_CUDA_addcmul_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tenso
     op = InPlace("addcmul", self)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    pointwise_ops.addcmul_meta(op, self, tensor1, tensor2, value)
     if op.operands:
         self, tensor1, tensor2 = op.read(self, tensor1, tensor2)
     if recorder.active is not None:
-        op.enter_impl("addcmul_out", several_operands.addcmul_out)
-    several_operands.addcmul_out(self, tensor1, tensor2, value, op.target)
+        op.enter_impl("addcmul_out", pointwise_ops.addcmul_out)
+    pointwise_ops.addcmul_out(self, tensor1, tensor2, value, op.target)
     return op.finish()
 
 
@@ -3644,12 +3667,12 @@ def wrapper_CUDA_addcdiv(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor
     op = Functional("addcdiv")
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    pointwise_ops.addcdiv_meta(op, self, tensor1, tensor2, value)
     if op.operands:
         self, tensor1, tensor2 = op.read(self, tensor1, tensor2)
     if recorder.active is not None:
-        op.enter_impl("addcdiv_out", several_operands.addcdiv_out)
-    several_operands.addcdiv_out(self, tensor1, tensor2, value, op.target)
+        op.enter_impl("addcdiv_out", pointwise_ops.addcdiv_out)
+    pointwise_ops.addcdiv_out(self, tensor1, tensor2, value, op.target)
     return op.finish()
 
 
@@ -3659,12 +3682,12 @@ def wrapper_CUDA_addcdiv_out_out(
     op = Out("addcdiv", out)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    pointwise_ops.addcdiv_meta(op, self, tensor1, tensor2, value)
     if op.operands:
         self, tensor1, tensor2 = op.read(self, tensor1, tensor2)
     if recorder.active is not None:
-        op.enter_impl("addcdiv_out", several_operands.addcdiv_out)
-    several_operands.addcdiv_out(self, tensor1, tensor2, value, op.target)
+        op.enter_impl("addcdiv_out", pointwise_ops.addcdiv_out)
+    pointwise_ops.addcdiv_out(self, tensor1, tensor2, value, op.target)
     return op.finish()
 
 
@@ -3672,12 +3695,12 @@ def wrapper_CUDA_addcdiv_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tenso
     op = InPlace("addcdiv", self)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    pointwise_ops.addcdiv_meta(op, self, tensor1, tensor2, value)
     if op.operands:
         self, tensor1, tensor2 = op.read(self, tensor1, tensor2)
     if recorder.active is not None:
-        op.enter_impl("addcdiv_out", several_operands.addcdiv_out)
-    several_operands.addcdiv_out(self, tensor1, tensor2, value, op.target)
+        op.enter_impl("addcdiv_out", pointwise_ops.addcdiv_out)
+    pointwise_ops.addcdiv_out(self, tensor1, tensor2, value, op.target)
     return op.finish()
 
 
@@ -3685,12 +3708,12 @@ def wrapper_CUDA_clamp(ks: int, self: Tensor, min: Scalar | None, max: Scalar | 
     op = Functional("clamp")
     if recorder.active is not None:
         op.enter_meta()
-    clamping.clamp_meta(op, self, min, max)
+    clamp.clamp_meta(op, self, min, max)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("clamp_out", clamping.clamp_out)
-    clamping.clamp_out(self, min, max, op.target)
+        op.enter_impl("clamp_out", clamp.clamp_out)
+    clamp.clamp_out(self, min, max, op.target)
     return op.finish()
 
 
@@ -3698,12 +3721,12 @@ def wrapper_CUDA_clamp_Tensor(ks: int, self: Tensor, min: Tensor | None, max: Te
     op = Functional("clamp_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    clamping.clamp_Tensor_meta(op, self, min, max)
+    clamp.clamp_Tensor_meta(op, self, min, max)
     if op.operands:
         self, min, max = op.read(self, min, max)
     if recorder.active is not None:
-        op.enter_impl("clamp_Tensor_out", clamping.clamp_Tensor_out)
-    clamping.clamp_Tensor_out(self, min, max, op.target)
+        op.enter_impl("clamp_Tensor_out", clamp.clamp_Tensor_out)
+    clamp.clamp_Tensor_out(self, min, max, op.target)
     return op.finish()
 
 
@@ -3711,12 +3734,12 @@ def wrapper_CUDA_clamp_(ks: int, self: Tensor, min: Scalar | None, max: Scalar |
     op = InPlace("clamp", self)
     if recorder.active is not None:
         op.enter_meta()
-    clamping.clamp_meta(op, self, min, max)
+    clamp.clamp_meta(op, self, min, max)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("clamp_out", clamping.clamp_out)
-    clamping.clamp_out(self, min, max, op.target)
+        op.enter_impl("clamp_out", clamp.clamp_out)
+    clamp.clamp_out(self, min, max, op.target)
     return op.finish()
 
 
@@ -3724,12 +3747,12 @@ def wrapper_CUDA_clamp__Tensor(ks: int, self: Tensor, min: Tensor | None, max: T
     op = InPlace("clamp_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    clamping.clamp_Tensor_meta(op, self, min, max)
+    clamp.clamp_Tensor_meta(op, self, min, max)
     if op.operands:
         self, min, max = op.read(self, min, max)
     if recorder.active is not None:
-        op.enter_impl("clamp_Tensor_out", clamping.clamp_Tensor_out)
-    clamping.clamp_Tensor_out(self, min, max, op.target)
+        op.enter_impl("clamp_Tensor_out", clamp.clamp_Tensor_out)
+    clamp.clamp_Tensor_out(self, min, max, op.target)
     return op.finish()
 
 
@@ -3737,12 +3760,12 @@ def wrapper_CUDA_clamp_out_out(ks: int, self: Tensor, min: Scalar | None, max: S
     op = Out("clamp", out)
     if recorder.active is not None:
         op.enter_meta()
-    clamping.clamp_meta(op, self, min, max)
+    clamp.clamp_meta(op, self, min, max)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("clamp_out", clamping.clamp_out)
-    clamping.clamp_out(self, min, max, op.target)
+        op.enter_impl("clamp_out", clamp.clamp_out)
+    clamp.clamp_out(self, min, max, op.target)
     return op.finish()
 
 
@@ -3752,12 +3775,12 @@ def wrapper_CUDA_clamp_out_Tensor_out(
     op = Out("clamp_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    clamping.clamp_Tensor_meta(op, self, min, max)
+    clamp.clamp_Tensor_meta(op, self, min, max)
     if op.operands:
         self, min, max = op.read(self, min, max)
     if recorder.active is not None:
-        op.enter_impl("clamp_Tensor_out", clamping.clamp_Tensor_out)
-    clamping.clamp_Tensor_out(self, min, max, op.target)
+        op.enter_impl("clamp_Tensor_out", clamp.clamp_Tensor_out)
+    clamp.clamp_Tensor_out(self, min, max, op.target)
     return op.finish()
 
 
@@ -3777,12 +3800,12 @@ def wrapper_CUDA_remainder_Tensor(ks: int, self: Tensor, other: Tensor) -> Tenso
     op = Functional("remainder_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    remainders.remainder_Tensor_meta(op, self, other)
+    remainder.remainder_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("remainder_out", remainders.remainder_out)
-    remainders.remainder_out(self, other, op.target)
+        op.enter_impl("remainder_out", remainder.remainder_out)
+    remainder.remainder_out(self, other, op.target)
     return op.finish()
 
 
@@ -3790,12 +3813,12 @@ def wrapper_CUDA_remainder_out_Tensor_out(ks: int, self: Tensor, other: Tensor, 
     op = Out("remainder_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    remainders.remainder_Tensor_meta(op, self, other)
+    remainder.remainder_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("remainder_out", remainders.remainder_out)
-    remainders.remainder_out(self, other, op.target)
+        op.enter_impl("remainder_out", remainder.remainder_out)
+    remainder.remainder_out(self, other, op.target)
     return op.finish()
 
 
@@ -3803,17 +3826,17 @@ def wrapper_CUDA_remainder__Tensor(ks: int, self: Tensor, other: Tensor) -> Tens
     op = InPlace("remainder_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    remainders.remainder_Tensor_meta(op, self, other)
+    remainder.remainder_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("remainder_out", remainders.remainder_out)
-    remainders.remainder_out(self, other, op.target)
+        op.enter_impl("remainder_out", remainder.remainder_out)
+    remainder.remainder_out(self, other, op.target)
     return op.finish()
 
 
 def wrapper_CUDA_Scalar_Tensor_remainder(ks: int, self: Scalar, other: Tensor) -> Tensor:
-    return remainders.remainder_Scalar_Tensor(self, other)
+    return remainder.remainder_Scalar_Tensor(self, other)
 
 
 def wrapper_CUDA_bitwise_not(ks: int, self: Tensor) -> Tensor:
@@ -3973,31 +3996,31 @@ def wrapper_CUDA_bitwise_xor__Tensor(ks: int, self: Tensor, other: Tensor) -> Te
 
 
 def wrapper_CUDA_Scalar___lshift__(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return shifts.__lshift___Scalar(self, other)
+    return bit_shifts.__lshift___Scalar(self, other)
 
 
 def wrapper_CUDA_Tensor___lshift__(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return shifts.__lshift___Tensor(self, other)
+    return bit_shifts.__lshift___Tensor(self, other)
 
 
 def wrapper_CUDA_Scalar___ilshift__(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return shifts.__ilshift___Scalar(self, other)
+    return bit_shifts.__ilshift___Scalar(self, other)
 
 
 def wrapper_CUDA_Tensor___ilshift__(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return shifts.__ilshift___Tensor(self, other)
+    return bit_shifts.__ilshift___Tensor(self, other)
 
 
 def wrapper_CUDA_bitwise_left_shift_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("bitwise_left_shift_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    bit_shifts.bitwise_left_shift_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("bitwise_left_shift_out", shifts.bitwise_left_shift_out)
-    shifts.bitwise_left_shift_out(self, other, op.target)
+        op.enter_impl("bitwise_left_shift_out", bit_shifts.bitwise_left_shift_out)
+    bit_shifts.bitwise_left_shift_out(self, other, op.target)
     return op.finish()
 
 
@@ -4005,12 +4028,12 @@ def wrapper_CUDA_bitwise_left_shift__Tensor(ks: int, self: Tensor, other: Tensor
     op = InPlace("bitwise_left_shift_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    bit_shifts.bitwise_left_shift_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("bitwise_left_shift_out", shifts.bitwise_left_shift_out)
-    shifts.bitwise_left_shift_out(self, other, op.target)
+        op.enter_impl("bitwise_left_shift_out", bit_shifts.bitwise_left_shift_out)
+    bit_shifts.bitwise_left_shift_out(self, other, op.target)
     return op.finish()
 
 
@@ -4018,41 +4041,41 @@ def wrapper_CUDA_bitwise_left_shift_out_Tensor_out(ks: int, self: Tensor, other:
     op = Out("bitwise_left_shift_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    bit_shifts.bitwise_left_shift_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("bitwise_left_shift_out", shifts.bitwise_left_shift_out)
-    shifts.bitwise_left_shift_out(self, other, op.target)
+        op.enter_impl("bitwise_left_shift_out", bit_shifts.bitwise_left_shift_out)
+    bit_shifts.bitwise_left_shift_out(self, other, op.target)
     return op.finish()
 
 
 def wrapper_CUDA_Scalar___rshift__(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return shifts.__rshift___Scalar(self, other)
+    return bit_shifts.__rshift___Scalar(self, other)
 
 
 def wrapper_CUDA_Tensor___rshift__(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return shifts.__rshift___Tensor(self, other)
+    return bit_shifts.__rshift___Tensor(self, other)
 
 
 def wrapper_CUDA_Scalar___irshift__(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return shifts.__irshift___Scalar(self, other)
+    return bit_shifts.__irshift___Scalar(self, other)
 
 
 def wrapper_CUDA_Tensor___irshift__(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return shifts.__irshift___Tensor(self, other)
+    return bit_shifts.__irshift___Tensor(self, other)
 
 
 def wrapper_CUDA_bitwise_right_shift_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("bitwise_right_shift_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    shifts.bitwise_right_shift_Tensor_meta(op, self, other)
+    bit_shifts.bitwise_right_shift_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("bitwise_right_shift_out", shifts.bitwise_right_shift_out)
-    shifts.bitwise_right_shift_out(self, other, op.target)
+        op.enter_impl("bitwise_right_shift_out", bit_shifts.bitwise_right_shift_out)
+    bit_shifts.bitwise_right_shift_out(self, other, op.target)
     return op.finish()
 
 
@@ -4060,12 +4083,12 @@ def wrapper_CUDA_bitwise_right_shift__Tensor(ks: int, self: Tensor, other: Tenso
     op = InPlace("bitwise_right_shift_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    shifts.bitwise_right_shift_Tensor_meta(op, self, other)
+    bit_shifts.bitwise_right_shift_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("bitwise_right_shift_out", shifts.bitwise_right_shift_out)
-    shifts.bitwise_right_shift_out(self, other, op.target)
+        op.enter_impl("bitwise_right_shift_out", bit_shifts.bitwise_right_shift_out)
+    bit_shifts.bitwise_right_shift_out(self, other, op.target)
     return op.finish()
 
 
@@ -4073,37 +4096,37 @@ def wrapper_CUDA_bitwise_right_shift_out_Tensor_out(ks: int, self: Tensor, other
     op = Out("bitwise_right_shift_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    shifts.bitwise_right_shift_Tensor_meta(op, self, other)
+    bit_shifts.bitwise_right_shift_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("bitwise_right_shift_out", shifts.bitwise_right_shift_out)
-    shifts.bitwise_right_shift_out(self, other, op.target)
+        op.enter_impl("bitwise_right_shift_out", bit_shifts.bitwise_right_shift_out)
+    bit_shifts.bitwise_right_shift_out(self, other, op.target)
     return op.finish()
 
 
 def wrapper_CUDA__equal(ks: int, self: Tensor, other: Tensor) -> bool:
-    return closeness.cuda_equal(self, other)
+    return allclose.cuda_equal(self, other)
 
 
 def wrapper_CUDA_Scalar_masked_fill_(ks: int, self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
-    return masks.masked_fill__Scalar(self, mask, value)
+    return masked_fill.masked_fill__Scalar(self, mask, value)
 
 
 def wrapper_CUDA_Tensor_masked_fill_(ks: int, self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    return masks.masked_fill__Tensor(self, mask, value)
+    return masked_fill.masked_fill__Tensor(self, mask, value)
 
 
 def wrapper_CUDA__masked_select(ks: int, self: Tensor, mask: Tensor) -> Tensor:
-    return masks.masked_select(self, mask)
+    return masked_fill.masked_select(self, mask)
 
 
 def wrapper_CUDA_out_masked_select_out(ks: int, self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
-    return masks.masked_select_out(self, mask, out)
+    return masked_fill.masked_select_out(self, mask, out)
 
 
 def wrapper_CUDA__masked_scatter_(ks: int, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    return masks.masked_scatter_(self, mask, source)
+    return masked_fill.masked_scatter_(self, mask, source)
 
 
 def wrapper_CUDA_sum_dim_IntList(
@@ -4112,10 +4135,10 @@ def wrapper_CUDA_sum_dim_IntList(
     op = Functional("sum_dim_IntList")
     if recorder.active is not None:
         op.enter_meta()
-    reductions.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
+    sum_mean.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
     if recorder.active is not None:
-        op.enter_impl("sum_out", reductions.sum_out)
-    reductions.sum_out(self, dim, keepdim, dtype, op.target)
+        op.enter_impl("sum_out", sum_mean.sum_out)
+    sum_mean.sum_out(self, dim, keepdim, dtype, op.target)
     return op.finish()
 
 
@@ -4125,10 +4148,10 @@ def wrapper_CUDA_sum_out_IntList_out(
     op = Out("sum_dim_IntList", out)
     if recorder.active is not None:
         op.enter_meta()
-    reductions.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
+    sum_mean.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
     if recorder.active is not None:
-        op.enter_impl("sum_out", reductions.sum_out)
-    reductions.sum_out(self, dim, keepdim, dtype, op.target)
+        op.enter_impl("sum_out", sum_mean.sum_out)
+    sum_mean.sum_out(self, dim, keepdim, dtype, op.target)
     return op.finish()
 
 
@@ -4136,10 +4159,10 @@ def wrapper_CUDA_mean_dim(ks: int, self: Tensor, dim: Size | None, keepdim: bool
     op = Functional("mean_dim")
     if recorder.active is not None:
         op.enter_meta()
-    reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
+    sum_mean.mean_dim_meta(op, self, dim, keepdim, dtype)
     if recorder.active is not None:
-        op.enter_impl("mean_out", reductions.mean_out)
-    reductions.mean_out(self, dim, keepdim, dtype, op.target)
+        op.enter_impl("mean_out", sum_mean.mean_out)
+    sum_mean.mean_out(self, dim, keepdim, dtype, op.target)
     return op.finish()
 
 
@@ -4149,31 +4172,31 @@ def wrapper_CUDA_mean_out_out(
     op = Out("mean_dim", out)
     if recorder.active is not None:
         op.enter_meta()
-    reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
+    sum_mean.mean_dim_meta(op, self, dim, keepdim, dtype)
     if recorder.active is not None:
-        op.enter_impl("mean_out", reductions.mean_out)
-    reductions.mean_out(self, dim, keepdim, dtype, op.target)
+        op.enter_impl("mean_out", sum_mean.mean_out)
+    sum_mean.mean_out(self, dim, keepdim, dtype, op.target)
     return op.finish()
 
 
 def wrapper_CUDA__nansum(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    return reductions.nansum(self, dim, keepdim, dtype)
+    return sum_mean.nansum(self, dim, keepdim, dtype)
 
 
 def wrapper_CUDA_out_nansum_out(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
-    return reductions.nansum_out(self, dim, keepdim, dtype, out)
+    return sum_mean.nansum_out(self, dim, keepdim, dtype, out)
 
 
 def wrapper_CUDA_any(ks: int, self: Tensor) -> Tensor:
     op = Functional("any")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.any_meta(op, self)
+    any_all.any_meta(op, self)
     if recorder.active is not None:
-        op.enter_impl("any_all_out", any_true.any_all_out)
-    any_true.any_all_out(self, op.target)
+        op.enter_impl("any_all_out", any_all.any_all_out)
+    any_all.any_all_out(self, op.target)
     return op.finish()
 
 
@@ -4181,10 +4204,10 @@ def wrapper_CUDA_any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("any", out)
     if recorder.active is not None:
         op.enter_meta()
-    any_true.any_meta(op, self)
+    any_all.any_meta(op, self)
     if recorder.active is not None:
-        op.enter_impl("any_all_out", any_true.any_all_out)
-    any_true.any_all_out(self, op.target)
+        op.enter_impl("any_all_out", any_all.any_all_out)
+    any_all.any_all_out(self, op.target)
     return op.finish()
 
 
@@ -4192,10 +4215,10 @@ def wrapper_CUDA_any_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tens
     op = Functional("any_dim")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.any_dim_meta(op, self, dim, keepdim)
+    any_all.any_dim_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("any_out", any_true.any_out)
-    any_true.any_out(self, dim, keepdim, op.target)
+        op.enter_impl("any_out", any_all.any_out)
+    any_all.any_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4203,10 +4226,10 @@ def wrapper_CUDA_any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out
     op = Out("any_dim", out)
     if recorder.active is not None:
         op.enter_meta()
-    any_true.any_dim_meta(op, self, dim, keepdim)
+    any_all.any_dim_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("any_out", any_true.any_out)
-    any_true.any_out(self, dim, keepdim, op.target)
+        op.enter_impl("any_out", any_all.any_out)
+    any_all.any_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4214,10 +4237,10 @@ def wrapper_CUDA_any_dims(ks: int, self: Tensor, dim: Size | None, keepdim: bool
     op = Functional("any_dims")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.any_dims_meta(op, self, dim, keepdim)
+    any_all.any_dims_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("any_dims_out", any_true.any_dims_out)
-    any_true.any_dims_out(self, dim, keepdim, op.target)
+        op.enter_impl("any_dims_out", any_all.any_dims_out)
+    any_all.any_dims_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4225,10 +4248,10 @@ def wrapper_CUDA_any_out_dims_out(ks: int, self: Tensor, dim: Size | None, keepd
     op = Out("any_dims", out)
     if recorder.active is not None:
         op.enter_meta()
-    any_true.any_dims_meta(op, self, dim, keepdim)
+    any_all.any_dims_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("any_dims_out", any_true.any_dims_out)
-    any_true.any_dims_out(self, dim, keepdim, op.target)
+        op.enter_impl("any_dims_out", any_all.any_dims_out)
+    any_all.any_dims_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4236,10 +4259,10 @@ def wrapper_CUDA_all(ks: int, self: Tensor) -> Tensor:
     op = Functional("all")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.all_meta(op, self)
+    any_all.all_meta(op, self)
     if recorder.active is not None:
-        op.enter_impl("all_all_out", any_true.all_all_out)
-    any_true.all_all_out(self, op.target)
+        op.enter_impl("all_all_out", any_all.all_all_out)
+    any_all.all_all_out(self, op.target)
     return op.finish()
 
 
@@ -4247,10 +4270,10 @@ def wrapper_CUDA_all_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("all", out)
     if recorder.active is not None:
         op.enter_meta()
-    any_true.all_meta(op, self)
+    any_all.all_meta(op, self)
     if recorder.active is not None:
-        op.enter_impl("all_all_out", any_true.all_all_out)
-    any_true.all_all_out(self, op.target)
+        op.enter_impl("all_all_out", any_all.all_all_out)
+    any_all.all_all_out(self, op.target)
     return op.finish()
 
 
@@ -4258,10 +4281,10 @@ def wrapper_CUDA_all_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tens
     op = Functional("all_dim")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.all_dim_meta(op, self, dim, keepdim)
+    any_all.all_dim_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("all_out", any_true.all_out)
-    any_true.all_out(self, dim, keepdim, op.target)
+        op.enter_impl("all_out", any_all.all_out)
+    any_all.all_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4269,10 +4292,10 @@ def wrapper_CUDA_all_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out
     op = Out("all_dim", out)
     if recorder.active is not None:
         op.enter_meta()
-    any_true.all_dim_meta(op, self, dim, keepdim)
+    any_all.all_dim_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("all_out", any_true.all_out)
-    any_true.all_out(self, dim, keepdim, op.target)
+        op.enter_impl("all_out", any_all.all_out)
+    any_all.all_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4280,10 +4303,10 @@ def wrapper_CUDA_all_dims(ks: int, self: Tensor, dim: Size | None, keepdim: bool
     op = Functional("all_dims")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.all_dims_meta(op, self, dim, keepdim)
+    any_all.all_dims_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("all_dims_out", any_true.all_dims_out)
-    any_true.all_dims_out(self, dim, keepdim, op.target)
+        op.enter_impl("all_dims_out", any_all.all_dims_out)
+    any_all.all_dims_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4291,25 +4314,25 @@ def wrapper_CUDA_all_out_dims_out(ks: int, self: Tensor, dim: Size | None, keepd
     op = Out("all_dims", out)
     if recorder.active is not None:
         op.enter_meta()
-    any_true.all_dims_meta(op, self, dim, keepdim)
+    any_all.all_dims_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("all_dims_out", any_true.all_dims_out)
-    any_true.all_dims_out(self, dim, keepdim, op.target)
+        op.enter_impl("all_dims_out", any_all.all_dims_out)
+    any_all.all_dims_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
 def wrapper_CUDA__prod(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
-    return accumulating.prod(self, dtype)
+    return cumsum_cumprod.prod(self, dtype)
 
 
 def wrapper_CUDA_prod_dim_int(ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
     op = Functional("prod_dim_int")
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.prod_dim_int_meta(op, self, dim, keepdim, dtype)
+    cumsum_cumprod.prod_dim_int_meta(op, self, dim, keepdim, dtype)
     if recorder.active is not None:
-        op.enter_impl("prod_out", accumulating.prod_out)
-    accumulating.prod_out(self, dim, keepdim, dtype, op.target)
+        op.enter_impl("prod_out", cumsum_cumprod.prod_out)
+    cumsum_cumprod.prod_out(self, dim, keepdim, dtype, op.target)
     return op.finish()
 
 
@@ -4319,29 +4342,29 @@ def wrapper_CUDA_prod_out_int_out(
     op = Out("prod_dim_int", out)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.prod_dim_int_meta(op, self, dim, keepdim, dtype)
+    cumsum_cumprod.prod_dim_int_meta(op, self, dim, keepdim, dtype)
     if recorder.active is not None:
-        op.enter_impl("prod_out", accumulating.prod_out)
-    accumulating.prod_out(self, dim, keepdim, dtype, op.target)
+        op.enter_impl("prod_out", cumsum_cumprod.prod_out)
+    cumsum_cumprod.prod_out(self, dim, keepdim, dtype, op.target)
     return op.finish()
 
 
 def wrapper_CUDA__max(ks: int, self: Tensor) -> Tensor:
-    return extremes.max(self)
+    return min_max.max(self)
 
 
 def wrapper_CUDA__min(ks: int, self: Tensor) -> Tensor:
-    return extremes.min(self)
+    return min_max.min(self)
 
 
 def wrapper_CUDA_max_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("max_dim"), Functional("max_dim")
     if recorder.active is not None:
         op0.enter_meta()
-    extremes.max_dim_meta((op0, op1), self, dim, keepdim)
+    min_max.max_dim_meta((op0, op1), self, dim, keepdim)
     if recorder.active is not None:
-        op0.enter_impl("max_out", extremes.max_out_dim_max, op1)
-    extremes.max_out_dim_max(self, dim, keepdim, op0.target, op1.target)
+        op0.enter_impl("max_out", min_max.max_out_dim_max, op1)
+    min_max.max_out_dim_max(self, dim, keepdim, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -4351,25 +4374,25 @@ def wrapper_CUDA_max_out_dim_max(
     op0, op1 = Out("max_dim", max), Out("max_dim", max_values)
     if recorder.active is not None:
         op0.enter_meta()
-    extremes.max_dim_meta((op0, op1), self, dim, keepdim)
+    min_max.max_dim_meta((op0, op1), self, dim, keepdim)
     if recorder.active is not None:
-        op0.enter_impl("max_out", extremes.max_out_dim_max, op1)
-    extremes.max_out_dim_max(self, dim, keepdim, op0.target, op1.target)
+        op0.enter_impl("max_out", min_max.max_out_dim_max, op1)
+    min_max.max_out_dim_max(self, dim, keepdim, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
 def wrapper_CUDA_unary_out_max_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return extremes.max_unary_out(self, out)
+    return min_max.max_unary_out(self, out)
 
 
 def wrapper_CUDA_min_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("min_dim"), Functional("min_dim")
     if recorder.active is not None:
         op0.enter_meta()
-    extremes.min_dim_meta((op0, op1), self, dim, keepdim)
+    min_max.min_dim_meta((op0, op1), self, dim, keepdim)
     if recorder.active is not None:
-        op0.enter_impl("min_out", extremes.min_out_dim_min, op1)
-    extremes.min_out_dim_min(self, dim, keepdim, op0.target, op1.target)
+        op0.enter_impl("min_out", min_max.min_out_dim_min, op1)
+    min_max.min_out_dim_min(self, dim, keepdim, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -4379,37 +4402,37 @@ def wrapper_CUDA_min_out_dim_min(
     op0, op1 = Out("min_dim", min), Out("min_dim", min_indices)
     if recorder.active is not None:
         op0.enter_meta()
-    extremes.min_dim_meta((op0, op1), self, dim, keepdim)
+    min_max.min_dim_meta((op0, op1), self, dim, keepdim)
     if recorder.active is not None:
-        op0.enter_impl("min_out", extremes.min_out_dim_min, op1)
-    extremes.min_out_dim_min(self, dim, keepdim, op0.target, op1.target)
+        op0.enter_impl("min_out", min_max.min_out_dim_min, op1)
+    min_max.min_out_dim_min(self, dim, keepdim, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
 def wrapper_CUDA___cummax_helper(ks: int, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
-    return running_extremes.cummax_helper(self, values, indices, dim)
+    return cummax_cummin.cummax_helper(self, values, indices, dim)
 
 
 def wrapper_CUDA___cummin_helper(ks: int, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
-    return running_extremes.cummin_helper(self, values, indices, dim)
+    return cummax_cummin.cummin_helper(self, values, indices, dim)
 
 
 def wrapper_CUDA___assert_async(ks: int, self: Tensor) -> None:
-    return asserting._assert_async_cuda(self)
+    return assert_async._assert_async_cuda(self)
 
 
 def wrapper_CUDA_msg__assert_async(ks: int, self: Tensor, assert_msg: str) -> None:
-    return asserting._assert_async_msg_cuda(self, assert_msg)
+    return assert_async._assert_async_msg_cuda(self, assert_msg)
 
 
 def wrapper_CUDA_aminmax(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("aminmax"), Functional("aminmax")
     if recorder.active is not None:
         op0.enter_meta()
-    extremes.aminmax_meta((op0, op1), self, dim, keepdim)
+    min_max.aminmax_meta((op0, op1), self, dim, keepdim)
     if recorder.active is not None:
-        op0.enter_impl("aminmax_out", extremes.aminmax_out, op1)
-    extremes.aminmax_out(self, dim, keepdim, op0.target, op1.target)
+        op0.enter_impl("aminmax_out", min_max.aminmax_out, op1)
+    min_max.aminmax_out(self, dim, keepdim, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -4419,25 +4442,25 @@ def wrapper_CUDA_aminmax_out_out(
     op0, op1 = Out("aminmax", min), Out("aminmax", max)
     if recorder.active is not None:
         op0.enter_meta()
-    extremes.aminmax_meta((op0, op1), self, dim, keepdim)
+    min_max.aminmax_meta((op0, op1), self, dim, keepdim)
     if recorder.active is not None:
-        op0.enter_impl("aminmax_out", extremes.aminmax_out, op1)
-    extremes.aminmax_out(self, dim, keepdim, op0.target, op1.target)
+        op0.enter_impl("aminmax_out", min_max.aminmax_out, op1)
+    min_max.aminmax_out(self, dim, keepdim, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
 def wrapper_CUDA_unary_out_min_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return extremes.min_unary_out(self, out)
+    return min_max.min_unary_out(self, out)
 
 
 def wrapper_CUDA_amax(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
     op = Functional("amax")
     if recorder.active is not None:
         op.enter_meta()
-    extremes.amax_meta(op, self, dim, keepdim)
+    min_max.amax_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("amax_out", extremes.amax_out)
-    extremes.amax_out(self, dim, keepdim, op.target)
+        op.enter_impl("amax_out", min_max.amax_out)
+    min_max.amax_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4445,10 +4468,10 @@ def wrapper_CUDA_amax_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, o
     op = Out("amax", out)
     if recorder.active is not None:
         op.enter_meta()
-    extremes.amax_meta(op, self, dim, keepdim)
+    min_max.amax_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("amax_out", extremes.amax_out)
-    extremes.amax_out(self, dim, keepdim, op.target)
+        op.enter_impl("amax_out", min_max.amax_out)
+    min_max.amax_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4456,10 +4479,10 @@ def wrapper_CUDA_amin(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor
     op = Functional("amin")
     if recorder.active is not None:
         op.enter_meta()
-    extremes.amin_meta(op, self, dim, keepdim)
+    min_max.amin_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("amin_out", extremes.amin_out)
-    extremes.amin_out(self, dim, keepdim, op.target)
+        op.enter_impl("amin_out", min_max.amin_out)
+    min_max.amin_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4467,10 +4490,10 @@ def wrapper_CUDA_amin_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, o
     op = Out("amin", out)
     if recorder.active is not None:
         op.enter_meta()
-    extremes.amin_meta(op, self, dim, keepdim)
+    min_max.amin_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("amin_out", extremes.amin_out)
-    extremes.amin_out(self, dim, keepdim, op.target)
+        op.enter_impl("amin_out", min_max.amin_out)
+    min_max.amin_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4478,10 +4501,10 @@ def wrapper_CUDA_argmax(ks: int, self: Tensor, dim: int | None, keepdim: bool) -
     op = Functional("argmax")
     if recorder.active is not None:
         op.enter_meta()
-    extremes.argmax_meta(op, self, dim, keepdim)
+    min_max.argmax_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("argmax_out", extremes.argmax_out)
-    extremes.argmax_out(self, dim, keepdim, op.target)
+        op.enter_impl("argmax_out", min_max.argmax_out)
+    min_max.argmax_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4489,10 +4512,10 @@ def wrapper_CUDA_argmax_out_out(ks: int, self: Tensor, dim: int | None, keepdim:
     op = Out("argmax", out)
     if recorder.active is not None:
         op.enter_meta()
-    extremes.argmax_meta(op, self, dim, keepdim)
+    min_max.argmax_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("argmax_out", extremes.argmax_out)
-    extremes.argmax_out(self, dim, keepdim, op.target)
+        op.enter_impl("argmax_out", min_max.argmax_out)
+    min_max.argmax_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4500,10 +4523,10 @@ def wrapper_CUDA_argmin(ks: int, self: Tensor, dim: int | None, keepdim: bool) -
     op = Functional("argmin")
     if recorder.active is not None:
         op.enter_meta()
-    extremes.argmin_meta(op, self, dim, keepdim)
+    min_max.argmin_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("argmin_out", extremes.argmin_out)
-    extremes.argmin_out(self, dim, keepdim, op.target)
+        op.enter_impl("argmin_out", min_max.argmin_out)
+    min_max.argmin_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -4511,35 +4534,35 @@ def wrapper_CUDA_argmin_out_out(ks: int, self: Tensor, dim: int | None, keepdim:
     op = Out("argmin", out)
     if recorder.active is not None:
         op.enter_meta()
-    extremes.argmin_meta(op, self, dim, keepdim)
+    min_max.argmin_meta(op, self, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("argmin_out", extremes.argmin_out)
-    extremes.argmin_out(self, dim, keepdim, op.target)
+        op.enter_impl("argmin_out", min_max.argmin_out)
+    min_max.argmin_out(self, dim, keepdim, op.target)
     return op.finish()
 
 
 def wrapper_CUDA_correction_var(
     ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool
 ) -> Tensor:
-    return spreads.var_correction(self, dim, correction, keepdim)
+    return variance.var_correction(self, dim, correction, keepdim)
 
 
 def wrapper_CUDA_correction_std(
     ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool
 ) -> Tensor:
-    return spreads.std_correction(self, dim, correction, keepdim)
+    return variance.std_correction(self, dim, correction, keepdim)
 
 
 def wrapper_CUDA_correction_std_mean(
     ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool
 ) -> tuple[Tensor, Tensor]:
-    return spreads.std_mean_correction(self, dim, correction, keepdim)
+    return variance.std_mean_correction(self, dim, correction, keepdim)
 
 
 def wrapper_CUDA_correction_var_mean(
     ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool
 ) -> tuple[Tensor, Tensor]:
-    return spreads.var_mean_correction(self, dim, correction, keepdim)
+    return variance.var_mean_correction(self, dim, correction, keepdim)
 
 
 def wrapper_CUDA___logcumsumexp(ks: int, self: Tensor, dim: int) -> Tensor:
@@ -4551,7 +4574,7 @@ def wrapper_CUDA_out__logcumsumexp_out(ks: int, self: Tensor, dim: int, out: Ten
 
 
 def wrapper_CUDA_dim_IntList_count_nonzero(ks: int, self: Tensor, dim: Size) -> Tensor:
-    return reductions.count_nonzero_dim_IntList(self, dim)
+    return sum_mean.count_nonzero_dim_IntList(self, dim)
 
 
 def wrapper_CUDA_linalg_vector_norm(
@@ -4560,10 +4583,10 @@ def wrapper_CUDA_linalg_vector_norm(
     op = Functional("linalg_vector_norm")
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
+    cumsum_cumprod.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
     if recorder.active is not None:
-        op.enter_impl("linalg_vector_norm_out", accumulating.linalg_vector_norm_out)
-    accumulating.linalg_vector_norm_out(self, ord, dim, keepdim, dtype, op.target)
+        op.enter_impl("linalg_vector_norm_out", cumsum_cumprod.linalg_vector_norm_out)
+    cumsum_cumprod.linalg_vector_norm_out(self, ord, dim, keepdim, dtype, op.target)
     return op.finish()
 
 
@@ -4573,15 +4596,15 @@ def wrapper_CUDA_linalg_vector_norm_out_out(
     op = Out("linalg_vector_norm", out)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
+    cumsum_cumprod.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
     if recorder.active is not None:
-        op.enter_impl("linalg_vector_norm_out", accumulating.linalg_vector_norm_out)
-    accumulating.linalg_vector_norm_out(self, ord, dim, keepdim, dtype, op.target)
+        op.enter_impl("linalg_vector_norm_out", cumsum_cumprod.linalg_vector_norm_out)
+    cumsum_cumprod.linalg_vector_norm_out(self, ord, dim, keepdim, dtype, op.target)
     return op.finish()
 
 
 def wrapper_CUDA__trace(ks: int, self: Tensor) -> Tensor:
-    return linalg_cross.trace(self)
+    return cross_trace.trace(self)
 
 
 def wrapper_CUDA_triangular_solve_out_X(
@@ -4590,10 +4613,10 @@ def wrapper_CUDA_triangular_solve_out_X(
     op0, op1 = Out("triangular_solve", X), Out("triangular_solve", M)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_triangular.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
+    triangular_solve.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
     if recorder.active is not None:
-        op0.enter_impl("triangular_solve_out", linalg_triangular.triangular_solve_out, op1)
-    linalg_triangular.triangular_solve_out(self, A, upper, transpose, unitriangular, op0.target, op1.target)
+        op0.enter_impl("triangular_solve_out", triangular_solve.triangular_solve_out, op1)
+    triangular_solve.triangular_solve_out(self, A, upper, transpose, unitriangular, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -4603,61 +4626,61 @@ def wrapper_CUDA_triangular_solve(
     op0, op1 = Functional("triangular_solve"), Functional("triangular_solve")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_triangular.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
+    triangular_solve.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
     if recorder.active is not None:
-        op0.enter_impl("triangular_solve_out", linalg_triangular.triangular_solve_out, op1)
-    linalg_triangular.triangular_solve_out(self, A, upper, transpose, unitriangular, op0.target, op1.target)
+        op0.enter_impl("triangular_solve_out", triangular_solve.triangular_solve_out, op1)
+    triangular_solve.triangular_solve_out(self, A, upper, transpose, unitriangular, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
 def wrapper_CUDA_out_linalg_solve_triangular_out(
     ks: int, self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool, out: Tensor
 ) -> Tensor:
-    return linalg_triangular.linalg_solve_triangular_out(self, B, upper, left, unitriangular, out)
+    return triangular_solve.linalg_solve_triangular_out(self, B, upper, left, unitriangular, out)
 
 
 def wrapper_CUDA__linalg_solve_triangular(
     ks: int, self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool
 ) -> Tensor:
-    return linalg_triangular.linalg_solve_triangular(self, B, upper, left, unitriangular)
+    return triangular_solve.linalg_solve_triangular(self, B, upper, left, unitriangular)
 
 
 def wrapper_CUDA_out_cholesky_out(ks: int, self: Tensor, upper: bool, out: Tensor) -> Tensor:
-    return linalg_cholesky.cholesky_out(self, upper, out)
+    return cholesky.cholesky_out(self, upper, out)
 
 
 def wrapper_CUDA__cholesky(ks: int, self: Tensor, upper: bool) -> Tensor:
-    return linalg_cholesky.cholesky(self, upper)
+    return cholesky.cholesky(self, upper)
 
 
 def wrapper_CUDA___cholesky_solve_helper(ks: int, self: Tensor, A: Tensor, upper: bool) -> Tensor:
-    return linalg_cholesky._cholesky_solve_helper(self, A, upper)
+    return cholesky._cholesky_solve_helper(self, A, upper)
 
 
 def wrapper_CUDA__cholesky_inverse(ks: int, self: Tensor, upper: bool) -> Tensor:
-    return linalg_cholesky.cholesky_inverse(self, upper)
+    return cholesky.cholesky_inverse(self, upper)
 
 
 def wrapper_CUDA_out_cholesky_inverse_out(ks: int, self: Tensor, upper: bool, out: Tensor) -> Tensor:
-    return linalg_cholesky.cholesky_inverse_out(self, upper, out)
+    return cholesky.cholesky_inverse_out(self, upper, out)
 
 
 def wrapper_CUDA_a_geqrf_out(ks: int, self: Tensor, a: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
-    return linalg_qr.geqrf_out(self, a, tau)
+    return qr.geqrf_out(self, a, tau)
 
 
 def wrapper_CUDA__geqrf(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
-    return linalg_qr.geqrf(self)
+    return qr.geqrf(self)
 
 
 def wrapper_CUDA_out_ormqr_out(
     ks: int, self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool, out: Tensor
 ) -> Tensor:
-    return linalg_householder.ormqr_out(self, input2, input3, left, transpose, out)
+    return householder.ormqr_out(self, input2, input3, left, transpose, out)
 
 
 def wrapper_CUDA__ormqr(ks: int, self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool) -> Tensor:
-    return linalg_householder.ormqr(self, input2, input3, left, transpose)
+    return householder.ormqr(self, input2, input3, left, transpose)
 
 
 def wrapper_CUDA_lu_unpack(
@@ -4666,10 +4689,10 @@ def wrapper_CUDA_lu_unpack(
     op0, op1, op2 = Functional("lu_unpack"), Functional("lu_unpack"), Functional("lu_unpack")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_lu.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
+    lu_factor.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
     if recorder.active is not None:
-        op0.enter_impl("lu_unpack_out", linalg_lu.lu_unpack_out, op1, op2)
-    linalg_lu.lu_unpack_out(LU_data, LU_pivots, unpack_data, unpack_pivots, op0.target, op1.target, op2.target)
+        op0.enter_impl("lu_unpack_out", lu_factor.lu_unpack_out, op1, op2)
+    lu_factor.lu_unpack_out(LU_data, LU_pivots, unpack_data, unpack_pivots, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -4680,10 +4703,10 @@ def wrapper_CUDA_lu_unpack_out_out(
     op0, op1, op2 = Out("lu_unpack", P), Out("lu_unpack", L), Out("lu_unpack", U)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_lu.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
+    lu_factor.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
     if recorder.active is not None:
-        op0.enter_impl("lu_unpack_out", linalg_lu.lu_unpack_out, op1, op2)
-    linalg_lu.lu_unpack_out(LU_data, LU_pivots, unpack_data, unpack_pivots, op0.target, op1.target, op2.target)
+        op0.enter_impl("lu_unpack_out", lu_factor.lu_unpack_out, op1, op2)
+    lu_factor.lu_unpack_out(LU_data, LU_pivots, unpack_data, unpack_pivots, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -4691,10 +4714,10 @@ def wrapper_CUDA_linalg_cholesky_ex(ks: int, self: Tensor, upper: bool, check_er
     op0, op1 = Functional("linalg_cholesky_ex"), Functional("linalg_cholesky_ex")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
+    cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
     if recorder.active is not None:
-        op0.enter_impl("linalg_cholesky_ex_out", linalg_cholesky.linalg_cholesky_ex_out, op1)
-    linalg_cholesky.linalg_cholesky_ex_out(self, upper, check_errors, op0.target, op1.target)
+        op0.enter_impl("linalg_cholesky_ex_out", cholesky.linalg_cholesky_ex_out, op1)
+    cholesky.linalg_cholesky_ex_out(self, upper, check_errors, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -4704,10 +4727,10 @@ def wrapper_CUDA_linalg_cholesky_ex_out_L(
     op0, op1 = Out("linalg_cholesky_ex", L), Out("linalg_cholesky_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
+    cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
     if recorder.active is not None:
-        op0.enter_impl("linalg_cholesky_ex_out", linalg_cholesky.linalg_cholesky_ex_out, op1)
-    linalg_cholesky.linalg_cholesky_ex_out(self, upper, check_errors, op0.target, op1.target)
+        op0.enter_impl("linalg_cholesky_ex_out", cholesky.linalg_cholesky_ex_out, op1)
+    cholesky.linalg_cholesky_ex_out(self, upper, check_errors, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -4715,10 +4738,10 @@ def wrapper_CUDA_linalg_cross(ks: int, self: Tensor, other: Tensor, dim: int) ->
     op = Functional("linalg_cross")
     if recorder.active is not None:
         op.enter_meta()
-    linalg_cross.linalg_cross_meta(op, self, other, dim)
+    cross_trace.linalg_cross_meta(op, self, other, dim)
     if recorder.active is not None:
-        op.enter_impl("linalg_cross_out", linalg_cross.linalg_cross_out)
-    linalg_cross.linalg_cross_out(self, other, dim, op.target)
+        op.enter_impl("linalg_cross_out", cross_trace.linalg_cross_out)
+    cross_trace.linalg_cross_out(self, other, dim, op.target)
     return op.finish()
 
 
@@ -4726,10 +4749,10 @@ def wrapper_CUDA_linalg_cross_out_out(ks: int, self: Tensor, other: Tensor, dim:
     op = Out("linalg_cross", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg_cross.linalg_cross_meta(op, self, other, dim)
+    cross_trace.linalg_cross_meta(op, self, other, dim)
     if recorder.active is not None:
-        op.enter_impl("linalg_cross_out", linalg_cross.linalg_cross_out)
-    linalg_cross.linalg_cross_out(self, other, dim, op.target)
+        op.enter_impl("linalg_cross_out", cross_trace.linalg_cross_out)
+    cross_trace.linalg_cross_out(self, other, dim, op.target)
     return op.finish()
 
 
@@ -4739,10 +4762,10 @@ def wrapper_CUDA_linalg_lu_factor_ex(
     op0, op1, op2 = Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_lu.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
+    lu_factor.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
     if recorder.active is not None:
-        op0.enter_impl("linalg_lu_factor_ex_out", linalg_lu.linalg_lu_factor_ex_out, op1, op2)
-    linalg_lu.linalg_lu_factor_ex_out(A, pivot, check_errors, op0.target, op1.target, op2.target)
+        op0.enter_impl("linalg_lu_factor_ex_out", lu_factor.linalg_lu_factor_ex_out, op1, op2)
+    lu_factor.linalg_lu_factor_ex_out(A, pivot, check_errors, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -4752,10 +4775,10 @@ def wrapper_CUDA_linalg_lu_factor_ex_out_out(
     op0, op1, op2 = Out("linalg_lu_factor_ex", LU), Out("linalg_lu_factor_ex", pivots), Out("linalg_lu_factor_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_lu.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
+    lu_factor.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
     if recorder.active is not None:
-        op0.enter_impl("linalg_lu_factor_ex_out", linalg_lu.linalg_lu_factor_ex_out, op1, op2)
-    linalg_lu.linalg_lu_factor_ex_out(A, pivot, check_errors, op0.target, op1.target, op2.target)
+        op0.enter_impl("linalg_lu_factor_ex_out", lu_factor.linalg_lu_factor_ex_out, op1, op2)
+    lu_factor.linalg_lu_factor_ex_out(A, pivot, check_errors, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -4763,10 +4786,10 @@ def wrapper_CUDA_linalg_lu(ks: int, A: Tensor, pivot: bool) -> tuple[Tensor, Ten
     op0, op1, op2 = Functional("linalg_lu"), Functional("linalg_lu"), Functional("linalg_lu")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_lu.linalg_lu_meta((op0, op1, op2), A, pivot)
+    lu_factor.linalg_lu_meta((op0, op1, op2), A, pivot)
     if recorder.active is not None:
-        op0.enter_impl("linalg_lu_out", linalg_lu.linalg_lu_out, op1, op2)
-    linalg_lu.linalg_lu_out(A, pivot, op0.target, op1.target, op2.target)
+        op0.enter_impl("linalg_lu_out", lu_factor.linalg_lu_out, op1, op2)
+    lu_factor.linalg_lu_out(A, pivot, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -4776,10 +4799,10 @@ def wrapper_CUDA_linalg_lu_out_out(
     op0, op1, op2 = Out("linalg_lu", P), Out("linalg_lu", L), Out("linalg_lu", U)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_lu.linalg_lu_meta((op0, op1, op2), A, pivot)
+    lu_factor.linalg_lu_meta((op0, op1, op2), A, pivot)
     if recorder.active is not None:
-        op0.enter_impl("linalg_lu_out", linalg_lu.linalg_lu_out, op1, op2)
-    linalg_lu.linalg_lu_out(A, pivot, op0.target, op1.target, op2.target)
+        op0.enter_impl("linalg_lu_out", lu_factor.linalg_lu_out, op1, op2)
+    lu_factor.linalg_lu_out(A, pivot, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -4787,10 +4810,10 @@ def wrapper_CUDA_linalg_lu_solve(ks: int, LU: Tensor, pivots: Tensor, B: Tensor,
     op = Functional("linalg_lu_solve")
     if recorder.active is not None:
         op.enter_meta()
-    linalg_solve.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
+    solve_inv.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
     if recorder.active is not None:
-        op.enter_impl("linalg_lu_solve_out", linalg_solve.linalg_lu_solve_out)
-    linalg_solve.linalg_lu_solve_out(LU, pivots, B, left, adjoint, op.target)
+        op.enter_impl("linalg_lu_solve_out", solve_inv.linalg_lu_solve_out)
+    solve_inv.linalg_lu_solve_out(LU, pivots, B, left, adjoint, op.target)
     return op.finish()
 
 
@@ -4800,10 +4823,10 @@ def wrapper_CUDA_linalg_lu_solve_out_out(
     op = Out("linalg_lu_solve", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg_solve.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
+    solve_inv.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
     if recorder.active is not None:
-        op.enter_impl("linalg_lu_solve_out", linalg_solve.linalg_lu_solve_out)
-    linalg_solve.linalg_lu_solve_out(LU, pivots, B, left, adjoint, op.target)
+        op.enter_impl("linalg_lu_solve_out", solve_inv.linalg_lu_solve_out)
+    solve_inv.linalg_lu_solve_out(LU, pivots, B, left, adjoint, op.target)
     return op.finish()
 
 
@@ -4811,10 +4834,10 @@ def wrapper_CUDA__linalg_det(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor
     op0, op1, op2 = Functional("_linalg_det"), Functional("_linalg_det"), Functional("_linalg_det")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_det._linalg_det_meta((op0, op1, op2), A)
+    det._linalg_det_meta((op0, op1, op2), A)
     if recorder.active is not None:
-        op0.enter_impl("_linalg_det_out", linalg_det._linalg_det_out, op1, op2)
-    linalg_det._linalg_det_out(A, op0.target, op1.target, op2.target)
+        op0.enter_impl("_linalg_det_out", det._linalg_det_out, op1, op2)
+    det._linalg_det_out(A, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -4824,10 +4847,10 @@ def wrapper_CUDA__linalg_det_out_result(
     op0, op1, op2 = Out("_linalg_det", result), Out("_linalg_det", LU), Out("_linalg_det", pivots)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_det._linalg_det_meta((op0, op1, op2), A)
+    det._linalg_det_meta((op0, op1, op2), A)
     if recorder.active is not None:
-        op0.enter_impl("_linalg_det_out", linalg_det._linalg_det_out, op1, op2)
-    linalg_det._linalg_det_out(A, op0.target, op1.target, op2.target)
+        op0.enter_impl("_linalg_det_out", det._linalg_det_out, op1, op2)
+    det._linalg_det_out(A, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -4837,10 +4860,10 @@ def wrapper_CUDA_linalg_ldl_factor_ex(
     op0, op1, op2 = Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
+    ldl_factor.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
     if recorder.active is not None:
-        op0.enter_impl("linalg_ldl_factor_ex_out", linalg_ldl.linalg_ldl_factor_ex_out, op1, op2)
-    linalg_ldl.linalg_ldl_factor_ex_out(self, hermitian, check_errors, op0.target, op1.target, op2.target)
+        op0.enter_impl("linalg_ldl_factor_ex_out", ldl_factor.linalg_ldl_factor_ex_out, op1, op2)
+    ldl_factor.linalg_ldl_factor_ex_out(self, hermitian, check_errors, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -4850,10 +4873,10 @@ def wrapper_CUDA_linalg_ldl_factor_ex_out_out(
     op0, op1, op2 = Out("linalg_ldl_factor_ex", LD), Out("linalg_ldl_factor_ex", pivots), Out("linalg_ldl_factor_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
+    ldl_factor.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
     if recorder.active is not None:
-        op0.enter_impl("linalg_ldl_factor_ex_out", linalg_ldl.linalg_ldl_factor_ex_out, op1, op2)
-    linalg_ldl.linalg_ldl_factor_ex_out(self, hermitian, check_errors, op0.target, op1.target, op2.target)
+        op0.enter_impl("linalg_ldl_factor_ex_out", ldl_factor.linalg_ldl_factor_ex_out, op1, op2)
+    ldl_factor.linalg_ldl_factor_ex_out(self, hermitian, check_errors, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -4861,10 +4884,10 @@ def wrapper_CUDA_linalg_ldl_solve(ks: int, LD: Tensor, pivots: Tensor, B: Tensor
     op = Functional("linalg_ldl_solve")
     if recorder.active is not None:
         op.enter_meta()
-    linalg_ldl.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
+    ldl_factor.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
     if recorder.active is not None:
-        op.enter_impl("linalg_ldl_solve_out", linalg_ldl.linalg_ldl_solve_out)
-    linalg_ldl.linalg_ldl_solve_out(LD, pivots, B, hermitian, op.target)
+        op.enter_impl("linalg_ldl_solve_out", ldl_factor.linalg_ldl_solve_out)
+    ldl_factor.linalg_ldl_solve_out(LD, pivots, B, hermitian, op.target)
     return op.finish()
 
 
@@ -4874,10 +4897,10 @@ def wrapper_CUDA_linalg_ldl_solve_out_out(
     op = Out("linalg_ldl_solve", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg_ldl.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
+    ldl_factor.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
     if recorder.active is not None:
-        op.enter_impl("linalg_ldl_solve_out", linalg_ldl.linalg_ldl_solve_out)
-    linalg_ldl.linalg_ldl_solve_out(LD, pivots, B, hermitian, op.target)
+        op.enter_impl("linalg_ldl_solve_out", ldl_factor.linalg_ldl_solve_out)
+    ldl_factor.linalg_ldl_solve_out(LD, pivots, B, hermitian, op.target)
     return op.finish()
 
 
@@ -4885,10 +4908,10 @@ def wrapper_CUDA__linalg_slogdet(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Te
     op0, op1, op2, op3 = Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
+    det._linalg_slogdet_meta((op0, op1, op2, op3), A)
     if recorder.active is not None:
-        op0.enter_impl("_linalg_slogdet_out", linalg_det._linalg_slogdet_out, op1, op2, op3)
-    linalg_det._linalg_slogdet_out(A, op0.target, op1.target, op2.target, op3.target)
+        op0.enter_impl("_linalg_slogdet_out", det._linalg_slogdet_out, op1, op2, op3)
+    det._linalg_slogdet_out(A, op0.target, op1.target, op2.target, op3.target)
     return op0.finish(), op1.bring_back(), op2.bring_back(), op3.bring_back()
 
 
@@ -4898,39 +4921,39 @@ def wrapper_CUDA__linalg_slogdet_out_sign(
     op0, op1, op2, op3 = Out("_linalg_slogdet", sign), Out("_linalg_slogdet", logabsdet), Out("_linalg_slogdet", LU), Out("_linalg_slogdet", pivots)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
+    det._linalg_slogdet_meta((op0, op1, op2, op3), A)
     if recorder.active is not None:
-        op0.enter_impl("_linalg_slogdet_out", linalg_det._linalg_slogdet_out, op1, op2, op3)
-    linalg_det._linalg_slogdet_out(A, op0.target, op1.target, op2.target, op3.target)
+        op0.enter_impl("_linalg_slogdet_out", det._linalg_slogdet_out, op1, op2, op3)
+    det._linalg_slogdet_out(A, op0.target, op1.target, op2.target, op3.target)
     return op0.finish(), op1.bring_back(), op2.bring_back(), op3.bring_back()
 
 
 def wrapper_CUDA__linalg_eig(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
-    return linalg_eig.linalg_eig(self)
+    return eig.linalg_eig(self)
 
 
 def wrapper_CUDA_out_linalg_eig_out(
     ks: int, self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return linalg_eig.linalg_eig_out(self, eigenvalues, eigenvectors)
+    return eig.linalg_eig_out(self, eigenvalues, eigenvectors)
 
 
 def wrapper_CUDA___linalg_eigvals(ks: int, self: Tensor) -> Tensor:
-    return linalg_eig._linalg_eigvals(self)
+    return eig._linalg_eigvals(self)
 
 
 def wrapper_CUDA_out_linalg_eigvals_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return linalg_eig.linalg_eigvals_out(self, out)
+    return eig.linalg_eigvals_out(self, out)
 
 
 def wrapper_CUDA__linalg_eigh(ks: int, A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("_linalg_eigh"), Functional("_linalg_eigh")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_spectral._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
+    svd_eigh._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
     if recorder.active is not None:
-        op0.enter_impl("_linalg_eigh_out", linalg_spectral._linalg_eigh_out, op1)
-    linalg_spectral._linalg_eigh_out(A, UPLO, compute_v, op0.target, op1.target)
+        op0.enter_impl("_linalg_eigh_out", svd_eigh._linalg_eigh_out, op1)
+    svd_eigh._linalg_eigh_out(A, UPLO, compute_v, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -4940,29 +4963,29 @@ def wrapper_CUDA__linalg_eigh_out_eigenvalues(
     op0, op1 = Out("_linalg_eigh", eigenvalues), Out("_linalg_eigh", eigenvectors)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_spectral._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
+    svd_eigh._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
     if recorder.active is not None:
-        op0.enter_impl("_linalg_eigh_out", linalg_spectral._linalg_eigh_out, op1)
-    linalg_spectral._linalg_eigh_out(A, UPLO, compute_v, op0.target, op1.target)
+        op0.enter_impl("_linalg_eigh_out", svd_eigh._linalg_eigh_out, op1)
+    svd_eigh._linalg_eigh_out(A, UPLO, compute_v, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
 def wrapper_CUDA__linalg_householder_product(ks: int, input: Tensor, tau: Tensor) -> Tensor:
-    return linalg_householder.linalg_householder_product(input, tau)
+    return householder.linalg_householder_product(input, tau)
 
 
 def wrapper_CUDA_out_linalg_householder_product_out(ks: int, input: Tensor, tau: Tensor, out: Tensor) -> Tensor:
-    return linalg_householder.linalg_householder_product_out(input, tau, out)
+    return householder.linalg_householder_product_out(input, tau, out)
 
 
 def wrapper_CUDA_linalg_inv_ex(ks: int, A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("linalg_inv_ex"), Functional("linalg_inv_ex")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_solve.linalg_inv_ex_meta((op0, op1), A, check_errors)
+    solve_inv.linalg_inv_ex_meta((op0, op1), A, check_errors)
     if recorder.active is not None:
-        op0.enter_impl("linalg_inv_ex_out", linalg_solve.linalg_inv_ex_out, op1)
-    linalg_solve.linalg_inv_ex_out(A, check_errors, op0.target, op1.target)
+        op0.enter_impl("linalg_inv_ex_out", solve_inv.linalg_inv_ex_out, op1)
+    solve_inv.linalg_inv_ex_out(A, check_errors, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -4972,10 +4995,10 @@ def wrapper_CUDA_linalg_inv_ex_out_inverse(
     op0, op1 = Out("linalg_inv_ex", inverse), Out("linalg_inv_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_solve.linalg_inv_ex_meta((op0, op1), A, check_errors)
+    solve_inv.linalg_inv_ex_meta((op0, op1), A, check_errors)
     if recorder.active is not None:
-        op0.enter_impl("linalg_inv_ex_out", linalg_solve.linalg_inv_ex_out, op1)
-    linalg_solve.linalg_inv_ex_out(A, check_errors, op0.target, op1.target)
+        op0.enter_impl("linalg_inv_ex_out", solve_inv.linalg_inv_ex_out, op1)
+    solve_inv.linalg_inv_ex_out(A, check_errors, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -4985,10 +5008,10 @@ def wrapper_CUDA__linalg_svd(
     op0, op1, op2 = Functional("_linalg_svd"), Functional("_linalg_svd"), Functional("_linalg_svd")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_spectral._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
+    svd_eigh._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
     if recorder.active is not None:
-        op0.enter_impl("_linalg_svd_out", linalg_spectral._linalg_svd_out, op1, op2)
-    linalg_spectral._linalg_svd_out(A, full_matrices, compute_uv, driver, op0.target, op1.target, op2.target)
+        op0.enter_impl("_linalg_svd_out", svd_eigh._linalg_svd_out, op1, op2)
+    svd_eigh._linalg_svd_out(A, full_matrices, compute_uv, driver, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -4998,10 +5021,10 @@ def wrapper_CUDA__linalg_svd_out_U(
     op0, op1, op2 = Out("_linalg_svd", U), Out("_linalg_svd", S), Out("_linalg_svd", Vh)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_spectral._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
+    svd_eigh._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
     if recorder.active is not None:
-        op0.enter_impl("_linalg_svd_out", linalg_spectral._linalg_svd_out, op1, op2)
-    linalg_spectral._linalg_svd_out(A, full_matrices, compute_uv, driver, op0.target, op1.target, op2.target)
+        op0.enter_impl("_linalg_svd_out", svd_eigh._linalg_svd_out, op1, op2)
+    svd_eigh._linalg_svd_out(A, full_matrices, compute_uv, driver, op0.target, op1.target, op2.target)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -5027,7 +5050,7 @@ def wrapper_CUDA_out_linalg_lstsq_out(
     ks: int, self: Tensor, b: Tensor, rcond: float | None, driver: str | None, solution: Tensor, residuals: Tensor,
     rank: Tensor, singular_values: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    return linalg_lstsq.linalg_lstsq_out(self, b, rcond, driver, solution, residuals, rank, singular_values)
+    return lstsq.linalg_lstsq_out(self, b, rcond, driver, solution, residuals, rank, singular_values)
 
 
 def wrapper_CUDA__linalg_solve_ex(
@@ -5036,10 +5059,10 @@ def wrapper_CUDA__linalg_solve_ex(
     op0, op1, op2, op3 = Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
+    solve_inv._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
     if recorder.active is not None:
-        op0.enter_impl("_linalg_solve_ex_out", linalg_solve._linalg_solve_ex_out, op1, op2, op3)
-    linalg_solve._linalg_solve_ex_out(A, B, left, check_errors, op0.target, op1.target, op2.target, op3.target)
+        op0.enter_impl("_linalg_solve_ex_out", solve_inv._linalg_solve_ex_out, op1, op2, op3)
+    solve_inv._linalg_solve_ex_out(A, B, left, check_errors, op0.target, op1.target, op2.target, op3.target)
     return op0.finish(), op1.bring_back(), op2.bring_back(), op3.bring_back()
 
 
@@ -5050,10 +5073,10 @@ def wrapper_CUDA__linalg_solve_ex_out_result(
     op0, op1, op2, op3 = Out("_linalg_solve_ex", result), Out("_linalg_solve_ex", LU), Out("_linalg_solve_ex", pivots), Out("_linalg_solve_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
+    solve_inv._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
     if recorder.active is not None:
-        op0.enter_impl("_linalg_solve_ex_out", linalg_solve._linalg_solve_ex_out, op1, op2, op3)
-    linalg_solve._linalg_solve_ex_out(A, B, left, check_errors, op0.target, op1.target, op2.target, op3.target)
+        op0.enter_impl("_linalg_solve_ex_out", solve_inv._linalg_solve_ex_out, op1, op2, op3)
+    solve_inv._linalg_solve_ex_out(A, B, left, check_errors, op0.target, op1.target, op2.target, op3.target)
     return op0.finish(), op1.bring_back(), op2.bring_back(), op3.bring_back()
 
 
@@ -5061,10 +5084,10 @@ def wrapper_CUDA_linalg_qr(ks: int, A: Tensor, mode: str) -> tuple[Tensor, Tenso
     op0, op1 = Functional("linalg_qr"), Functional("linalg_qr")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_qr.linalg_qr_meta((op0, op1), A, mode)
+    qr.linalg_qr_meta((op0, op1), A, mode)
     if recorder.active is not None:
-        op0.enter_impl("linalg_qr_out", linalg_qr.linalg_qr_out, op1)
-    linalg_qr.linalg_qr_out(A, mode, op0.target, op1.target)
+        op0.enter_impl("linalg_qr_out", qr.linalg_qr_out, op1)
+    qr.linalg_qr_out(A, mode, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -5072,25 +5095,25 @@ def wrapper_CUDA_linalg_qr_out_out(ks: int, A: Tensor, mode: str, Q: Tensor, R: 
     op0, op1 = Out("linalg_qr", Q), Out("linalg_qr", R)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_qr.linalg_qr_meta((op0, op1), A, mode)
+    qr.linalg_qr_meta((op0, op1), A, mode)
     if recorder.active is not None:
-        op0.enter_impl("linalg_qr_out", linalg_qr.linalg_qr_out, op1)
-    linalg_qr.linalg_qr_out(A, mode, op0.target, op1.target)
+        op0.enter_impl("linalg_qr_out", qr.linalg_qr_out, op1)
+    qr.linalg_qr_out(A, mode, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
 def wrapper_CUDA__linalg_matrix_exp(ks: int, self: Tensor) -> Tensor:
-    return linalg_matrix_exp.linalg_matrix_exp(self)
+    return matrix_exp.linalg_matrix_exp(self)
 
 
 def wrapper_CUDA_cumsum(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     op = Functional("cumsum")
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.cumsum_meta(op, self, dim, dtype)
+    cumsum_cumprod.cumsum_meta(op, self, dim, dtype)
     if recorder.active is not None:
-        op.enter_impl("cumsum_out", accumulating.cumsum_out)
-    accumulating.cumsum_out(self, dim, dtype, op.target)
+        op.enter_impl("cumsum_out", cumsum_cumprod.cumsum_out)
+    cumsum_cumprod.cumsum_out(self, dim, dtype, op.target)
     return op.finish()
 
 
@@ -5098,10 +5121,10 @@ def wrapper_CUDA_cumsum_(ks: int, self: Tensor, dim: int, dtype: DType | None) -
     op = InPlace("cumsum", self)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.cumsum_meta(op, self, dim, dtype)
+    cumsum_cumprod.cumsum_meta(op, self, dim, dtype)
     if recorder.active is not None:
-        op.enter_impl("cumsum_out", accumulating.cumsum_out)
-    accumulating.cumsum_out(self, dim, dtype, op.output)
+        op.enter_impl("cumsum_out", cumsum_cumprod.cumsum_out)
+    cumsum_cumprod.cumsum_out(self, dim, dtype, op.output)
     return op.finish()
 
 
@@ -5109,10 +5132,10 @@ def wrapper_CUDA_cumsum_out_out(ks: int, self: Tensor, dim: int, dtype: DType | 
     op = Out("cumsum", out)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.cumsum_meta(op, self, dim, dtype)
+    cumsum_cumprod.cumsum_meta(op, self, dim, dtype)
     if recorder.active is not None:
-        op.enter_impl("cumsum_out", accumulating.cumsum_out)
-    accumulating.cumsum_out(self, dim, dtype, op.target)
+        op.enter_impl("cumsum_out", cumsum_cumprod.cumsum_out)
+    cumsum_cumprod.cumsum_out(self, dim, dtype, op.target)
     return op.finish()
 
 
@@ -5120,10 +5143,10 @@ def wrapper_CUDA_cumprod(ks: int, self: Tensor, dim: int, dtype: DType | None) -
     op = Functional("cumprod")
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.cumprod_meta(op, self, dim, dtype)
+    cumsum_cumprod.cumprod_meta(op, self, dim, dtype)
     if recorder.active is not None:
-        op.enter_impl("cumprod_out", accumulating.cumprod_out)
-    accumulating.cumprod_out(self, dim, dtype, op.target)
+        op.enter_impl("cumprod_out", cumsum_cumprod.cumprod_out)
+    cumsum_cumprod.cumprod_out(self, dim, dtype, op.target)
     return op.finish()
 
 
@@ -5131,10 +5154,10 @@ def wrapper_CUDA_cumprod_(ks: int, self: Tensor, dim: int, dtype: DType | None) 
     op = InPlace("cumprod", self)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.cumprod_meta(op, self, dim, dtype)
+    cumsum_cumprod.cumprod_meta(op, self, dim, dtype)
     if recorder.active is not None:
-        op.enter_impl("cumprod_out", accumulating.cumprod_out)
-    accumulating.cumprod_out(self, dim, dtype, op.output)
+        op.enter_impl("cumprod_out", cumsum_cumprod.cumprod_out)
+    cumsum_cumprod.cumprod_out(self, dim, dtype, op.output)
     return op.finish()
 
 
@@ -5142,10 +5165,10 @@ def wrapper_CUDA_cumprod_out_out(ks: int, self: Tensor, dim: int, dtype: DType |
     op = Out("cumprod", out)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.cumprod_meta(op, self, dim, dtype)
+    cumsum_cumprod.cumprod_meta(op, self, dim, dtype)
     if recorder.active is not None:
-        op.enter_impl("cumprod_out", accumulating.cumprod_out)
-    accumulating.cumprod_out(self, dim, dtype, op.target)
+        op.enter_impl("cumprod_out", cumsum_cumprod.cumprod_out)
+    cumsum_cumprod.cumprod_out(self, dim, dtype, op.target)
     return op.finish()
 
 
@@ -5155,10 +5178,10 @@ def wrapper_CUDA_sort_stable(
     op0, op1 = Functional("sort_stable"), Functional("sort_stable")
     if recorder.active is not None:
         op0.enter_meta()
-    ordering.sort_stable_meta((op0, op1), self, stable, dim, descending)
+    sort_topk.sort_stable_meta((op0, op1), self, stable, dim, descending)
     if recorder.active is not None:
-        op0.enter_impl("sort_stable_out", ordering.sort_stable_out, op1)
-    ordering.sort_stable_out(self, stable, dim, descending, op0.target, op1.target)
+        op0.enter_impl("sort_stable_out", sort_topk.sort_stable_out, op1)
+    sort_topk.sort_stable_out(self, stable, dim, descending, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -5168,10 +5191,10 @@ def wrapper_CUDA_sort_out_values_stable(
     op0, op1 = Out("sort_stable", values), Out("sort_stable", indices)
     if recorder.active is not None:
         op0.enter_meta()
-    ordering.sort_stable_meta((op0, op1), self, stable, dim, descending)
+    sort_topk.sort_stable_meta((op0, op1), self, stable, dim, descending)
     if recorder.active is not None:
-        op0.enter_impl("sort_stable_out", ordering.sort_stable_out, op1)
-    ordering.sort_stable_out(self, stable, dim, descending, op0.target, op1.target)
+        op0.enter_impl("sort_stable_out", sort_topk.sort_stable_out, op1)
+    sort_topk.sort_stable_out(self, stable, dim, descending, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -5179,10 +5202,10 @@ def wrapper_CUDA_topk(ks: int, self: Tensor, k: int, dim: int, largest: bool, so
     op0, op1 = Functional("topk"), Functional("topk")
     if recorder.active is not None:
         op0.enter_meta()
-    ordering.topk_meta((op0, op1), self, k, dim, largest, sorted)
+    sort_topk.topk_meta((op0, op1), self, k, dim, largest, sorted)
     if recorder.active is not None:
-        op0.enter_impl("topk_out_cuda", ordering.topk_out, op1)
-    ordering.topk_out(self, k, dim, largest, sorted, op0.target, op1.target)
+        op0.enter_impl("topk_out_cuda", sort_topk.topk_out, op1)
+    sort_topk.topk_out(self, k, dim, largest, sorted, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -5192,63 +5215,63 @@ def wrapper_CUDA_topk_out_values(
     op0, op1 = Out("topk", values), Out("topk", indices)
     if recorder.active is not None:
         op0.enter_meta()
-    ordering.topk_meta((op0, op1), self, k, dim, largest, sorted)
+    sort_topk.topk_meta((op0, op1), self, k, dim, largest, sorted)
     if recorder.active is not None:
-        op0.enter_impl("topk_out_cuda", ordering.topk_out, op1)
-    ordering.topk_out(self, k, dim, largest, sorted, op0.target, op1.target)
+        op0.enter_impl("topk_out_cuda", sort_topk.topk_out, op1)
+    sort_topk.topk_out(self, k, dim, largest, sorted, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
 def wrapper_CUDA_values_kthvalue_out(
     ks: int, self: Tensor, k: int, dim: int, keepdim: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return selecting.kthvalue_out(self, k, dim, keepdim, values, indices)
+    return kthvalue_median.kthvalue_out(self, k, dim, keepdim, values, indices)
 
 
 def wrapper_CUDA__median(ks: int, self: Tensor) -> Tensor:
-    return selecting.median(self)
+    return kthvalue_median.median(self)
 
 
 def wrapper_CUDA_dim_values_median_out(
     ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return selecting.median_out(self, dim, keepdim, values, indices)
+    return kthvalue_median.median_out(self, dim, keepdim, values, indices)
 
 
 def wrapper_CUDA__nanmedian(ks: int, self: Tensor) -> Tensor:
-    return selecting.nanmedian(self)
+    return kthvalue_median.nanmedian(self)
 
 
 def wrapper_CUDA_dim_values_nanmedian_out(
     ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return selecting.nanmedian_out(self, dim, keepdim, values, indices)
+    return kthvalue_median.nanmedian_out(self, dim, keepdim, values, indices)
 
 
 def wrapper_CUDA__mode(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    return selecting.mode(self, dim, keepdim)
+    return kthvalue_median.mode(self, dim, keepdim)
 
 
 def wrapper_CUDA_correction_out_var_out(
     ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool, out: Tensor
 ) -> Tensor:
-    return spreads.var_out_correction_out(self, dim, correction, keepdim, out)
+    return variance.var_out_correction_out(self, dim, correction, keepdim, out)
 
 
 def wrapper_CUDA_correction_out_std_out(
     ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool, out: Tensor
 ) -> Tensor:
-    return spreads.std_out_correction_out(self, dim, correction, keepdim, out)
+    return variance.std_out_correction_out(self, dim, correction, keepdim, out)
 
 
 def wrapper_CUDA_mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("mm")
     if recorder.active is not None:
         op.enter_meta()
-    linalg.mm_meta(op, self, mat2)
+    mm_bmm.mm_meta(op, self, mat2)
     if recorder.active is not None:
-        op.enter_impl("mm_out_cuda", linalg.mm_out)
-    linalg.mm_out(self, mat2, op.target)
+        op.enter_impl("mm_out_cuda", mm_bmm.mm_out)
+    mm_bmm.mm_out(self, mat2, op.target)
     return op.finish()
 
 
@@ -5256,10 +5279,10 @@ def wrapper_CUDA_mm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) ->
     op = Out("mm", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg.mm_meta(op, self, mat2)
+    mm_bmm.mm_meta(op, self, mat2)
     if recorder.active is not None:
-        op.enter_impl("mm_out_cuda", linalg.mm_out)
-    linalg.mm_out(self, mat2, op.target)
+        op.enter_impl("mm_out_cuda", mm_bmm.mm_out)
+    mm_bmm.mm_out(self, mat2, op.target)
     return op.finish()
 
 
@@ -5267,10 +5290,10 @@ def wrapper_CUDA_addmm(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: 
     op = Functional("addmm")
     if recorder.active is not None:
         op.enter_meta()
-    linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    mm_bmm.addmm_meta(op, self, mat1, mat2, beta, alpha)
     if recorder.active is not None:
-        op.enter_impl("addmm_out_cuda", linalg.addmm_out)
-    linalg.addmm_out(self, mat1, mat2, beta, alpha, op.target)
+        op.enter_impl("addmm_out_cuda", mm_bmm.addmm_out)
+    mm_bmm.addmm_out(self, mat1, mat2, beta, alpha, op.target)
     return op.finish()
 
 
@@ -5278,10 +5301,10 @@ def wrapper_CUDA_addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta:
     op = InPlace("addmm", self)
     if recorder.active is not None:
         op.enter_meta()
-    linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    mm_bmm.addmm_meta(op, self, mat1, mat2, beta, alpha)
     if recorder.active is not None:
-        op.enter_impl("addmm_out_cuda", linalg.addmm_out)
-    linalg.addmm_out(self, mat1, mat2, beta, alpha, op.output)
+        op.enter_impl("addmm_out_cuda", mm_bmm.addmm_out)
+    mm_bmm.addmm_out(self, mat1, mat2, beta, alpha, op.output)
     return op.finish()
 
 
@@ -5291,10 +5314,10 @@ def wrapper_CUDA__addmm_activation_out_out(
     op = Out("_addmm_activation", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
+    mm_bmm._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
     if recorder.active is not None:
-        op.enter_impl("addmm_activation_out_cuda", linalg.addmm_activation_out)
-    linalg.addmm_activation_out(self, mat1, mat2, beta, alpha, use_gelu, op.target)
+        op.enter_impl("addmm_activation_out_cuda", mm_bmm.addmm_activation_out)
+    mm_bmm.addmm_activation_out(self, mat1, mat2, beta, alpha, use_gelu, op.target)
     return op.finish()
 
 
@@ -5304,39 +5327,39 @@ def wrapper_CUDA__addmm_activation(
     op = Functional("_addmm_activation")
     if recorder.active is not None:
         op.enter_meta()
-    linalg._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
+    mm_bmm._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
     if recorder.active is not None:
-        op.enter_impl("addmm_activation_out_cuda", linalg.addmm_activation_out)
-    linalg.addmm_activation_out(self, mat1, mat2, beta, alpha, use_gelu, op.target)
+        op.enter_impl("addmm_activation_out_cuda", mm_bmm.addmm_activation_out)
+    mm_bmm.addmm_activation_out(self, mat1, mat2, beta, alpha, use_gelu, op.target)
     return op.finish()
 
 
 def wrapper_CUDA__addr(ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    return added_products.addr(self, vec1, vec2, beta, alpha)
+    return addr_addbmm.addr(self, vec1, vec2, beta, alpha)
 
 
 def wrapper_CUDA_out_addr_out(
     ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
-    return added_products.addr_out(self, vec1, vec2, beta, alpha, out)
+    return addr_addbmm.addr_out(self, vec1, vec2, beta, alpha, out)
 
 
 def wrapper_CUDA__addbmm_(
     ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
-    return added_products.addbmm_(self, batch1, batch2, beta, alpha)
+    return addr_addbmm.addbmm_(self, batch1, batch2, beta, alpha)
 
 
 def wrapper_CUDA_out_addbmm_out(
     ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
-    return added_products.addbmm_out(self, batch1, batch2, beta, alpha, out)
+    return addr_addbmm.addbmm_out(self, batch1, batch2, beta, alpha, out)
 
 
 def wrapper_CUDA__addbmm(
     ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
-    return added_products.addbmm(self, batch1, batch2, beta, alpha)
+    return addr_addbmm.addbmm(self, batch1, batch2, beta, alpha)
 
 
 def wrapper_CUDA_addmm_out_out(
@@ -5345,10 +5368,10 @@ def wrapper_CUDA_addmm_out_out(
     op = Out("addmm", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    mm_bmm.addmm_meta(op, self, mat1, mat2, beta, alpha)
     if recorder.active is not None:
-        op.enter_impl("addmm_out_cuda", linalg.addmm_out)
-    linalg.addmm_out(self, mat1, mat2, beta, alpha, op.target)
+        op.enter_impl("addmm_out_cuda", mm_bmm.addmm_out)
+    mm_bmm.addmm_out(self, mat1, mat2, beta, alpha, op.target)
     return op.finish()
 
 
@@ -5356,10 +5379,10 @@ def wrapper_CUDA_bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("bmm")
     if recorder.active is not None:
         op.enter_meta()
-    linalg.bmm_meta(op, self, mat2)
+    mm_bmm.bmm_meta(op, self, mat2)
     if recorder.active is not None:
-        op.enter_impl("bmm_out_cuda", linalg.bmm_out)
-    linalg.bmm_out(self, mat2, op.target)
+        op.enter_impl("bmm_out_cuda", mm_bmm.bmm_out)
+    mm_bmm.bmm_out(self, mat2, op.target)
     return op.finish()
 
 
@@ -5367,10 +5390,10 @@ def wrapper_CUDA_bmm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -
     op = Out("bmm", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg.bmm_meta(op, self, mat2)
+    mm_bmm.bmm_meta(op, self, mat2)
     if recorder.active is not None:
-        op.enter_impl("bmm_out_cuda", linalg.bmm_out)
-    linalg.bmm_out(self, mat2, op.target)
+        op.enter_impl("bmm_out_cuda", mm_bmm.bmm_out)
+    mm_bmm.bmm_out(self, mat2, op.target)
     return op.finish()
 
 
@@ -5378,10 +5401,10 @@ def wrapper_CUDA_addmv(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Sc
     op = Functional("addmv")
     if recorder.active is not None:
         op.enter_meta()
-    blas.addmv_meta(op, self, mat, vec, beta, alpha)
+    mv_dot.addmv_meta(op, self, mat, vec, beta, alpha)
     if recorder.active is not None:
-        op.enter_impl("addmv_out_cuda", blas.addmv_out)
-    blas.addmv_out(self, mat, vec, beta, alpha, op.target)
+        op.enter_impl("addmv_out_cuda", mv_dot.addmv_out)
+    mv_dot.addmv_out(self, mat, vec, beta, alpha, op.target)
     return op.finish()
 
 
@@ -5389,10 +5412,10 @@ def wrapper_CUDA_addmv_(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: S
     op = InPlace("addmv", self)
     if recorder.active is not None:
         op.enter_meta()
-    blas.addmv_meta(op, self, mat, vec, beta, alpha)
+    mv_dot.addmv_meta(op, self, mat, vec, beta, alpha)
     if recorder.active is not None:
-        op.enter_impl("addmv_out_cuda", blas.addmv_out)
-    blas.addmv_out(self, mat, vec, beta, alpha, op.output)
+        op.enter_impl("addmv_out_cuda", mv_dot.addmv_out)
+    mv_dot.addmv_out(self, mat, vec, beta, alpha, op.output)
     return op.finish()
 
 
@@ -5402,47 +5425,47 @@ def wrapper_CUDA_addmv_out_out(
     op = Out("addmv", out)
     if recorder.active is not None:
         op.enter_meta()
-    blas.addmv_meta(op, self, mat, vec, beta, alpha)
+    mv_dot.addmv_meta(op, self, mat, vec, beta, alpha)
     if recorder.active is not None:
-        op.enter_impl("addmv_out_cuda", blas.addmv_out)
-    blas.addmv_out(self, mat, vec, beta, alpha, op.target)
+        op.enter_impl("addmv_out_cuda", mv_dot.addmv_out)
+    mv_dot.addmv_out(self, mat, vec, beta, alpha, op.target)
     return op.finish()
 
 
 def wrapper_CUDA__dot(ks: int, self: Tensor, tensor: Tensor) -> Tensor:
-    return blas.dot(self, tensor)
+    return mv_dot.dot(self, tensor)
 
 
 def wrapper_CUDA__as_strided(ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None) -> Tensor:
-    return views.as_strided(self, size, stride, storage_offset)
+    return view_ops.as_strided(self, size, stride, storage_offset)
 
 
 def wrapper_CUDA__view(ks: int, self: Tensor, size: Size) -> Tensor:
-    return views.view(self, size)
+    return view_ops.view(self, size)
 
 
 def wrapper_CUDA___reshape_alias(ks: int, self: Tensor, size: Size, stride: Size) -> Tensor:
-    return views._reshape_alias(self, size, stride)
+    return view_ops._reshape_alias(self, size, stride)
 
 
 def wrapper_CUDA_out_split_with_sizes_copy_out(
     ks: int, self: Tensor, split_sizes: Size, dim: int, out: list[Tensor]
 ) -> None:
-    return view_copies.split_with_sizes_copy_out_cuda(self, split_sizes, dim, out)
+    return view_copy.split_with_sizes_copy_out_cuda(self, split_sizes, dim, out)
 
 
 def wrapper_CUDA__flip(ks: int, self: Tensor, dims: Size) -> Tensor:
-    return cutting.flip(self, dims)
+    return split_flip_repeat.flip(self, dims)
 
 
 def wrapper_CUDA_tril(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = Functional("tril")
     if recorder.active is not None:
         op.enter_meta()
-    cutting.tril_meta(op, self, diagonal)
+    split_flip_repeat.tril_meta(op, self, diagonal)
     if recorder.active is not None:
-        op.enter_impl("tril_cuda", cutting.tril)
-    cutting.tril(self, diagonal, op.target)
+        op.enter_impl("tril_cuda", split_flip_repeat.tril)
+    split_flip_repeat.tril(self, diagonal, op.target)
     return op.finish()
 
 
@@ -5450,10 +5473,10 @@ def wrapper_CUDA_tril_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor)
     op = Out("tril", out)
     if recorder.active is not None:
         op.enter_meta()
-    cutting.tril_meta(op, self, diagonal)
+    split_flip_repeat.tril_meta(op, self, diagonal)
     if recorder.active is not None:
-        op.enter_impl("tril_cuda", cutting.tril)
-    cutting.tril(self, diagonal, op.target)
+        op.enter_impl("tril_cuda", split_flip_repeat.tril)
+    split_flip_repeat.tril(self, diagonal, op.target)
     return op.finish()
 
 
@@ -5461,10 +5484,10 @@ def wrapper_CUDA_tril_(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = InPlace("tril", self)
     if recorder.active is not None:
         op.enter_meta()
-    cutting.tril_meta(op, self, diagonal)
+    split_flip_repeat.tril_meta(op, self, diagonal)
     if recorder.active is not None:
-        op.enter_impl("tril_cuda", cutting.tril)
-    cutting.tril(self, diagonal, op.output)
+        op.enter_impl("tril_cuda", split_flip_repeat.tril)
+    split_flip_repeat.tril(self, diagonal, op.output)
     return op.finish()
 
 
@@ -5472,10 +5495,10 @@ def wrapper_CUDA_triu(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = Functional("triu")
     if recorder.active is not None:
         op.enter_meta()
-    cutting.triu_meta(op, self, diagonal)
+    split_flip_repeat.triu_meta(op, self, diagonal)
     if recorder.active is not None:
-        op.enter_impl("triu_cuda", cutting.triu)
-    cutting.triu(self, diagonal, op.target)
+        op.enter_impl("triu_cuda", split_flip_repeat.triu)
+    split_flip_repeat.triu(self, diagonal, op.target)
     return op.finish()
 
 
@@ -5483,85 +5506,85 @@ def wrapper_CUDA_triu_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor)
     op = Out("triu", out)
     if recorder.active is not None:
         op.enter_meta()
-    cutting.triu_meta(op, self, diagonal)
+    split_flip_repeat.triu_meta(op, self, diagonal)
     if recorder.active is not None:
-        op.enter_impl("triu_cuda", cutting.triu)
-    cutting.triu(self, diagonal, op.target)
+        op.enter_impl("triu_cuda", split_flip_repeat.triu)
+    split_flip_repeat.triu(self, diagonal, op.target)
     return op.finish()
 
 
 def wrapper_CUDA__roll(ks: int, self: Tensor, shifts: Size, dims: Size) -> Tensor:
-    return turning.roll(self, shifts, dims)
+    return roll_rot90_transpose.roll(self, shifts, dims)
 
 
 def wrapper_CUDA_Tensor_repeat_interleave(ks: int, repeats: Tensor, output_size: int | None) -> Tensor:
-    return repeating.repeat_interleave(repeats, output_size)
+    return repeat_interleave.repeat_interleave(repeats, output_size)
 
 
 def wrapper_CUDA__unfold(ks: int, self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    return repeating.unfold(self, dimension, size, step)
+    return repeat_interleave.unfold(self, dimension, size, step)
 
 
 def wrapper_CUDA__unfold_backward(
     ks: int, grad_in: Tensor, input_sizes: Size, dim: int, size: int, step: int
 ) -> Tensor:
-    return repeating.unfold_backward(grad_in, input_sizes, dim, size, step)
+    return repeat_interleave.unfold_backward(grad_in, input_sizes, dim, size, step)
 
 
 def wrapper_CUDA__tril_indices(
     ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return grids.tril_indices(row, col, offset, dtype, layout, device, pin_memory)
+    return meshgrid.tril_indices(row, col, offset, dtype, layout, device, pin_memory)
 
 
 def wrapper_CUDA__triu_indices(
     ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return grids.triu_indices(row, col, offset, dtype, layout, device, pin_memory)
+    return meshgrid.triu_indices(row, col, offset, dtype, layout, device, pin_memory)
 
 
 def wrapper_CUDA_Tensor_searchsorted(
     ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
     None
 ) -> Tensor:
-    return searching.searchsorted_Tensor(sorted_sequence, self, out_int32, right, side, sorter)
+    return searchsorted.searchsorted_Tensor(sorted_sequence, self, out_int32, right, side, sorter)
 
 
 def wrapper_CUDA_Tensor_out_searchsorted_out(
     ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
     None, out: Tensor
 ) -> Tensor:
-    return searching.searchsorted_out_Tensor_out(sorted_sequence, self, out_int32, right, side, sorter, out)
+    return searchsorted.searchsorted_out_Tensor_out(sorted_sequence, self, out_int32, right, side, sorter, out)
 
 
 def wrapper_CUDA_Scalar_searchsorted(
     ks: int, sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
     None
 ) -> Tensor:
-    return searching.searchsorted_Scalar(sorted_sequence, self, out_int32, right, side, sorter)
+    return searchsorted.searchsorted_Scalar(sorted_sequence, self, out_int32, right, side, sorter)
 
 
 def wrapper_CUDA_Scalar_out_searchsorted_out(
     ks: int, sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
     None, out: Tensor
 ) -> Tensor:
-    return searching.searchsorted_out_Scalar_out(sorted_sequence, self, out_int32, right, side, sorter, out)
+    return searchsorted.searchsorted_out_Scalar_out(sorted_sequence, self, out_int32, right, side, sorter, out)
 
 
 def wrapper_CUDA_Tensor_bucketize(ks: int, self: Tensor, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
-    return searching.bucketize_Tensor(self, boundaries, out_int32, right)
+    return searchsorted.bucketize_Tensor(self, boundaries, out_int32, right)
 
 
 def wrapper_CUDA_Tensor_out_bucketize_out(
     ks: int, self: Tensor, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor
 ) -> Tensor:
-    return searching.bucketize_out_Tensor_out(self, boundaries, out_int32, right, out)
+    return searchsorted.bucketize_out_Tensor_out(self, boundaries, out_int32, right, out)
 
 
 def wrapper_CUDA_Scalar_bucketize(ks: int, self: Scalar, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
-    return searching.bucketize_Scalar(self, boundaries, out_int32, right)
+    return searchsorted.bucketize_Scalar(self, boundaries, out_int32, right)
 
 
 def wrapper_CUDA_isin_out_Tensor_Tensor_out(
@@ -5570,10 +5593,10 @@ def wrapper_CUDA_isin_out_Tensor_Tensor_out(
     op = Out("isin_Tensor_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    membership.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
+    isin.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
     if recorder.active is not None:
-        op.enter_impl("isin_Tensor_Tensor_out", membership.isin_Tensor_Tensor_out)
-    membership.isin_Tensor_Tensor_out(elements, test_elements, assume_unique, invert, op.target)
+        op.enter_impl("isin_Tensor_Tensor_out", isin.isin_Tensor_Tensor_out)
+    isin.isin_Tensor_Tensor_out(elements, test_elements, assume_unique, invert, op.target)
     return op.finish()
 
 
@@ -5583,10 +5606,10 @@ def wrapper_CUDA_isin_Tensor_Tensor(
     op = Functional("isin_Tensor_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    membership.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
+    isin.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
     if recorder.active is not None:
-        op.enter_impl("isin_Tensor_Tensor_out", membership.isin_Tensor_Tensor_out)
-    membership.isin_Tensor_Tensor_out(elements, test_elements, assume_unique, invert, op.target)
+        op.enter_impl("isin_Tensor_Tensor_out", isin.isin_Tensor_Tensor_out)
+    isin.isin_Tensor_Tensor_out(elements, test_elements, assume_unique, invert, op.target)
     return op.finish()
 
 
@@ -5596,10 +5619,10 @@ def wrapper_CUDA_isin_out_Tensor_Scalar_out(
     op = Out("isin_Tensor_Scalar", out)
     if recorder.active is not None:
         op.enter_meta()
-    membership.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
+    isin.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
     if recorder.active is not None:
-        op.enter_impl("isin_Tensor_Scalar_out", membership.isin_Tensor_Scalar_out)
-    membership.isin_Tensor_Scalar_out(elements, test_element, assume_unique, invert, op.target)
+        op.enter_impl("isin_Tensor_Scalar_out", isin.isin_Tensor_Scalar_out)
+    isin.isin_Tensor_Scalar_out(elements, test_element, assume_unique, invert, op.target)
     return op.finish()
 
 
@@ -5609,10 +5632,10 @@ def wrapper_CUDA_isin_Tensor_Scalar(
     op = Functional("isin_Tensor_Scalar")
     if recorder.active is not None:
         op.enter_meta()
-    membership.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
+    isin.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
     if recorder.active is not None:
-        op.enter_impl("isin_Tensor_Scalar_out", membership.isin_Tensor_Scalar_out)
-    membership.isin_Tensor_Scalar_out(elements, test_element, assume_unique, invert, op.target)
+        op.enter_impl("isin_Tensor_Scalar_out", isin.isin_Tensor_Scalar_out)
+    isin.isin_Tensor_Scalar_out(elements, test_element, assume_unique, invert, op.target)
     return op.finish()
 
 
@@ -5622,10 +5645,10 @@ def wrapper_CUDA_isin_out_Scalar_Tensor_out(
     op = Out("isin_Scalar_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    membership.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
+    isin.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
     if recorder.active is not None:
-        op.enter_impl("isin_Scalar_Tensor_out", membership.isin_Scalar_Tensor_out)
-    membership.isin_Scalar_Tensor_out(element, test_elements, assume_unique, invert, op.target)
+        op.enter_impl("isin_Scalar_Tensor_out", isin.isin_Scalar_Tensor_out)
+    isin.isin_Scalar_Tensor_out(element, test_elements, assume_unique, invert, op.target)
     return op.finish()
 
 
@@ -5635,10 +5658,10 @@ def wrapper_CUDA_isin_Scalar_Tensor(
     op = Functional("isin_Scalar_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    membership.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
+    isin.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
     if recorder.active is not None:
-        op.enter_impl("isin_Scalar_Tensor_out", membership.isin_Scalar_Tensor_out)
-    membership.isin_Scalar_Tensor_out(element, test_elements, assume_unique, invert, op.target)
+        op.enter_impl("isin_Scalar_Tensor_out", isin.isin_Scalar_Tensor_out)
+    isin.isin_Scalar_Tensor_out(element, test_elements, assume_unique, invert, op.target)
     return op.finish()
 
 
@@ -5646,10 +5669,10 @@ def wrapper_CUDA_triu_(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = InPlace("triu", self)
     if recorder.active is not None:
         op.enter_meta()
-    cutting.triu_meta(op, self, diagonal)
+    split_flip_repeat.triu_meta(op, self, diagonal)
     if recorder.active is not None:
-        op.enter_impl("triu_cuda", cutting.triu)
-    cutting.triu(self, diagonal, op.output)
+        op.enter_impl("triu_cuda", split_flip_repeat.triu)
+    split_flip_repeat.triu(self, diagonal, op.output)
     return op.finish()
 
 
@@ -5657,10 +5680,10 @@ def wrapper_CUDA_cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
     op = Functional("cat")
     if recorder.active is not None:
         op.enter_meta()
-    joining.cat_meta(op, tensors, dim)
+    cat_stack.cat_meta(op, tensors, dim)
     if recorder.active is not None:
-        op.enter_impl("cat_out_cuda", joining.cat_out)
-    joining.cat_out(tensors, dim, op.target)
+        op.enter_impl("cat_out_cuda", cat_stack.cat_out)
+    cat_stack.cat_out(tensors, dim, op.target)
     return op.finish()
 
 
@@ -5668,10 +5691,10 @@ def wrapper_CUDA_cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tens
     op = Out("cat", out)
     if recorder.active is not None:
         op.enter_meta()
-    joining.cat_meta(op, tensors, dim)
+    cat_stack.cat_meta(op, tensors, dim)
     if recorder.active is not None:
-        op.enter_impl("cat_out_cuda", joining.cat_out)
-    joining.cat_out(tensors, dim, op.target)
+        op.enter_impl("cat_out_cuda", cat_stack.cat_out)
+    cat_stack.cat_out(tensors, dim, op.target)
     return op.finish()
 
 
@@ -5710,7 +5733,7 @@ def wrapper_CUDA___efficientzerotensor(
 
 
 def wrapper_CUDA__vdot(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return blas.vdot(self, other)
+    return mv_dot.vdot(self, other)
 
 
 def wrapper_CUDA__is_set_to(ks: int, self: Tensor, tensor: Tensor) -> bool:
@@ -5721,10 +5744,10 @@ def wrapper_CUDA_index_add(ks: int, self: Tensor, dim: int, index: Tensor, sourc
     op = Functional("index_add")
     if recorder.active is not None:
         op.enter_meta()
-    indexing.index_add_meta(op, self, dim, index, source, alpha)
+    index_select.index_add_meta(op, self, dim, index, source, alpha)
     if recorder.active is not None:
-        op.enter_impl("index_add_cuda_out", indexing.index_add_out)
-    indexing.index_add_out(self, dim, index, source, alpha, op.target)
+        op.enter_impl("index_add_cuda_out", index_select.index_add_out)
+    index_select.index_add_out(self, dim, index, source, alpha, op.target)
     return op.finish()
 
 
@@ -5734,25 +5757,25 @@ def wrapper_CUDA_index_add_out_out(
     op = Out("index_add", out)
     if recorder.active is not None:
         op.enter_meta()
-    indexing.index_add_meta(op, self, dim, index, source, alpha)
+    index_select.index_add_meta(op, self, dim, index, source, alpha)
     if recorder.active is not None:
-        op.enter_impl("index_add_cuda_out", indexing.index_add_out)
-    indexing.index_add_out(self, dim, index, source, alpha, op.target)
+        op.enter_impl("index_add_cuda_out", index_select.index_add_out)
+    index_select.index_add_out(self, dim, index, source, alpha, op.target)
     return op.finish()
 
 
 def wrapper_CUDA__index_select(ks: int, self: Tensor, dim: int, index: Tensor) -> Tensor:
-    return indexing.index_select(self, dim, index)
+    return index_select.index_select(self, dim, index)
 
 
 def wrapper_CUDA_index_add_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
     op = InPlace("index_add", self)
     if recorder.active is not None:
         op.enter_meta()
-    indexing.index_add_meta(op, self, dim, index, source, alpha)
+    index_select.index_add_meta(op, self, dim, index, source, alpha)
     if recorder.active is not None:
-        op.enter_impl("index_add_cuda_out", indexing.index_add_out)
-    indexing.index_add_out(self, dim, index, source, alpha, op.output)
+        op.enter_impl("index_add_cuda_out", index_select.index_add_out)
+    index_select.index_add_out(self, dim, index, source, alpha, op.output)
     return op.finish()
 
 
@@ -5760,10 +5783,10 @@ def wrapper_CUDA_index_copy(ks: int, self: Tensor, dim: int, index: Tensor, sour
     op = Functional("index_copy")
     if recorder.active is not None:
         op.enter_meta()
-    placing.index_copy_meta(op, self, dim, index, source)
+    index_ops.index_copy_meta(op, self, dim, index, source)
     if recorder.active is not None:
-        op.enter_impl("index_copy_out", placing.index_copy_out)
-    placing.index_copy_out(self, dim, index, source, op.target)
+        op.enter_impl("index_copy_out", index_ops.index_copy_out)
+    index_ops.index_copy_out(self, dim, index, source, op.target)
     return op.finish()
 
 
@@ -5771,10 +5794,10 @@ def wrapper_CUDA_index_copy_(ks: int, self: Tensor, dim: int, index: Tensor, sou
     op = InPlace("index_copy", self)
     if recorder.active is not None:
         op.enter_meta()
-    placing.index_copy_meta(op, self, dim, index, source)
+    index_ops.index_copy_meta(op, self, dim, index, source)
     if recorder.active is not None:
-        op.enter_impl("index_copy_out", placing.index_copy_out)
-    placing.index_copy_out(self, dim, index, source, op.output)
+        op.enter_impl("index_copy_out", index_ops.index_copy_out)
+    index_ops.index_copy_out(self, dim, index, source, op.output)
     return op.finish()
 
 
@@ -5784,19 +5807,19 @@ def wrapper_CUDA_index_copy_out_out(
     op = Out("index_copy", out)
     if recorder.active is not None:
         op.enter_meta()
-    placing.index_copy_meta(op, self, dim, index, source)
+    index_ops.index_copy_meta(op, self, dim, index, source)
     if recorder.active is not None:
-        op.enter_impl("index_copy_out", placing.index_copy_out)
-    placing.index_copy_out(self, dim, index, source, op.target)
+        op.enter_impl("index_copy_out", index_ops.index_copy_out)
+    index_ops.index_copy_out(self, dim, index, source, op.target)
     return op.finish()
 
 
 def wrapper_CUDA_int_Scalar_index_fill_(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
-    return placing.index_fill__int_Scalar(self, dim, index, value)
+    return index_ops.index_fill__int_Scalar(self, dim, index, value)
 
 
 def wrapper_CUDA_int_Tensor_index_fill_(ks: int, self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
-    return placing.index_fill__int_Tensor(self, dim, index, value)
+    return index_ops.index_fill__int_Tensor(self, dim, index, value)
 
 
 def wrapper_CUDA_index_reduce(
@@ -5805,10 +5828,10 @@ def wrapper_CUDA_index_reduce(
     op = Functional("index_reduce")
     if recorder.active is not None:
         op.enter_meta()
-    placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    index_ops.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
     if recorder.active is not None:
-        op.enter_impl("index_reduce_cuda_out", placing.index_reduce_out)
-    placing.index_reduce_out(self, dim, index, source, reduce, include_self, op.target)
+        op.enter_impl("index_reduce_cuda_out", index_ops.index_reduce_out)
+    index_ops.index_reduce_out(self, dim, index, source, reduce, include_self, op.target)
     return op.finish()
 
 
@@ -5818,10 +5841,10 @@ def wrapper_CUDA_index_reduce_(
     op = InPlace("index_reduce", self)
     if recorder.active is not None:
         op.enter_meta()
-    placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    index_ops.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
     if recorder.active is not None:
-        op.enter_impl("index_reduce_cuda_out", placing.index_reduce_out)
-    placing.index_reduce_out(self, dim, index, source, reduce, include_self, op.output)
+        op.enter_impl("index_reduce_cuda_out", index_ops.index_reduce_out)
+    index_ops.index_reduce_out(self, dim, index, source, reduce, include_self, op.output)
     return op.finish()
 
 
@@ -5831,45 +5854,45 @@ def wrapper_CUDA_index_reduce_out_out(
     op = Out("index_reduce", out)
     if recorder.active is not None:
         op.enter_meta()
-    placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    index_ops.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
     if recorder.active is not None:
-        op.enter_impl("index_reduce_cuda_out", placing.index_reduce_out)
-    placing.index_reduce_out(self, dim, index, source, reduce, include_self, op.target)
+        op.enter_impl("index_reduce_cuda_out", index_ops.index_reduce_out)
+    index_ops.index_reduce_out(self, dim, index, source, reduce, include_self, op.target)
     return op.finish()
 
 
 def wrapper_CUDA__take(ks: int, self: Tensor, index: Tensor) -> Tensor:
-    return placing.take(self, index)
+    return index_ops.take(self, index)
 
 
 def wrapper_CUDA_out_take_out(ks: int, self: Tensor, index: Tensor, out: Tensor) -> Tensor:
-    return placing.take_out(self, index, out)
+    return index_ops.take_out(self, index, out)
 
 
 def wrapper_CUDA__put_(ks: int, self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
-    return placing.put_(self, index, source, accumulate)
+    return index_ops.put_(self, index, source, accumulate)
 
 
 def wrapper_CUDA_out_index_select_out(ks: int, self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tensor:
-    return indexing.index_select_out(self, dim, index, out)
+    return index_select.index_select_out(self, dim, index, out)
 
 
 def wrapper_CUDA__nonzero_static(ks: int, self: Tensor, size: int, fill_value: int) -> Tensor:
-    return indexing.nonzero_static(self, size, fill_value)
+    return index_select.nonzero_static(self, size, fill_value)
 
 
 def wrapper_CUDA_out_nonzero_static_out(ks: int, self: Tensor, size: int, fill_value: int, out: Tensor) -> Tensor:
-    return indexing.nonzero_static_out(self, size, fill_value, out)
+    return index_select.nonzero_static_out(self, size, fill_value, out)
 
 
 def wrapper_CUDA_gather(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
     op = Functional("gather")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.gather_meta(op, self, dim, index, sparse_grad)
+    gather_scatter.gather_meta(op, self, dim, index, sparse_grad)
     if recorder.active is not None:
-        op.enter_impl("gather_out", scattering.gather_out)
-    scattering.gather_out(self, dim, index, sparse_grad, op.target)
+        op.enter_impl("gather_out", gather_scatter.gather_out)
+    gather_scatter.gather_out(self, dim, index, sparse_grad, op.target)
     return op.finish()
 
 
@@ -5879,10 +5902,10 @@ def wrapper_CUDA_gather_out_out(
     op = Out("gather", out)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.gather_meta(op, self, dim, index, sparse_grad)
+    gather_scatter.gather_meta(op, self, dim, index, sparse_grad)
     if recorder.active is not None:
-        op.enter_impl("gather_out", scattering.gather_out)
-    scattering.gather_out(self, dim, index, sparse_grad, op.target)
+        op.enter_impl("gather_out", gather_scatter.gather_out)
+    gather_scatter.gather_out(self, dim, index, sparse_grad, op.target)
     return op.finish()
 
 
@@ -5890,10 +5913,10 @@ def wrapper_CUDA_scatter_src(ks: int, self: Tensor, dim: int, index: Tensor, src
     op = Functional("scatter_src")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_src_meta(op, self, dim, index, src)
+    gather_scatter.scatter_src_meta(op, self, dim, index, src)
     if recorder.active is not None:
-        op.enter_impl("scatter_src_out", scattering.scatter_src_out)
-    scattering.scatter_src_out(self, dim, index, src, op.target)
+        op.enter_impl("scatter_src_out", gather_scatter.scatter_src_out)
+    gather_scatter.scatter_src_out(self, dim, index, src, op.target)
     return op.finish()
 
 
@@ -5901,10 +5924,10 @@ def wrapper_CUDA_scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, sr
     op = InPlace("scatter_src", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_src_meta(op, self, dim, index, src)
+    gather_scatter.scatter_src_meta(op, self, dim, index, src)
     if recorder.active is not None:
-        op.enter_impl("scatter_src_out", scattering.scatter_src_out)
-    scattering.scatter_src_out(self, dim, index, src, op.output)
+        op.enter_impl("scatter_src_out", gather_scatter.scatter_src_out)
+    gather_scatter.scatter_src_out(self, dim, index, src, op.output)
     return op.finish()
 
 
@@ -5914,10 +5937,10 @@ def wrapper_CUDA_scatter_out_src_out(
     op = Out("scatter_src", out)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_src_meta(op, self, dim, index, src)
+    gather_scatter.scatter_src_meta(op, self, dim, index, src)
     if recorder.active is not None:
-        op.enter_impl("scatter_src_out", scattering.scatter_src_out)
-    scattering.scatter_src_out(self, dim, index, src, op.target)
+        op.enter_impl("scatter_src_out", gather_scatter.scatter_src_out)
+    gather_scatter.scatter_src_out(self, dim, index, src, op.target)
     return op.finish()
 
 
@@ -5925,10 +5948,10 @@ def wrapper_CUDA_scatter_value(ks: int, self: Tensor, dim: int, index: Tensor, v
     op = Functional("scatter_value")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_value_meta(op, self, dim, index, value)
+    gather_scatter.scatter_value_meta(op, self, dim, index, value)
     if recorder.active is not None:
-        op.enter_impl("scatter_value_out", scattering.scatter_value_out)
-    scattering.scatter_value_out(self, dim, index, value, op.target)
+        op.enter_impl("scatter_value_out", gather_scatter.scatter_value_out)
+    gather_scatter.scatter_value_out(self, dim, index, value, op.target)
     return op.finish()
 
 
@@ -5936,10 +5959,10 @@ def wrapper_CUDA_scatter__value(ks: int, self: Tensor, dim: int, index: Tensor, 
     op = InPlace("scatter_value", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_value_meta(op, self, dim, index, value)
+    gather_scatter.scatter_value_meta(op, self, dim, index, value)
     if recorder.active is not None:
-        op.enter_impl("scatter_value_out", scattering.scatter_value_out)
-    scattering.scatter_value_out(self, dim, index, value, op.output)
+        op.enter_impl("scatter_value_out", gather_scatter.scatter_value_out)
+    gather_scatter.scatter_value_out(self, dim, index, value, op.output)
     return op.finish()
 
 
@@ -5949,10 +5972,10 @@ def wrapper_CUDA_scatter_out_value_out(
     op = Out("scatter_value", out)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_value_meta(op, self, dim, index, value)
+    gather_scatter.scatter_value_meta(op, self, dim, index, value)
     if recorder.active is not None:
-        op.enter_impl("scatter_value_out", scattering.scatter_value_out)
-    scattering.scatter_value_out(self, dim, index, value, op.target)
+        op.enter_impl("scatter_value_out", gather_scatter.scatter_value_out)
+    gather_scatter.scatter_value_out(self, dim, index, value, op.target)
     return op.finish()
 
 
@@ -5960,10 +5983,10 @@ def wrapper_CUDA_scatter_reduce(ks: int, self: Tensor, dim: int, index: Tensor, 
     op = Functional("scatter_reduce")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    gather_scatter.scatter_reduce_meta(op, self, dim, index, src, reduce)
     if recorder.active is not None:
-        op.enter_impl("scatter_reduce_out", scattering.scatter_reduce_out)
-    scattering.scatter_reduce_out(self, dim, index, src, reduce, op.target)
+        op.enter_impl("scatter_reduce_out", gather_scatter.scatter_reduce_out)
+    gather_scatter.scatter_reduce_out(self, dim, index, src, reduce, op.target)
     return op.finish()
 
 
@@ -5971,10 +5994,10 @@ def wrapper_CUDA_scatter__reduce(ks: int, self: Tensor, dim: int, index: Tensor,
     op = InPlace("scatter_reduce", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    gather_scatter.scatter_reduce_meta(op, self, dim, index, src, reduce)
     if recorder.active is not None:
-        op.enter_impl("scatter_reduce_out", scattering.scatter_reduce_out)
-    scattering.scatter_reduce_out(self, dim, index, src, reduce, op.output)
+        op.enter_impl("scatter_reduce_out", gather_scatter.scatter_reduce_out)
+    gather_scatter.scatter_reduce_out(self, dim, index, src, reduce, op.output)
     return op.finish()
 
 
@@ -5984,10 +6007,10 @@ def wrapper_CUDA_scatter_out_reduce_out(
     op = Out("scatter_reduce", out)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    gather_scatter.scatter_reduce_meta(op, self, dim, index, src, reduce)
     if recorder.active is not None:
-        op.enter_impl("scatter_reduce_out", scattering.scatter_reduce_out)
-    scattering.scatter_reduce_out(self, dim, index, src, reduce, op.target)
+        op.enter_impl("scatter_reduce_out", gather_scatter.scatter_reduce_out)
+    gather_scatter.scatter_reduce_out(self, dim, index, src, reduce, op.target)
     return op.finish()
 
 
@@ -5997,10 +6020,10 @@ def wrapper_CUDA_scatter_value_reduce(
     op = Functional("scatter_value_reduce")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    gather_scatter.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
     if recorder.active is not None:
-        op.enter_impl("scatter_value_reduce_out", scattering.scatter_value_reduce_out)
-    scattering.scatter_value_reduce_out(self, dim, index, value, reduce, op.target)
+        op.enter_impl("scatter_value_reduce_out", gather_scatter.scatter_value_reduce_out)
+    gather_scatter.scatter_value_reduce_out(self, dim, index, value, reduce, op.target)
     return op.finish()
 
 
@@ -6010,10 +6033,10 @@ def wrapper_CUDA_scatter__value_reduce(
     op = InPlace("scatter_value_reduce", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    gather_scatter.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
     if recorder.active is not None:
-        op.enter_impl("scatter_value_reduce_out", scattering.scatter_value_reduce_out)
-    scattering.scatter_value_reduce_out(self, dim, index, value, reduce, op.output)
+        op.enter_impl("scatter_value_reduce_out", gather_scatter.scatter_value_reduce_out)
+    gather_scatter.scatter_value_reduce_out(self, dim, index, value, reduce, op.output)
     return op.finish()
 
 
@@ -6023,10 +6046,10 @@ def wrapper_CUDA_scatter_out_value_reduce_out(
     op = Out("scatter_value_reduce", out)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    gather_scatter.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
     if recorder.active is not None:
-        op.enter_impl("scatter_value_reduce_out", scattering.scatter_value_reduce_out)
-    scattering.scatter_value_reduce_out(self, dim, index, value, reduce, op.target)
+        op.enter_impl("scatter_value_reduce_out", gather_scatter.scatter_value_reduce_out)
+    gather_scatter.scatter_value_reduce_out(self, dim, index, value, reduce, op.target)
     return op.finish()
 
 
@@ -6034,14 +6057,14 @@ def wrapper_CUDA__segment_reduce(
     ks: int, data: Tensor, reduce: str, lengths: Tensor | None, indices: Tensor | None, offsets: Tensor | None, axis:
     int, unsafe: bool, initial: Scalar | None
 ) -> Tensor:
-    return segments.segment_reduce_kernel(data, reduce, lengths, indices, offsets, axis, unsafe, initial)
+    return segment_reduce.segment_reduce_kernel(data, reduce, lengths, indices, offsets, axis, unsafe, initial)
 
 
 def wrapper_CUDA___segment_reduce_backward(
     ks: int, grad: Tensor, output: Tensor, data: Tensor, reduce: str, lengths: Tensor | None, offsets: Tensor | None,
     axis: int, initial: Scalar | None
 ) -> Tensor:
-    return segments._segment_reduce_backward_kernel(grad, output, data, reduce, lengths, offsets, axis, initial)
+    return segment_reduce._segment_reduce_backward_kernel(grad, output, data, reduce, lengths, offsets, axis, initial)
 
 
 def wrapper_CUDA_scatter_reduce_two(
@@ -6050,10 +6073,10 @@ def wrapper_CUDA_scatter_reduce_two(
     op = Functional("scatter_reduce_two")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    gather_scatter.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
     if recorder.active is not None:
-        op.enter_impl("scatter_reduce_two", scattering.scatter_reduce_two)
-    scattering.scatter_reduce_two(self, dim, index, src, reduce, include_self, op.target)
+        op.enter_impl("scatter_reduce_two", gather_scatter.scatter_reduce_two)
+    gather_scatter.scatter_reduce_two(self, dim, index, src, reduce, include_self, op.target)
     return op.finish()
 
 
@@ -6063,10 +6086,10 @@ def wrapper_CUDA_scatter_reduce__two(
     op = InPlace("scatter_reduce_two", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    gather_scatter.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
     if recorder.active is not None:
-        op.enter_impl("scatter_reduce_two", scattering.scatter_reduce_two)
-    scattering.scatter_reduce_two(self, dim, index, src, reduce, include_self, op.output)
+        op.enter_impl("scatter_reduce_two", gather_scatter.scatter_reduce_two)
+    gather_scatter.scatter_reduce_two(self, dim, index, src, reduce, include_self, op.output)
     return op.finish()
 
 
@@ -6076,10 +6099,10 @@ def wrapper_CUDA_scatter_reduce_out_two_out(
     op = Out("scatter_reduce_two", out)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    gather_scatter.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
     if recorder.active is not None:
-        op.enter_impl("scatter_reduce_two", scattering.scatter_reduce_two)
-    scattering.scatter_reduce_two(self, dim, index, src, reduce, include_self, op.target)
+        op.enter_impl("scatter_reduce_two", gather_scatter.scatter_reduce_two)
+    gather_scatter.scatter_reduce_two(self, dim, index, src, reduce, include_self, op.target)
     return op.finish()
 
 
@@ -6087,10 +6110,10 @@ def wrapper_CUDA_scatter_add(ks: int, self: Tensor, dim: int, index: Tensor, src
     op = Functional("scatter_add")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_add_meta(op, self, dim, index, src)
+    gather_scatter.scatter_add_meta(op, self, dim, index, src)
     if recorder.active is not None:
-        op.enter_impl("scatter_add", scattering.scatter_add)
-    scattering.scatter_add(self, dim, index, src, op.target)
+        op.enter_impl("scatter_add", gather_scatter.scatter_add)
+    gather_scatter.scatter_add(self, dim, index, src, op.target)
     return op.finish()
 
 
@@ -6098,10 +6121,10 @@ def wrapper_CUDA_scatter_add_(ks: int, self: Tensor, dim: int, index: Tensor, sr
     op = InPlace("scatter_add", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_add_meta(op, self, dim, index, src)
+    gather_scatter.scatter_add_meta(op, self, dim, index, src)
     if recorder.active is not None:
-        op.enter_impl("scatter_add", scattering.scatter_add)
-    scattering.scatter_add(self, dim, index, src, op.output)
+        op.enter_impl("scatter_add", gather_scatter.scatter_add)
+    gather_scatter.scatter_add(self, dim, index, src, op.output)
     return op.finish()
 
 
@@ -6111,10 +6134,10 @@ def wrapper_CUDA_scatter_add_out_out(
     op = Out("scatter_add", out)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_add_meta(op, self, dim, index, src)
+    gather_scatter.scatter_add_meta(op, self, dim, index, src)
     if recorder.active is not None:
-        op.enter_impl("scatter_add", scattering.scatter_add)
-    scattering.scatter_add(self, dim, index, src, op.target)
+        op.enter_impl("scatter_add", gather_scatter.scatter_add)
+    gather_scatter.scatter_add(self, dim, index, src, op.target)
     return op.finish()
 
 
@@ -6122,12 +6145,12 @@ def wrapper_CUDA_index_Tensor(ks: int, self: Tensor, indices: list[Tensor | None
     op = Functional("index_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    precomputed = advanced_indexing.index_Tensor_meta(op, self, indices)
+    precomputed = index_put.index_Tensor_meta(op, self, indices)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("index_out", advanced_indexing.index_out)
-    advanced_indexing.index_out(self, precomputed, op.target)
+        op.enter_impl("index_out", index_put.index_out)
+    index_put.index_out(self, precomputed, op.target)
     return op.finish()
 
 
@@ -6135,31 +6158,31 @@ def wrapper_CUDA_index_out_Tensor_out(ks: int, self: Tensor, indices: list[Tenso
     op = Out("index_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    precomputed = advanced_indexing.index_Tensor_meta(op, self, indices)
+    precomputed = index_put.index_Tensor_meta(op, self, indices)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("index_out", advanced_indexing.index_out)
-    advanced_indexing.index_out(self, precomputed, op.target)
+        op.enter_impl("index_out", index_put.index_out)
+    index_put.index_out(self, precomputed, op.target)
     return op.finish()
 
 
 def wrapper_CUDA___index_put_impl_(
     ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, unsafe: bool
 ) -> Tensor:
-    return advanced_indexing._index_put_impl_(self, indices, values, accumulate, unsafe)
+    return index_put._index_put_impl_(self, indices, values, accumulate, unsafe)
 
 
 def wrapper_CUDA__bincount(ks: int, self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
-    return indexing._bincount(self, weights, minlength)
+    return index_select._bincount(self, weights, minlength)
 
 
 def wrapper_CUDA_out_histc_out(ks: int, self: Tensor, bins: int, min: Scalar, max: Scalar, out: Tensor) -> Tensor:
-    return histograms._histc_out(self, bins, min, max, out)
+    return histogram._histc_out(self, bins, min, max, out)
 
 
 def wrapper_CUDA__histc(ks: int, self: Tensor, bins: int, min: Scalar, max: Scalar) -> Tensor:
-    return histograms._histc(self, bins, min, max)
+    return histogram._histc(self, bins, min, max)
 
 
 def wrapper_CUDA___unique(ks: int, self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
@@ -6191,23 +6214,23 @@ def wrapper_CUDA___unique2(
 
 
 def wrapper_CUDA_out_nonzero_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return indexing.nonzero_out(self, out)
+    return index_select.nonzero_out(self, out)
 
 
 def wrapper_CUDA__nonzero(ks: int, self: Tensor) -> Tensor:
-    return indexing.nonzero(self)
+    return index_select.nonzero(self)
 
 
 def wrapper_CUDA_mse_loss(ks: int, self: Tensor, target: Tensor, reduction: int) -> Tensor:
     op = Functional("mse_loss")
     if recorder.active is not None:
         op.enter_meta()
-    losses.mse_loss_meta(op, self, target, reduction)
+    mse_nll_loss.mse_loss_meta(op, self, target, reduction)
     if op.operands:
         self, target = op.read(self, target)
     if recorder.active is not None:
-        op.enter_impl("mse_loss_out", losses.mse_loss_out)
-    losses.mse_loss_out(self, target, reduction, op.target)
+        op.enter_impl("mse_loss_out", mse_nll_loss.mse_loss_out)
+    mse_nll_loss.mse_loss_out(self, target, reduction, op.target)
     return op.finish()
 
 
@@ -6215,25 +6238,25 @@ def wrapper_CUDA_mse_loss_out_out(ks: int, self: Tensor, target: Tensor, reducti
     op = Out("mse_loss", out)
     if recorder.active is not None:
         op.enter_meta()
-    losses.mse_loss_meta(op, self, target, reduction)
+    mse_nll_loss.mse_loss_meta(op, self, target, reduction)
     if op.operands:
         self, target = op.read(self, target)
     if recorder.active is not None:
-        op.enter_impl("mse_loss_out", losses.mse_loss_out)
-    losses.mse_loss_out(self, target, reduction, op.target)
+        op.enter_impl("mse_loss_out", mse_nll_loss.mse_loss_out)
+    mse_nll_loss.mse_loss_out(self, target, reduction, op.target)
     return op.finish()
 
 
 def wrapper_CUDA__mse_loss_backward(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int
 ) -> Tensor:
-    return losses.mse_loss_backward(grad_output, self, target, reduction)
+    return mse_nll_loss.mse_loss_backward(grad_output, self, target, reduction)
 
 
 def wrapper_CUDA_grad_input_mse_loss_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor
 ) -> Tensor:
-    return losses.mse_loss_backward_out(grad_output, self, target, reduction, grad_input)
+    return mse_nll_loss.mse_loss_backward_out(grad_output, self, target, reduction, grad_input)
 
 
 def wrapper_CUDA__softmax(ks: int, self: Tensor, dim: int, half_to_float: bool) -> Tensor:
@@ -6350,10 +6373,10 @@ def wrapper_CUDA_nll_loss_forward(
     op0, op1 = Functional("nll_loss_forward"), Functional("nll_loss_forward")
     if recorder.active is not None:
         op0.enter_meta()
-    losses.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
+    mse_nll_loss.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
     if recorder.active is not None:
-        op0.enter_impl("nll_loss_forward_out_cuda", losses.nll_loss_forward_out, op1)
-    losses.nll_loss_forward_out(self, target, weight, reduction, ignore_index, op0.target, op1.target)
+        op0.enter_impl("nll_loss_forward_out_cuda", mse_nll_loss.nll_loss_forward_out, op1)
+    mse_nll_loss.nll_loss_forward_out(self, target, weight, reduction, ignore_index, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -6364,10 +6387,10 @@ def wrapper_CUDA_nll_loss_forward_out_output(
     op0, op1 = Out("nll_loss_forward", output), Out("nll_loss_forward", total_weight)
     if recorder.active is not None:
         op0.enter_meta()
-    losses.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
+    mse_nll_loss.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
     if recorder.active is not None:
-        op0.enter_impl("nll_loss_forward_out_cuda", losses.nll_loss_forward_out, op1)
-    losses.nll_loss_forward_out(self, target, weight, reduction, ignore_index, op0.target, op1.target)
+        op0.enter_impl("nll_loss_forward_out_cuda", mse_nll_loss.nll_loss_forward_out, op1)
+    mse_nll_loss.nll_loss_forward_out(self, target, weight, reduction, ignore_index, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -6378,10 +6401,12 @@ def wrapper_CUDA_nll_loss_backward(
     op = Functional("nll_loss_backward")
     if recorder.active is not None:
         op.enter_meta()
-    losses.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
+    mse_nll_loss.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
     if recorder.active is not None:
-        op.enter_impl("nll_loss_backward_out_cuda", losses.nll_loss_backward_out)
-    losses.nll_loss_backward_out(grad_output, self, target, weight, reduction, ignore_index, total_weight, op.target)
+        op.enter_impl("nll_loss_backward_out_cuda", mse_nll_loss.nll_loss_backward_out)
+    mse_nll_loss.nll_loss_backward_out(
+        grad_output, self, target, weight, reduction, ignore_index, total_weight, op.target
+    )
     return op.finish()
 
 
@@ -6392,37 +6417,41 @@ def wrapper_CUDA_nll_loss_backward_out_grad_input(
     op = Out("nll_loss_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    losses.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
+    mse_nll_loss.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
     if recorder.active is not None:
-        op.enter_impl("nll_loss_backward_out_cuda", losses.nll_loss_backward_out)
-    losses.nll_loss_backward_out(grad_output, self, target, weight, reduction, ignore_index, total_weight, op.target)
+        op.enter_impl("nll_loss_backward_out_cuda", mse_nll_loss.nll_loss_backward_out)
+    mse_nll_loss.nll_loss_backward_out(
+        grad_output, self, target, weight, reduction, ignore_index, total_weight, op.target
+    )
     return op.finish()
 
 
 def wrapper_CUDA__native_layer_norm(
     ks: int, input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return layers.layer_norm(input, normalized_shape, weight, bias, eps)
+    return linear_embedding.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
 def wrapper_CUDA__native_layer_norm_backward(
     ks: int, grad_out: Tensor, input: Tensor, normalized_shape: Size, mean: Tensor, rstd: Tensor, weight: Tensor |
     None, bias: Tensor | None, output_mask: tuple[bool, ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return layers.layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
+    return linear_embedding.layer_norm_backward(
+        grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
+    )
 
 
 def wrapper_CUDA__embedding_renorm_(
     ks: int, self: Tensor, indices: Tensor, max_norm: float, norm_type: float
 ) -> Tensor:
-    return embedding_bags_backward.embedding_renorm_(self, indices, max_norm, norm_type)
+    return embedding_bag_backward.embedding_renorm_(self, indices, max_norm, norm_type)
 
 
 def wrapper_CUDA___embedding_bag(
     ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
     per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    return embedding_bags._embedding_bag(
+    return embedding_bag._embedding_bag(
         weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
         padding_idx
     )
@@ -6432,7 +6461,7 @@ def wrapper_CUDA___embedding_bag_forward_only(
     ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
     per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    return embedding_bags._embedding_bag_forward_only(
+    return embedding_bag._embedding_bag_forward_only(
         weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
         padding_idx
     )
@@ -6443,7 +6472,7 @@ def wrapper_CUDA___embedding_bag_backward(
     Tensor, num_weights: int, scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Tensor | None,
     padding_idx: int
 ) -> Tensor:
-    return embedding_bags_backward._embedding_bag_backward_symint(
+    return embedding_bag_backward._embedding_bag_backward_symint(
         grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, sparse,
         per_sample_weights, padding_idx
     )
@@ -6453,7 +6482,7 @@ def wrapper_CUDA___embedding_bag_dense_backward(
     ks: int, grad: Tensor, indices: Tensor, offset2bag: Tensor, bag_size: Tensor, maximum_indices: Tensor,
     num_weights: int, scale_grad_by_freq: bool, mode: int, per_sample_weights: Tensor | None, padding_idx: int
 ) -> Tensor:
-    return embedding_bags_backward._embedding_bag_dense_backward(
+    return embedding_bag_backward._embedding_bag_dense_backward(
         grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode,
         per_sample_weights, padding_idx
     )
@@ -6463,7 +6492,7 @@ def wrapper_CUDA___embedding_bag_per_sample_weights_backward(
     ks: int, grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, mode: int,
     padding_idx: int
 ) -> Tensor:
-    return embedding_bags_backward._embedding_bag_per_sample_weights_backward(
+    return embedding_bag_backward._embedding_bag_per_sample_weights_backward(
         grad, weight, indices, offsets, offset2bag, mode, padding_idx
     )
 
@@ -6471,7 +6500,9 @@ def wrapper_CUDA___embedding_bag_per_sample_weights_backward(
 def wrapper_CUDA__embedding_dense_backward(
     ks: int, grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
-    return layers.embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
+    return linear_embedding.embedding_dense_backward(
+        grad_output, indices, num_weights, padding_idx, scale_grad_by_freq
+    )
 
 
 def wrapper_CUDA__convolution_backward(
@@ -6490,10 +6521,10 @@ def wrapper_CUDA_max_pool2d_with_indices(
     op0, op1 = Functional("max_pool2d_with_indices"), Functional("max_pool2d_with_indices")
     if recorder.active is not None:
         op0.enter_meta()
-    pooling.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
+    max_pool.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
     if recorder.active is not None:
-        op0.enter_impl("max_pool2d_with_indices_out_cuda", pooling.max_pool2d_with_indices_out, op1)
-    pooling.max_pool2d_with_indices_out(
+        op0.enter_impl("max_pool2d_with_indices_out_cuda", max_pool.max_pool2d_with_indices_out, op1)
+    max_pool.max_pool2d_with_indices_out(
         self, kernel_size, stride, padding, dilation, ceil_mode, op0.target, op1.target
     )
     return op0.finish(), op1.bring_back()
@@ -6506,10 +6537,10 @@ def wrapper_CUDA_max_pool2d_with_indices_out_out(
     op0, op1 = Out("max_pool2d_with_indices", out), Out("max_pool2d_with_indices", indices)
     if recorder.active is not None:
         op0.enter_meta()
-    pooling.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
+    max_pool.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
     if recorder.active is not None:
-        op0.enter_impl("max_pool2d_with_indices_out_cuda", pooling.max_pool2d_with_indices_out, op1)
-    pooling.max_pool2d_with_indices_out(
+        op0.enter_impl("max_pool2d_with_indices_out_cuda", max_pool.max_pool2d_with_indices_out, op1)
+    max_pool.max_pool2d_with_indices_out(
         self, kernel_size, stride, padding, dilation, ceil_mode, op0.target, op1.target
     )
     return op0.finish(), op1.bring_back()
@@ -6522,12 +6553,12 @@ def wrapper_CUDA_max_pool2d_with_indices_backward(
     op = Functional("max_pool2d_with_indices_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling.max_pool2d_with_indices_backward_meta(
+    max_pool.max_pool2d_with_indices_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
     )
     if recorder.active is not None:
-        op.enter_impl("max_pool2d_with_indices_backward_out_cuda", pooling.max_pool2d_with_indices_backward_out)
-    pooling.max_pool2d_with_indices_backward_out(
+        op.enter_impl("max_pool2d_with_indices_backward_out_cuda", max_pool.max_pool2d_with_indices_backward_out)
+    max_pool.max_pool2d_with_indices_backward_out(
         grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, op.target
     )
     return op.finish()
@@ -6540,12 +6571,12 @@ def wrapper_CUDA_max_pool2d_with_indices_backward_out_grad_input(
     op = Out("max_pool2d_with_indices_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    pooling.max_pool2d_with_indices_backward_meta(
+    max_pool.max_pool2d_with_indices_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
     )
     if recorder.active is not None:
-        op.enter_impl("max_pool2d_with_indices_backward_out_cuda", pooling.max_pool2d_with_indices_backward_out)
-    pooling.max_pool2d_with_indices_backward_out(
+        op.enter_impl("max_pool2d_with_indices_backward_out_cuda", max_pool.max_pool2d_with_indices_backward_out)
+    max_pool.max_pool2d_with_indices_backward_out(
         grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, op.target
     )
     return op.finish()
@@ -6563,33 +6594,33 @@ def wrapper_CUDA___thnn_fused_lstm_cell(
     ks: int, input_gates: Tensor, hidden_gates: Tensor, cx: Tensor, input_bias: Tensor | None, hidden_bias: Tensor |
     None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return rnn_fused._thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias)
+    return fused_rnn_cells._thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias)
 
 
 def wrapper_CUDA___thnn_fused_lstm_cell_backward_impl(
     ks: int, grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return rnn_fused._thnn_fused_lstm_cell_backward_impl(grad_hy, grad_cy, cx, cy, workspace, has_bias)
+    return fused_rnn_cells._thnn_fused_lstm_cell_backward_impl(grad_hy, grad_cy, cx, cy, workspace, has_bias)
 
 
 def wrapper_CUDA___thnn_fused_gru_cell(
     ks: int, input_gates: Tensor, hidden_gates: Tensor, hx: Tensor, input_bias: Tensor | None, hidden_bias: Tensor |
     None
 ) -> tuple[Tensor, Tensor]:
-    return rnn_fused._thnn_fused_gru_cell(input_gates, hidden_gates, hx, input_bias, hidden_bias)
+    return fused_rnn_cells._thnn_fused_gru_cell(input_gates, hidden_gates, hx, input_bias, hidden_bias)
 
 
 def wrapper_CUDA___thnn_fused_gru_cell_backward(
     ks: int, grad_hy: Tensor, workspace: Tensor, has_bias: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    return rnn_fused._thnn_fused_gru_cell_backward(grad_hy, workspace, has_bias)
+    return fused_rnn_cells._thnn_fused_gru_cell_backward(grad_hy, workspace, has_bias)
 
 
 def wrapper_CUDA__cudnn_convolution(
     ks: int, self: Tensor, weight: Tensor, padding: Size, stride: Size, dilation: Size, groups: int, benchmark: bool,
     deterministic: bool, allow_tf32: bool
 ) -> Tensor:
-    return conv_libraries.cudnn_convolution(
+    return conv_mkldnn_cudnn.cudnn_convolution(
         self, weight, padding, stride, dilation, groups, benchmark, deterministic, allow_tf32
     )
 
@@ -6598,7 +6629,7 @@ def wrapper_CUDA__cudnn_convolution_transpose(
     ks: int, self: Tensor, weight: Tensor, padding: Size, output_padding: Size, stride: Size, dilation: Size, groups:
     int, benchmark: bool, deterministic: bool, allow_tf32: bool
 ) -> Tensor:
-    return conv_libraries.cudnn_convolution_transpose(
+    return conv_mkldnn_cudnn.cudnn_convolution_transpose(
         self, weight, padding, output_padding, stride, dilation, groups, benchmark, deterministic, allow_tf32
     )
 
@@ -6607,27 +6638,27 @@ def wrapper_CUDA___conv_depthwise2d(
     ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
     dilation: Size
 ) -> Tensor:
-    return conv_libraries.conv_depthwise2d(self, weight, kernel_size, bias, stride, padding, dilation)
+    return conv_mkldnn_cudnn.conv_depthwise2d(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
 def wrapper_CUDA__conv_depthwise3d(
     ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
     dilation: Size
 ) -> Tensor:
-    return conv_libraries.conv_depthwise3d(self, weight, kernel_size, bias, stride, padding, dilation)
+    return conv_mkldnn_cudnn.conv_depthwise3d(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
 def wrapper_CUDA___slow_conv2d_forward(
     ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size
 ) -> Tensor:
-    return conv_slow.slow_conv2d_forward(self, weight, kernel_size, bias, stride, padding)
+    return slow_conv.slow_conv2d_forward(self, weight, kernel_size, bias, stride, padding)
 
 
 def wrapper_CUDA_output_mask__slow_conv2d_backward(
     ks: int, grad_output: Tensor, self: Tensor, weight: Tensor, kernel_size: Size, stride: Size, padding: Size,
     output_mask: tuple[bool, ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return conv_slow_backward.slow_conv2d_backward(
+    return slow_conv_backward.slow_conv2d_backward(
         grad_output, self, weight, kernel_size, stride, padding, output_mask
     )
 
@@ -6636,14 +6667,14 @@ def wrapper_CUDA__slow_conv_dilated2d(
     ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
     dilation: Size
 ) -> Tensor:
-    return conv_slow.slow_conv_dilated2d(self, weight, kernel_size, bias, stride, padding, dilation)
+    return slow_conv.slow_conv_dilated2d(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
 def wrapper_CUDA__slow_conv_dilated3d(
     ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
     dilation: Size
 ) -> Tensor:
-    return conv_slow.slow_conv_dilated3d(self, weight, kernel_size, bias, stride, padding, dilation)
+    return slow_conv.slow_conv_dilated3d(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
 def wrapper_CUDA_slow_conv_transpose2d_out_out(
@@ -6653,12 +6684,12 @@ def wrapper_CUDA_slow_conv_transpose2d_out_out(
     op = Out("slow_conv_transpose2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    conv_slow.slow_conv_transpose2d_meta(
+    slow_conv.slow_conv_transpose2d_meta(
         op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
     )
     if recorder.active is not None:
-        op.enter_impl("slow_conv_transpose2d_structured_cuda", conv_slow.slow_conv_transpose2d_structured)
-    conv_slow.slow_conv_transpose2d_structured(
+        op.enter_impl("slow_conv_transpose2d_structured_cuda", slow_conv.slow_conv_transpose2d_structured)
+    slow_conv.slow_conv_transpose2d_structured(
         self, weight, kernel_size, bias, stride, padding, output_padding, dilation, op.target
     )
     return op.finish()
@@ -6671,12 +6702,12 @@ def wrapper_CUDA_slow_conv_transpose2d(
     op = Functional("slow_conv_transpose2d")
     if recorder.active is not None:
         op.enter_meta()
-    conv_slow.slow_conv_transpose2d_meta(
+    slow_conv.slow_conv_transpose2d_meta(
         op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
     )
     if recorder.active is not None:
-        op.enter_impl("slow_conv_transpose2d_structured_cuda", conv_slow.slow_conv_transpose2d_structured)
-    conv_slow.slow_conv_transpose2d_structured(
+        op.enter_impl("slow_conv_transpose2d_structured_cuda", slow_conv.slow_conv_transpose2d_structured)
+    slow_conv.slow_conv_transpose2d_structured(
         self, weight, kernel_size, bias, stride, padding, output_padding, dilation, op.target
     )
     return op.finish()
@@ -6686,17 +6717,17 @@ def wrapper_CUDA__slow_conv_transpose3d(
     ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
     output_padding: Size, dilation: Size
 ) -> Tensor:
-    return conv_slow.slow_conv_transpose3d(self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
+    return slow_conv.slow_conv_transpose3d(self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
 
 
 def wrapper_CUDA_reflection_pad1d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     op = Out("reflection_pad1d", out)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad1d_meta(op, self, padding)
+    reflection_replication_pad.reflection_pad1d_meta(op, self, padding)
     if recorder.active is not None:
-        op.enter_impl("reflection_pad1d_out_cuda", padding_edges.reflection_pad1d_out)
-    padding_edges.reflection_pad1d_out(self, padding, op.target)
+        op.enter_impl("reflection_pad1d_out_cuda", reflection_replication_pad.reflection_pad1d_out)
+    reflection_replication_pad.reflection_pad1d_out(self, padding, op.target)
     return op.finish()
 
 
@@ -6704,10 +6735,10 @@ def wrapper_CUDA_reflection_pad1d(ks: int, self: Tensor, padding: Size) -> Tenso
     op = Functional("reflection_pad1d")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad1d_meta(op, self, padding)
+    reflection_replication_pad.reflection_pad1d_meta(op, self, padding)
     if recorder.active is not None:
-        op.enter_impl("reflection_pad1d_out_cuda", padding_edges.reflection_pad1d_out)
-    padding_edges.reflection_pad1d_out(self, padding, op.target)
+        op.enter_impl("reflection_pad1d_out_cuda", reflection_replication_pad.reflection_pad1d_out)
+    reflection_replication_pad.reflection_pad1d_out(self, padding, op.target)
     return op.finish()
 
 
@@ -6717,10 +6748,10 @@ def wrapper_CUDA_reflection_pad1d_backward_out_grad_input(
     op = Out("reflection_pad1d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad1d_backward_meta(op, grad_output, self, padding)
+    reflection_replication_pad.reflection_pad1d_backward_meta(op, grad_output, self, padding)
     if recorder.active is not None:
-        op.enter_impl("reflection_pad1d_backward_out_cuda", padding_edges.reflection_pad1d_backward_out)
-    padding_edges.reflection_pad1d_backward_out(grad_output, self, padding, op.target)
+        op.enter_impl("reflection_pad1d_backward_out_cuda", reflection_replication_pad.reflection_pad1d_backward_out)
+    reflection_replication_pad.reflection_pad1d_backward_out(grad_output, self, padding, op.target)
     return op.finish()
 
 
@@ -6728,39 +6759,39 @@ def wrapper_CUDA_reflection_pad1d_backward(ks: int, grad_output: Tensor, self: T
     op = Functional("reflection_pad1d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad1d_backward_meta(op, grad_output, self, padding)
+    reflection_replication_pad.reflection_pad1d_backward_meta(op, grad_output, self, padding)
     if recorder.active is not None:
-        op.enter_impl("reflection_pad1d_backward_out_cuda", padding_edges.reflection_pad1d_backward_out)
-    padding_edges.reflection_pad1d_backward_out(grad_output, self, padding, op.target)
+        op.enter_impl("reflection_pad1d_backward_out_cuda", reflection_replication_pad.reflection_pad1d_backward_out)
+    reflection_replication_pad.reflection_pad1d_backward_out(grad_output, self, padding, op.target)
     return op.finish()
 
 
 def wrapper_CUDA_out_reflection_pad2d_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
-    return padding_edges.reflection_pad2d_out(self, padding, out)
+    return reflection_replication_pad.reflection_pad2d_out(self, padding, out)
 
 
 def wrapper_CUDA__reflection_pad2d(ks: int, self: Tensor, padding: Size) -> Tensor:
-    return padding_edges.reflection_pad2d(self, padding)
+    return reflection_replication_pad.reflection_pad2d(self, padding)
 
 
 def wrapper_CUDA_grad_input_reflection_pad2d_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
 ) -> Tensor:
-    return padding_edges.reflection_pad2d_backward_out(grad_output, self, padding, grad_input)
+    return reflection_replication_pad.reflection_pad2d_backward_out(grad_output, self, padding, grad_input)
 
 
 def wrapper_CUDA__reflection_pad2d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
-    return padding_edges.reflection_pad2d_backward(grad_output, self, padding)
+    return reflection_replication_pad.reflection_pad2d_backward(grad_output, self, padding)
 
 
 def wrapper_CUDA_reflection_pad3d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     op = Out("reflection_pad3d", out)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad3d_meta(op, self, padding)
+    reflection_replication_pad.reflection_pad3d_meta(op, self, padding)
     if recorder.active is not None:
-        op.enter_impl("reflection_pad3d_out_cuda", padding_edges.reflection_pad3d_out)
-    padding_edges.reflection_pad3d_out(self, padding, op.target)
+        op.enter_impl("reflection_pad3d_out_cuda", reflection_replication_pad.reflection_pad3d_out)
+    reflection_replication_pad.reflection_pad3d_out(self, padding, op.target)
     return op.finish()
 
 
@@ -6768,10 +6799,10 @@ def wrapper_CUDA_reflection_pad3d(ks: int, self: Tensor, padding: Size) -> Tenso
     op = Functional("reflection_pad3d")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad3d_meta(op, self, padding)
+    reflection_replication_pad.reflection_pad3d_meta(op, self, padding)
     if recorder.active is not None:
-        op.enter_impl("reflection_pad3d_out_cuda", padding_edges.reflection_pad3d_out)
-    padding_edges.reflection_pad3d_out(self, padding, op.target)
+        op.enter_impl("reflection_pad3d_out_cuda", reflection_replication_pad.reflection_pad3d_out)
+    reflection_replication_pad.reflection_pad3d_out(self, padding, op.target)
     return op.finish()
 
 
@@ -6781,10 +6812,10 @@ def wrapper_CUDA_reflection_pad3d_backward_out_grad_input(
     op = Out("reflection_pad3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad3d_backward_meta(op, grad_output, self, padding)
+    reflection_replication_pad.reflection_pad3d_backward_meta(op, grad_output, self, padding)
     if recorder.active is not None:
-        op.enter_impl("reflection_pad3d_backward_out_cuda", padding_edges.reflection_pad3d_backward_out)
-    padding_edges.reflection_pad3d_backward_out(grad_output, self, padding, op.target)
+        op.enter_impl("reflection_pad3d_backward_out_cuda", reflection_replication_pad.reflection_pad3d_backward_out)
+    reflection_replication_pad.reflection_pad3d_backward_out(grad_output, self, padding, op.target)
     return op.finish()
 
 
@@ -6792,10 +6823,10 @@ def wrapper_CUDA_reflection_pad3d_backward(ks: int, grad_output: Tensor, self: T
     op = Functional("reflection_pad3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad3d_backward_meta(op, grad_output, self, padding)
+    reflection_replication_pad.reflection_pad3d_backward_meta(op, grad_output, self, padding)
     if recorder.active is not None:
-        op.enter_impl("reflection_pad3d_backward_out_cuda", padding_edges.reflection_pad3d_backward_out)
-    padding_edges.reflection_pad3d_backward_out(grad_output, self, padding, op.target)
+        op.enter_impl("reflection_pad3d_backward_out_cuda", reflection_replication_pad.reflection_pad3d_backward_out)
+    reflection_replication_pad.reflection_pad3d_backward_out(grad_output, self, padding, op.target)
     return op.finish()
 
 
@@ -6803,10 +6834,10 @@ def wrapper_CUDA_replication_pad1d_out_out(ks: int, self: Tensor, padding: Size,
     op = Out("replication_pad1d", out)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad1d_meta(op, self, padding)
+    reflection_replication_pad.replication_pad1d_meta(op, self, padding)
     if recorder.active is not None:
-        op.enter_impl("replication_pad1d_out_cuda", padding_edges.replication_pad1d_out)
-    padding_edges.replication_pad1d_out(self, padding, op.target)
+        op.enter_impl("replication_pad1d_out_cuda", reflection_replication_pad.replication_pad1d_out)
+    reflection_replication_pad.replication_pad1d_out(self, padding, op.target)
     return op.finish()
 
 
@@ -6814,10 +6845,10 @@ def wrapper_CUDA_replication_pad1d(ks: int, self: Tensor, padding: Size) -> Tens
     op = Functional("replication_pad1d")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad1d_meta(op, self, padding)
+    reflection_replication_pad.replication_pad1d_meta(op, self, padding)
     if recorder.active is not None:
-        op.enter_impl("replication_pad1d_out_cuda", padding_edges.replication_pad1d_out)
-    padding_edges.replication_pad1d_out(self, padding, op.target)
+        op.enter_impl("replication_pad1d_out_cuda", reflection_replication_pad.replication_pad1d_out)
+    reflection_replication_pad.replication_pad1d_out(self, padding, op.target)
     return op.finish()
 
 
@@ -6827,10 +6858,10 @@ def wrapper_CUDA_replication_pad1d_backward_out_grad_input(
     op = Out("replication_pad1d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad1d_backward_meta(op, grad_output, self, padding)
+    reflection_replication_pad.replication_pad1d_backward_meta(op, grad_output, self, padding)
     if recorder.active is not None:
-        op.enter_impl("replication_pad1d_backward_out_cuda", padding_edges.replication_pad1d_backward_out)
-    padding_edges.replication_pad1d_backward_out(grad_output, self, padding, op.target)
+        op.enter_impl("replication_pad1d_backward_out_cuda", reflection_replication_pad.replication_pad1d_backward_out)
+    reflection_replication_pad.replication_pad1d_backward_out(grad_output, self, padding, op.target)
     return op.finish()
 
 
@@ -6838,10 +6869,10 @@ def wrapper_CUDA_replication_pad1d_backward(ks: int, grad_output: Tensor, self: 
     op = Functional("replication_pad1d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad1d_backward_meta(op, grad_output, self, padding)
+    reflection_replication_pad.replication_pad1d_backward_meta(op, grad_output, self, padding)
     if recorder.active is not None:
-        op.enter_impl("replication_pad1d_backward_out_cuda", padding_edges.replication_pad1d_backward_out)
-    padding_edges.replication_pad1d_backward_out(grad_output, self, padding, op.target)
+        op.enter_impl("replication_pad1d_backward_out_cuda", reflection_replication_pad.replication_pad1d_backward_out)
+    reflection_replication_pad.replication_pad1d_backward_out(grad_output, self, padding, op.target)
     return op.finish()
 
 
@@ -6849,10 +6880,10 @@ def wrapper_CUDA_replication_pad2d_out_out(ks: int, self: Tensor, padding: Size,
     op = Out("replication_pad2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad2d_meta(op, self, padding)
+    reflection_replication_pad.replication_pad2d_meta(op, self, padding)
     if recorder.active is not None:
-        op.enter_impl("replication_pad2d_out_cuda", padding_edges.replication_pad2d_out)
-    padding_edges.replication_pad2d_out(self, padding, op.target)
+        op.enter_impl("replication_pad2d_out_cuda", reflection_replication_pad.replication_pad2d_out)
+    reflection_replication_pad.replication_pad2d_out(self, padding, op.target)
     return op.finish()
 
 
@@ -6860,31 +6891,31 @@ def wrapper_CUDA_replication_pad2d(ks: int, self: Tensor, padding: Size) -> Tens
     op = Functional("replication_pad2d")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad2d_meta(op, self, padding)
+    reflection_replication_pad.replication_pad2d_meta(op, self, padding)
     if recorder.active is not None:
-        op.enter_impl("replication_pad2d_out_cuda", padding_edges.replication_pad2d_out)
-    padding_edges.replication_pad2d_out(self, padding, op.target)
+        op.enter_impl("replication_pad2d_out_cuda", reflection_replication_pad.replication_pad2d_out)
+    reflection_replication_pad.replication_pad2d_out(self, padding, op.target)
     return op.finish()
 
 
 def wrapper_CUDA_grad_input_replication_pad2d_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
 ) -> Tensor:
-    return padding_edges.replication_pad2d_backward_out(grad_output, self, padding, grad_input)
+    return reflection_replication_pad.replication_pad2d_backward_out(grad_output, self, padding, grad_input)
 
 
 def wrapper_CUDA__replication_pad2d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
-    return padding_edges.replication_pad2d_backward(grad_output, self, padding)
+    return reflection_replication_pad.replication_pad2d_backward(grad_output, self, padding)
 
 
 def wrapper_CUDA_replication_pad3d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
     op = Out("replication_pad3d", out)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad3d_meta(op, self, padding)
+    reflection_replication_pad.replication_pad3d_meta(op, self, padding)
     if recorder.active is not None:
-        op.enter_impl("replication_pad3d_out_cuda", padding_edges.replication_pad3d_out)
-    padding_edges.replication_pad3d_out(self, padding, op.target)
+        op.enter_impl("replication_pad3d_out_cuda", reflection_replication_pad.replication_pad3d_out)
+    reflection_replication_pad.replication_pad3d_out(self, padding, op.target)
     return op.finish()
 
 
@@ -6892,21 +6923,21 @@ def wrapper_CUDA_replication_pad3d(ks: int, self: Tensor, padding: Size) -> Tens
     op = Functional("replication_pad3d")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad3d_meta(op, self, padding)
+    reflection_replication_pad.replication_pad3d_meta(op, self, padding)
     if recorder.active is not None:
-        op.enter_impl("replication_pad3d_out_cuda", padding_edges.replication_pad3d_out)
-    padding_edges.replication_pad3d_out(self, padding, op.target)
+        op.enter_impl("replication_pad3d_out_cuda", reflection_replication_pad.replication_pad3d_out)
+    reflection_replication_pad.replication_pad3d_out(self, padding, op.target)
     return op.finish()
 
 
 def wrapper_CUDA_grad_input_replication_pad3d_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
 ) -> Tensor:
-    return padding_edges.replication_pad3d_backward_out(grad_output, self, padding, grad_input)
+    return reflection_replication_pad.replication_pad3d_backward_out(grad_output, self, padding, grad_input)
 
 
 def wrapper_CUDA__replication_pad3d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
-    return padding_edges.replication_pad3d_backward(grad_output, self, padding)
+    return reflection_replication_pad.replication_pad3d_backward(grad_output, self, padding)
 
 
 def wrapper_CUDA_upsample_linear1d_out_out(
@@ -6915,10 +6946,10 @@ def wrapper_CUDA_upsample_linear1d_out_out(
     op = Out("upsample_linear1d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
+    upsample_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
     if recorder.active is not None:
-        op.enter_impl("upsample_linear1d_out_cuda", upsampling_linear.upsample_linear1d_out)
-    upsampling_linear.upsample_linear1d_out(self, output_size, align_corners, scales, op.target)
+        op.enter_impl("upsample_linear1d_out_cuda", upsample_linear.upsample_linear1d_out)
+    upsample_linear.upsample_linear1d_out(self, output_size, align_corners, scales, op.target)
     return op.finish()
 
 
@@ -6928,10 +6959,10 @@ def wrapper_CUDA_upsample_linear1d(
     op = Functional("upsample_linear1d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
+    upsample_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
     if recorder.active is not None:
-        op.enter_impl("upsample_linear1d_out_cuda", upsampling_linear.upsample_linear1d_out)
-    upsampling_linear.upsample_linear1d_out(self, output_size, align_corners, scales, op.target)
+        op.enter_impl("upsample_linear1d_out_cuda", upsample_linear.upsample_linear1d_out)
+    upsample_linear.upsample_linear1d_out(self, output_size, align_corners, scales, op.target)
     return op.finish()
 
 
@@ -6942,10 +6973,10 @@ def wrapper_CUDA_upsample_linear1d_backward_out_grad_input(
     op = Out("upsample_linear1d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
+    upsample_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
     if recorder.active is not None:
-        op.enter_impl("upsample_linear1d_backward_out_cuda", upsampling_linear.upsample_linear1d_backward_out)
-    upsampling_linear.upsample_linear1d_backward_out(
+        op.enter_impl("upsample_linear1d_backward_out_cuda", upsample_linear.upsample_linear1d_backward_out)
+    upsample_linear.upsample_linear1d_backward_out(
         grad_output, output_size, input_size, align_corners, scales, op.target
     )
     return op.finish()
@@ -6957,10 +6988,10 @@ def wrapper_CUDA_upsample_linear1d_backward(
     op = Functional("upsample_linear1d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
+    upsample_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
     if recorder.active is not None:
-        op.enter_impl("upsample_linear1d_backward_out_cuda", upsampling_linear.upsample_linear1d_backward_out)
-    upsampling_linear.upsample_linear1d_backward_out(
+        op.enter_impl("upsample_linear1d_backward_out_cuda", upsample_linear.upsample_linear1d_backward_out)
+    upsample_linear.upsample_linear1d_backward_out(
         grad_output, output_size, input_size, align_corners, scales, op.target
     )
     return op.finish()
@@ -6973,10 +7004,10 @@ def wrapper_CUDA_upsample_bilinear2d_out_out(
     op = Out("upsample_bilinear2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_bilinear2d_out_cuda", upsampling_linear.upsample_bilinear2d_out)
-    upsampling_linear.upsample_bilinear2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+        op.enter_impl("upsample_bilinear2d_out_cuda", upsample_linear.upsample_bilinear2d_out)
+    upsample_linear.upsample_bilinear2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -6986,10 +7017,10 @@ def wrapper_CUDA_upsample_bilinear2d(
     op = Functional("upsample_bilinear2d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_bilinear2d_out_cuda", upsampling_linear.upsample_bilinear2d_out)
-    upsampling_linear.upsample_bilinear2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+        op.enter_impl("upsample_bilinear2d_out_cuda", upsample_linear.upsample_bilinear2d_out)
+    upsample_linear.upsample_bilinear2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7000,12 +7031,12 @@ def wrapper_CUDA_upsample_bilinear2d_backward_out_grad_input(
     op = Out("upsample_bilinear2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_bilinear2d_backward_meta(
+    upsample_linear.upsample_bilinear2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("upsample_bilinear2d_backward_out_cuda", upsampling_linear.upsample_bilinear2d_backward_out)
-    upsampling_linear.upsample_bilinear2d_backward_out(
+        op.enter_impl("upsample_bilinear2d_backward_out_cuda", upsample_linear.upsample_bilinear2d_backward_out)
+    upsample_linear.upsample_bilinear2d_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7018,12 +7049,12 @@ def wrapper_CUDA_upsample_bilinear2d_backward(
     op = Functional("upsample_bilinear2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_bilinear2d_backward_meta(
+    upsample_linear.upsample_bilinear2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("upsample_bilinear2d_backward_out_cuda", upsampling_linear.upsample_bilinear2d_backward_out)
-    upsampling_linear.upsample_bilinear2d_backward_out(
+        op.enter_impl("upsample_bilinear2d_backward_out_cuda", upsample_linear.upsample_bilinear2d_backward_out)
+    upsample_linear.upsample_bilinear2d_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7036,10 +7067,10 @@ def wrapper_CUDA__upsample_bilinear2d_aa_out_out(
     op = Out("_upsample_bilinear2d_aa", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("_upsample_bilinear2d_aa_out_cuda", upsampling_linear._upsample_bilinear2d_aa_out)
-    upsampling_linear._upsample_bilinear2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+        op.enter_impl("_upsample_bilinear2d_aa_out_cuda", upsample_linear._upsample_bilinear2d_aa_out)
+    upsample_linear._upsample_bilinear2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7049,10 +7080,10 @@ def wrapper_CUDA__upsample_bilinear2d_aa(
     op = Functional("_upsample_bilinear2d_aa")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("_upsample_bilinear2d_aa_out_cuda", upsampling_linear._upsample_bilinear2d_aa_out)
-    upsampling_linear._upsample_bilinear2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+        op.enter_impl("_upsample_bilinear2d_aa_out_cuda", upsample_linear._upsample_bilinear2d_aa_out)
+    upsample_linear._upsample_bilinear2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7063,12 +7094,12 @@ def wrapper_CUDA__upsample_bilinear2d_aa_backward_out_grad_input(
     op = Out("_upsample_bilinear2d_aa_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear._upsample_bilinear2d_aa_backward_meta(
+    upsample_linear._upsample_bilinear2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_bilinear2d_aa_backward_out_cuda", upsampling_linear._upsample_bilinear2d_aa_backward_out)
-    upsampling_linear._upsample_bilinear2d_aa_backward_out(
+        op.enter_impl("_upsample_bilinear2d_aa_backward_out_cuda", upsample_linear._upsample_bilinear2d_aa_backward_out)
+    upsample_linear._upsample_bilinear2d_aa_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7081,12 +7112,12 @@ def wrapper_CUDA__upsample_bilinear2d_aa_backward(
     op = Functional("_upsample_bilinear2d_aa_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear._upsample_bilinear2d_aa_backward_meta(
+    upsample_linear._upsample_bilinear2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_bilinear2d_aa_backward_out_cuda", upsampling_linear._upsample_bilinear2d_aa_backward_out)
-    upsampling_linear._upsample_bilinear2d_aa_backward_out(
+        op.enter_impl("_upsample_bilinear2d_aa_backward_out_cuda", upsample_linear._upsample_bilinear2d_aa_backward_out)
+    upsample_linear._upsample_bilinear2d_aa_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7099,10 +7130,10 @@ def wrapper_CUDA_upsample_bicubic2d_out_out(
     op = Out("upsample_bicubic2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_bicubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_bicubic2d_out_cuda", upsampling_cubic.upsample_bicubic2d_out)
-    upsampling_cubic.upsample_bicubic2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+        op.enter_impl("upsample_bicubic2d_out_cuda", upsample_bicubic.upsample_bicubic2d_out)
+    upsample_bicubic.upsample_bicubic2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7112,10 +7143,10 @@ def wrapper_CUDA_upsample_bicubic2d(
     op = Functional("upsample_bicubic2d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_bicubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_bicubic2d_out_cuda", upsampling_cubic.upsample_bicubic2d_out)
-    upsampling_cubic.upsample_bicubic2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+        op.enter_impl("upsample_bicubic2d_out_cuda", upsample_bicubic.upsample_bicubic2d_out)
+    upsample_bicubic.upsample_bicubic2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7126,12 +7157,12 @@ def wrapper_CUDA_upsample_bicubic2d_backward_out_grad_input(
     op = Out("upsample_bicubic2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic.upsample_bicubic2d_backward_meta(
+    upsample_bicubic.upsample_bicubic2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("upsample_bicubic2d_backward_out_cuda", upsampling_cubic.upsample_bicubic2d_backward_out)
-    upsampling_cubic.upsample_bicubic2d_backward_out(
+        op.enter_impl("upsample_bicubic2d_backward_out_cuda", upsample_bicubic.upsample_bicubic2d_backward_out)
+    upsample_bicubic.upsample_bicubic2d_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7144,12 +7175,12 @@ def wrapper_CUDA_upsample_bicubic2d_backward(
     op = Functional("upsample_bicubic2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic.upsample_bicubic2d_backward_meta(
+    upsample_bicubic.upsample_bicubic2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("upsample_bicubic2d_backward_out_cuda", upsampling_cubic.upsample_bicubic2d_backward_out)
-    upsampling_cubic.upsample_bicubic2d_backward_out(
+        op.enter_impl("upsample_bicubic2d_backward_out_cuda", upsample_bicubic.upsample_bicubic2d_backward_out)
+    upsample_bicubic.upsample_bicubic2d_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7162,10 +7193,10 @@ def wrapper_CUDA__upsample_bicubic2d_aa_out_out(
     op = Out("_upsample_bicubic2d_aa", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_bicubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("_upsample_bicubic2d_aa_out_cuda", upsampling_cubic._upsample_bicubic2d_aa_out)
-    upsampling_cubic._upsample_bicubic2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+        op.enter_impl("_upsample_bicubic2d_aa_out_cuda", upsample_bicubic._upsample_bicubic2d_aa_out)
+    upsample_bicubic._upsample_bicubic2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7175,10 +7206,10 @@ def wrapper_CUDA__upsample_bicubic2d_aa(
     op = Functional("_upsample_bicubic2d_aa")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_bicubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("_upsample_bicubic2d_aa_out_cuda", upsampling_cubic._upsample_bicubic2d_aa_out)
-    upsampling_cubic._upsample_bicubic2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+        op.enter_impl("_upsample_bicubic2d_aa_out_cuda", upsample_bicubic._upsample_bicubic2d_aa_out)
+    upsample_bicubic._upsample_bicubic2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7189,12 +7220,12 @@ def wrapper_CUDA__upsample_bicubic2d_aa_backward_out_grad_input(
     op = Out("_upsample_bicubic2d_aa_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic._upsample_bicubic2d_aa_backward_meta(
+    upsample_bicubic._upsample_bicubic2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_bicubic2d_aa_backward_out_cuda", upsampling_cubic._upsample_bicubic2d_aa_backward_out)
-    upsampling_cubic._upsample_bicubic2d_aa_backward_out(
+        op.enter_impl("_upsample_bicubic2d_aa_backward_out_cuda", upsample_bicubic._upsample_bicubic2d_aa_backward_out)
+    upsample_bicubic._upsample_bicubic2d_aa_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7207,12 +7238,12 @@ def wrapper_CUDA__upsample_bicubic2d_aa_backward(
     op = Functional("_upsample_bicubic2d_aa_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic._upsample_bicubic2d_aa_backward_meta(
+    upsample_bicubic._upsample_bicubic2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_bicubic2d_aa_backward_out_cuda", upsampling_cubic._upsample_bicubic2d_aa_backward_out)
-    upsampling_cubic._upsample_bicubic2d_aa_backward_out(
+        op.enter_impl("_upsample_bicubic2d_aa_backward_out_cuda", upsample_bicubic._upsample_bicubic2d_aa_backward_out)
+    upsample_bicubic._upsample_bicubic2d_aa_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7225,10 +7256,10 @@ def wrapper_CUDA_upsample_trilinear3d_out_out(
     op = Out("upsample_trilinear3d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
+    upsample_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_trilinear3d_out_cuda", upsampling_linear.upsample_trilinear3d_out)
-    upsampling_linear.upsample_trilinear3d_out(
+        op.enter_impl("upsample_trilinear3d_out_cuda", upsample_linear.upsample_trilinear3d_out)
+    upsample_linear.upsample_trilinear3d_out(
         self, output_size, align_corners, scales_d, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7241,10 +7272,10 @@ def wrapper_CUDA_upsample_trilinear3d(
     op = Functional("upsample_trilinear3d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
+    upsample_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_trilinear3d_out_cuda", upsampling_linear.upsample_trilinear3d_out)
-    upsampling_linear.upsample_trilinear3d_out(
+        op.enter_impl("upsample_trilinear3d_out_cuda", upsample_linear.upsample_trilinear3d_out)
+    upsample_linear.upsample_trilinear3d_out(
         self, output_size, align_corners, scales_d, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7257,12 +7288,12 @@ def wrapper_CUDA_upsample_trilinear3d_backward_out_grad_input(
     op = Out("upsample_trilinear3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_trilinear3d_backward_meta(
+    upsample_linear.upsample_trilinear3d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("upsample_trilinear3d_backward_out_cuda", upsampling_linear.upsample_trilinear3d_backward_out)
-    upsampling_linear.upsample_trilinear3d_backward_out(
+        op.enter_impl("upsample_trilinear3d_backward_out_cuda", upsample_linear.upsample_trilinear3d_backward_out)
+    upsample_linear.upsample_trilinear3d_backward_out(
         grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7275,12 +7306,12 @@ def wrapper_CUDA_upsample_trilinear3d_backward(
     op = Functional("upsample_trilinear3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_trilinear3d_backward_meta(
+    upsample_linear.upsample_trilinear3d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("upsample_trilinear3d_backward_out_cuda", upsampling_linear.upsample_trilinear3d_backward_out)
-    upsampling_linear.upsample_trilinear3d_backward_out(
+        op.enter_impl("upsample_trilinear3d_backward_out_cuda", upsample_linear.upsample_trilinear3d_backward_out)
+    upsample_linear.upsample_trilinear3d_backward_out(
         grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7292,10 +7323,10 @@ def wrapper_CUDA_upsample_nearest1d_out_out(
     op = Out("upsample_nearest1d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
+    upsample_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest1d_out_cuda", upsampling_nearest.upsample_nearest1d_out)
-    upsampling_nearest.upsample_nearest1d_out(self, output_size, scales, op.target)
+        op.enter_impl("upsample_nearest1d_out_cuda", upsample_nearest.upsample_nearest1d_out)
+    upsample_nearest.upsample_nearest1d_out(self, output_size, scales, op.target)
     return op.finish()
 
 
@@ -7305,10 +7336,10 @@ def wrapper_CUDA__upsample_nearest_exact1d_out_out(
     op = Out("_upsample_nearest_exact1d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
+    upsample_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact1d_out_cuda", upsampling_nearest._upsample_nearest_exact1d_out)
-    upsampling_nearest._upsample_nearest_exact1d_out(self, output_size, scales, op.target)
+        op.enter_impl("_upsample_nearest_exact1d_out_cuda", upsample_nearest._upsample_nearest_exact1d_out)
+    upsample_nearest._upsample_nearest_exact1d_out(self, output_size, scales, op.target)
     return op.finish()
 
 
@@ -7316,10 +7347,10 @@ def wrapper_CUDA_upsample_nearest1d(ks: int, self: Tensor, output_size: Size, sc
     op = Functional("upsample_nearest1d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
+    upsample_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest1d_out_cuda", upsampling_nearest.upsample_nearest1d_out)
-    upsampling_nearest.upsample_nearest1d_out(self, output_size, scales, op.target)
+        op.enter_impl("upsample_nearest1d_out_cuda", upsample_nearest.upsample_nearest1d_out)
+    upsample_nearest.upsample_nearest1d_out(self, output_size, scales, op.target)
     return op.finish()
 
 
@@ -7327,10 +7358,10 @@ def wrapper_CUDA__upsample_nearest_exact1d(ks: int, self: Tensor, output_size: S
     op = Functional("_upsample_nearest_exact1d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
+    upsample_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact1d_out_cuda", upsampling_nearest._upsample_nearest_exact1d_out)
-    upsampling_nearest._upsample_nearest_exact1d_out(self, output_size, scales, op.target)
+        op.enter_impl("_upsample_nearest_exact1d_out_cuda", upsample_nearest._upsample_nearest_exact1d_out)
+    upsample_nearest._upsample_nearest_exact1d_out(self, output_size, scales, op.target)
     return op.finish()
 
 
@@ -7340,10 +7371,10 @@ def wrapper_CUDA_upsample_nearest1d_backward_out_grad_input(
     op = Out("upsample_nearest1d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    upsample_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest1d_backward_out_cuda", upsampling_nearest.upsample_nearest1d_backward_out)
-    upsampling_nearest.upsample_nearest1d_backward_out(grad_output, output_size, input_size, scales, op.target)
+        op.enter_impl("upsample_nearest1d_backward_out_cuda", upsample_nearest.upsample_nearest1d_backward_out)
+    upsample_nearest.upsample_nearest1d_backward_out(grad_output, output_size, input_size, scales, op.target)
     return op.finish()
 
 
@@ -7353,10 +7384,10 @@ def wrapper_CUDA__upsample_nearest_exact1d_backward_out_grad_input(
     op = Out("_upsample_nearest_exact1d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    upsample_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact1d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact1d_backward_out)
-    upsampling_nearest._upsample_nearest_exact1d_backward_out(grad_output, output_size, input_size, scales, op.target)
+        op.enter_impl("_upsample_nearest_exact1d_backward_out_cuda", upsample_nearest._upsample_nearest_exact1d_backward_out)
+    upsample_nearest._upsample_nearest_exact1d_backward_out(grad_output, output_size, input_size, scales, op.target)
     return op.finish()
 
 
@@ -7366,10 +7397,10 @@ def wrapper_CUDA_upsample_nearest1d_backward(
     op = Functional("upsample_nearest1d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    upsample_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest1d_backward_out_cuda", upsampling_nearest.upsample_nearest1d_backward_out)
-    upsampling_nearest.upsample_nearest1d_backward_out(grad_output, output_size, input_size, scales, op.target)
+        op.enter_impl("upsample_nearest1d_backward_out_cuda", upsample_nearest.upsample_nearest1d_backward_out)
+    upsample_nearest.upsample_nearest1d_backward_out(grad_output, output_size, input_size, scales, op.target)
     return op.finish()
 
 
@@ -7379,10 +7410,10 @@ def wrapper_CUDA__upsample_nearest_exact1d_backward(
     op = Functional("_upsample_nearest_exact1d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    upsample_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact1d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact1d_backward_out)
-    upsampling_nearest._upsample_nearest_exact1d_backward_out(grad_output, output_size, input_size, scales, op.target)
+        op.enter_impl("_upsample_nearest_exact1d_backward_out_cuda", upsample_nearest._upsample_nearest_exact1d_backward_out)
+    upsample_nearest._upsample_nearest_exact1d_backward_out(grad_output, output_size, input_size, scales, op.target)
     return op.finish()
 
 
@@ -7392,10 +7423,10 @@ def wrapper_CUDA_upsample_nearest2d_out_out(
     op = Out("upsample_nearest2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
+    upsample_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest2d_out_cuda", upsampling_nearest.upsample_nearest2d_out)
-    upsampling_nearest.upsample_nearest2d_out(self, output_size, scales_h, scales_w, op.target)
+        op.enter_impl("upsample_nearest2d_out_cuda", upsample_nearest.upsample_nearest2d_out)
+    upsample_nearest.upsample_nearest2d_out(self, output_size, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7405,10 +7436,10 @@ def wrapper_CUDA__upsample_nearest_exact2d_out_out(
     op = Out("_upsample_nearest_exact2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
+    upsample_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact2d_out_cuda", upsampling_nearest._upsample_nearest_exact2d_out)
-    upsampling_nearest._upsample_nearest_exact2d_out(self, output_size, scales_h, scales_w, op.target)
+        op.enter_impl("_upsample_nearest_exact2d_out_cuda", upsample_nearest._upsample_nearest_exact2d_out)
+    upsample_nearest._upsample_nearest_exact2d_out(self, output_size, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7418,10 +7449,10 @@ def wrapper_CUDA_upsample_nearest2d(
     op = Functional("upsample_nearest2d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
+    upsample_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest2d_out_cuda", upsampling_nearest.upsample_nearest2d_out)
-    upsampling_nearest.upsample_nearest2d_out(self, output_size, scales_h, scales_w, op.target)
+        op.enter_impl("upsample_nearest2d_out_cuda", upsample_nearest.upsample_nearest2d_out)
+    upsample_nearest.upsample_nearest2d_out(self, output_size, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7431,10 +7462,10 @@ def wrapper_CUDA__upsample_nearest_exact2d(
     op = Functional("_upsample_nearest_exact2d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
+    upsample_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact2d_out_cuda", upsampling_nearest._upsample_nearest_exact2d_out)
-    upsampling_nearest._upsample_nearest_exact2d_out(self, output_size, scales_h, scales_w, op.target)
+        op.enter_impl("_upsample_nearest_exact2d_out_cuda", upsample_nearest._upsample_nearest_exact2d_out)
+    upsample_nearest._upsample_nearest_exact2d_out(self, output_size, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7445,10 +7476,10 @@ def wrapper_CUDA_upsample_nearest2d_backward_out_grad_input(
     op = Out("upsample_nearest2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
+    upsample_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest2d_backward_out_cuda", upsampling_nearest.upsample_nearest2d_backward_out)
-    upsampling_nearest.upsample_nearest2d_backward_out(
+        op.enter_impl("upsample_nearest2d_backward_out_cuda", upsample_nearest.upsample_nearest2d_backward_out)
+    upsample_nearest.upsample_nearest2d_backward_out(
         grad_output, output_size, input_size, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7461,12 +7492,12 @@ def wrapper_CUDA__upsample_nearest_exact2d_backward_out_grad_input(
     op = Out("_upsample_nearest_exact2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact2d_backward_meta(
+    upsample_nearest._upsample_nearest_exact2d_backward_meta(
         op, grad_output, output_size, input_size, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact2d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact2d_backward_out)
-    upsampling_nearest._upsample_nearest_exact2d_backward_out(
+        op.enter_impl("_upsample_nearest_exact2d_backward_out_cuda", upsample_nearest._upsample_nearest_exact2d_backward_out)
+    upsample_nearest._upsample_nearest_exact2d_backward_out(
         grad_output, output_size, input_size, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7478,10 +7509,10 @@ def wrapper_CUDA_upsample_nearest2d_backward(
     op = Functional("upsample_nearest2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
+    upsample_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest2d_backward_out_cuda", upsampling_nearest.upsample_nearest2d_backward_out)
-    upsampling_nearest.upsample_nearest2d_backward_out(
+        op.enter_impl("upsample_nearest2d_backward_out_cuda", upsample_nearest.upsample_nearest2d_backward_out)
+    upsample_nearest.upsample_nearest2d_backward_out(
         grad_output, output_size, input_size, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7493,12 +7524,12 @@ def wrapper_CUDA__upsample_nearest_exact2d_backward(
     op = Functional("_upsample_nearest_exact2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact2d_backward_meta(
+    upsample_nearest._upsample_nearest_exact2d_backward_meta(
         op, grad_output, output_size, input_size, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact2d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact2d_backward_out)
-    upsampling_nearest._upsample_nearest_exact2d_backward_out(
+        op.enter_impl("_upsample_nearest_exact2d_backward_out_cuda", upsample_nearest._upsample_nearest_exact2d_backward_out)
+    upsample_nearest._upsample_nearest_exact2d_backward_out(
         grad_output, output_size, input_size, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7511,10 +7542,10 @@ def wrapper_CUDA_upsample_nearest3d_out_out(
     op = Out("upsample_nearest3d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    upsample_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest3d_out_cuda", upsampling_nearest.upsample_nearest3d_out)
-    upsampling_nearest.upsample_nearest3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
+        op.enter_impl("upsample_nearest3d_out_cuda", upsample_nearest.upsample_nearest3d_out)
+    upsample_nearest.upsample_nearest3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7525,10 +7556,10 @@ def wrapper_CUDA__upsample_nearest_exact3d_out_out(
     op = Out("_upsample_nearest_exact3d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    upsample_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact3d_out_cuda", upsampling_nearest._upsample_nearest_exact3d_out)
-    upsampling_nearest._upsample_nearest_exact3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
+        op.enter_impl("_upsample_nearest_exact3d_out_cuda", upsample_nearest._upsample_nearest_exact3d_out)
+    upsample_nearest._upsample_nearest_exact3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7538,10 +7569,10 @@ def wrapper_CUDA_upsample_nearest3d(
     op = Functional("upsample_nearest3d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    upsample_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest3d_out_cuda", upsampling_nearest.upsample_nearest3d_out)
-    upsampling_nearest.upsample_nearest3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
+        op.enter_impl("upsample_nearest3d_out_cuda", upsample_nearest.upsample_nearest3d_out)
+    upsample_nearest.upsample_nearest3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7551,10 +7582,10 @@ def wrapper_CUDA__upsample_nearest_exact3d(
     op = Functional("_upsample_nearest_exact3d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    upsample_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact3d_out_cuda", upsampling_nearest._upsample_nearest_exact3d_out)
-    upsampling_nearest._upsample_nearest_exact3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
+        op.enter_impl("_upsample_nearest_exact3d_out_cuda", upsample_nearest._upsample_nearest_exact3d_out)
+    upsample_nearest._upsample_nearest_exact3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
     return op.finish()
 
 
@@ -7565,12 +7596,12 @@ def wrapper_CUDA_upsample_nearest3d_backward_out_grad_input(
     op = Out("upsample_nearest3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest3d_backward_meta(
+    upsample_nearest.upsample_nearest3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest3d_backward_out_cuda", upsampling_nearest.upsample_nearest3d_backward_out)
-    upsampling_nearest.upsample_nearest3d_backward_out(
+        op.enter_impl("upsample_nearest3d_backward_out_cuda", upsample_nearest.upsample_nearest3d_backward_out)
+    upsample_nearest.upsample_nearest3d_backward_out(
         grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7583,12 +7614,12 @@ def wrapper_CUDA__upsample_nearest_exact3d_backward_out_grad_input(
     op = Out("_upsample_nearest_exact3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact3d_backward_meta(
+    upsample_nearest._upsample_nearest_exact3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact3d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact3d_backward_out)
-    upsampling_nearest._upsample_nearest_exact3d_backward_out(
+        op.enter_impl("_upsample_nearest_exact3d_backward_out_cuda", upsample_nearest._upsample_nearest_exact3d_backward_out)
+    upsample_nearest._upsample_nearest_exact3d_backward_out(
         grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7601,12 +7632,12 @@ def wrapper_CUDA_upsample_nearest3d_backward(
     op = Functional("upsample_nearest3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest3d_backward_meta(
+    upsample_nearest.upsample_nearest3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("upsample_nearest3d_backward_out_cuda", upsampling_nearest.upsample_nearest3d_backward_out)
-    upsampling_nearest.upsample_nearest3d_backward_out(
+        op.enter_impl("upsample_nearest3d_backward_out_cuda", upsample_nearest.upsample_nearest3d_backward_out)
+    upsample_nearest.upsample_nearest3d_backward_out(
         grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7619,12 +7650,12 @@ def wrapper_CUDA__upsample_nearest_exact3d_backward(
     op = Functional("_upsample_nearest_exact3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact3d_backward_meta(
+    upsample_nearest._upsample_nearest_exact3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact3d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact3d_backward_out)
-    upsampling_nearest._upsample_nearest_exact3d_backward_out(
+        op.enter_impl("_upsample_nearest_exact3d_backward_out_cuda", upsample_nearest._upsample_nearest_exact3d_backward_out)
+    upsample_nearest._upsample_nearest_exact3d_backward_out(
         grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
     )
     return op.finish()
@@ -7633,17 +7664,17 @@ def wrapper_CUDA__upsample_nearest_exact3d_backward(
 def wrapper_CUDA__im2col(
     ks: int, self: Tensor, kernel_size: Size, dilation: Size, padding: Size, stride: Size
 ) -> Tensor:
-    return fold.im2col(self, kernel_size, dilation, padding, stride)
+    return im2col_col2im.im2col(self, kernel_size, dilation, padding, stride)
 
 
 def wrapper_CUDA__channel_shuffle(ks: int, self: Tensor, groups: int) -> Tensor:
-    return shuffling.channel_shuffle(self, groups)
+    return pixel_shuffle.channel_shuffle(self, groups)
 
 
 def wrapper_CUDA__col2im(
     ks: int, self: Tensor, output_size: Size, kernel_size: Size, dilation: Size, padding: Size, stride: Size
 ) -> Tensor:
-    return fold.col2im(self, output_size, kernel_size, dilation, padding, stride)
+    return im2col_col2im.col2im(self, output_size, kernel_size, dilation, padding, stride)
 
 
 def wrapper_CUDA_Scalar__foreach_add(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
@@ -7667,11 +7698,11 @@ def wrapper_CUDA_Tensor__foreach_add_(ks: int, self: list[Tensor], other: Tensor
 
 
 def wrapper_CUDA_Scalar__foreach_sub(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
-    return foreach_powers.foreach_tensor_sub_scalar_kernel_cuda(self, scalar)
+    return foreach_pow.foreach_tensor_sub_scalar_kernel_cuda(self, scalar)
 
 
 def wrapper_CUDA_Scalar__foreach_sub_(ks: int, self: list[Tensor], scalar: Scalar) -> None:
-    return foreach_powers.foreach_tensor_sub_scalar_kernel_cuda_(self, scalar)
+    return foreach_pow.foreach_tensor_sub_scalar_kernel_cuda_(self, scalar)
 
 
 def wrapper_CUDA_List__foreach_sub_(ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar) -> None:
@@ -7707,20 +7738,20 @@ def wrapper_CUDA_ScalarList__foreach_div_(ks: int, self: list[Tensor], scalars: 
 
 
 def wrapper_CUDA_Tensor__foreach_div_(ks: int, self: list[Tensor], other: Tensor) -> None:
-    return foreach_powers.foreach_tensor_div_tensor_kernel_cuda_(self, other)
+    return foreach_pow.foreach_tensor_div_tensor_kernel_cuda_(self, other)
 
 
 def wrapper_CUDA___amp_foreach_non_finite_check_and_unscale_(
     ks: int, self: list[Tensor], found_inf: Tensor, inv_scale: Tensor
 ) -> None:
-    return loss_scaling._amp_foreach_non_finite_check_and_unscale_(self, found_inf, inv_scale)
+    return amp_kernels._amp_foreach_non_finite_check_and_unscale_(self, found_inf, inv_scale)
 
 
 def wrapper_CUDA___amp_update_scale_(
     ks: int, self: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: float,
     scale_backoff_factor: float, growth_interval: int
 ) -> Tensor:
-    return loss_scaling._amp_update_scale_(
+    return amp_kernels._amp_update_scale_(
         self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval
     )
 
@@ -7856,11 +7887,11 @@ def wrapper_CUDA_List__foreach_maximum_(ks: int, self: list[Tensor], other: list
 
 
 def wrapper_CUDA_ScalarAndTensor__foreach_pow(ks: int, self: Scalar, exponent: list[Tensor]) -> list[Tensor]:
-    return foreach_powers.foreach_scalar_pow_list_kernel_cuda(self, exponent)
+    return foreach_pow.foreach_scalar_pow_list_kernel_cuda(self, exponent)
 
 
 def wrapper_CUDA_Scalar__foreach_pow_(ks: int, self: list[Tensor], exponent: Scalar) -> None:
-    return foreach_powers.foreach_tensor_pow_scalar_kernel_cuda_(self, exponent)
+    return foreach_pow.foreach_tensor_pow_scalar_kernel_cuda_(self, exponent)
 
 
 def wrapper_CUDA___foreach_neg(ks: int, self: list[Tensor]) -> list[Tensor]:
@@ -7872,47 +7903,47 @@ def wrapper_CUDA___foreach_sqrt(ks: int, self: list[Tensor]) -> list[Tensor]:
 
 
 def wrapper_CUDA___foreach_abs(ks: int, self: list[Tensor]) -> list[Tensor]:
-    return foreach_more.foreach_tensor_abs_cuda(self)
+    return foreach_unary_ops.foreach_tensor_abs_cuda(self)
 
 
 def wrapper_CUDA___foreach_abs_(ks: int, self: list[Tensor]) -> None:
-    return foreach_more.foreach_tensor_abs_cuda_(self)
+    return foreach_unary_ops.foreach_tensor_abs_cuda_(self)
 
 
 def wrapper_CUDA___foreach_reciprocal(ks: int, self: list[Tensor]) -> list[Tensor]:
-    return foreach_more.foreach_tensor_reciprocal_cuda(self)
+    return foreach_unary_ops.foreach_tensor_reciprocal_cuda(self)
 
 
 def wrapper_CUDA___foreach_reciprocal_(ks: int, self: list[Tensor]) -> None:
-    return foreach_more.foreach_tensor_reciprocal_cuda_(self)
+    return foreach_unary_ops.foreach_tensor_reciprocal_cuda_(self)
 
 
 def wrapper_CUDA___foreach_sign(ks: int, self: list[Tensor]) -> list[Tensor]:
-    return foreach_more.foreach_tensor_sign_cuda(self)
+    return foreach_unary_ops.foreach_tensor_sign_cuda(self)
 
 
 def wrapper_CUDA___foreach_sign_(ks: int, self: list[Tensor]) -> None:
-    return foreach_more.foreach_tensor_sign_cuda_(self)
+    return foreach_unary_ops.foreach_tensor_sign_cuda_(self)
 
 
 def wrapper_CUDA___foreach_neg_(ks: int, self: list[Tensor]) -> None:
-    return foreach_more.foreach_tensor_neg_cuda_(self)
+    return foreach_unary_ops.foreach_tensor_neg_cuda_(self)
 
 
 def wrapper_CUDA_List__foreach_mul(ks: int, self: list[Tensor], other: list[Tensor]) -> list[Tensor]:
-    return foreach_more.foreach_tensor_mul_list_kernel_cuda(self, other)
+    return foreach_unary_ops.foreach_tensor_mul_list_kernel_cuda(self, other)
 
 
 def wrapper_CUDA_List__foreach_sub(ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar) -> list[Tensor]:
-    return foreach_more.foreach_tensor_sub_list_kernel_cuda(self, other, alpha)
+    return foreach_unary_ops.foreach_tensor_sub_list_kernel_cuda(self, other, alpha)
 
 
 def wrapper_CUDA_ScalarList__foreach_add_(ks: int, self: list[Tensor], scalars: list[Scalar]) -> None:
-    return foreach_more.foreach_tensor_add_scalarlist_kernel_cuda_(self, scalars)
+    return foreach_unary_ops.foreach_tensor_add_scalarlist_kernel_cuda_(self, scalars)
 
 
 def wrapper_CUDA___foreach_copy_(ks: int, self: list[Tensor], src: list[Tensor], non_blocking: bool) -> None:
-    return foreach_more.foreach_tensor_copy_list_kernel_cuda_(self, src, non_blocking)
+    return foreach_unary_ops.foreach_tensor_copy_list_kernel_cuda_(self, src, non_blocking)
 
 
 def wrapper_CUDA___foreach_zero_(ks: int, self: list[Tensor]) -> None:
@@ -7951,10 +7982,10 @@ def wrapper_CUDA_baddbmm(
     op = Functional("baddbmm")
     if recorder.active is not None:
         op.enter_meta()
-    linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    mm_bmm.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
     if recorder.active is not None:
-        op.enter_impl("baddbmm_out_cuda", linalg.baddbmm_out)
-    linalg.baddbmm_out(self, batch1, batch2, beta, alpha, op.target)
+        op.enter_impl("baddbmm_out_cuda", mm_bmm.baddbmm_out)
+    mm_bmm.baddbmm_out(self, batch1, batch2, beta, alpha, op.target)
     return op.finish()
 
 
@@ -7964,10 +7995,10 @@ def wrapper_CUDA_baddbmm_(
     op = InPlace("baddbmm", self)
     if recorder.active is not None:
         op.enter_meta()
-    linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    mm_bmm.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
     if recorder.active is not None:
-        op.enter_impl("baddbmm_out_cuda", linalg.baddbmm_out)
-    linalg.baddbmm_out(self, batch1, batch2, beta, alpha, op.output)
+        op.enter_impl("baddbmm_out_cuda", mm_bmm.baddbmm_out)
+    mm_bmm.baddbmm_out(self, batch1, batch2, beta, alpha, op.output)
     return op.finish()
 
 
@@ -7977,10 +8008,10 @@ def wrapper_CUDA_baddbmm_out_out(
     op = Out("baddbmm", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    mm_bmm.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
     if recorder.active is not None:
-        op.enter_impl("baddbmm_out_cuda", linalg.baddbmm_out)
-    linalg.baddbmm_out(self, batch1, batch2, beta, alpha, op.target)
+        op.enter_impl("baddbmm_out_cuda", mm_bmm.baddbmm_out)
+    mm_bmm.baddbmm_out(self, batch1, batch2, beta, alpha, op.target)
     return op.finish()
 
 
@@ -7988,12 +8019,12 @@ def wrapper_CUDA_isneginf(ks: int, self: Tensor) -> Tensor:
     op = Functional("isneginf")
     if recorder.active is not None:
         op.enter_meta()
-    signs.isneginf_meta(op, self)
+    sign_ops.isneginf_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("isneginf_out", signs.isneginf_out)
-    signs.isneginf_out(self, op.target)
+        op.enter_impl("isneginf_out", sign_ops.isneginf_out)
+    sign_ops.isneginf_out(self, op.target)
     return op.finish()
 
 
@@ -8001,23 +8032,23 @@ def wrapper_CUDA_isneginf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("isneginf", out)
     if recorder.active is not None:
         op.enter_meta()
-    signs.isneginf_meta(op, self)
+    sign_ops.isneginf_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("isneginf_out", signs.isneginf_out)
-    signs.isneginf_out(self, op.target)
+        op.enter_impl("isneginf_out", sign_ops.isneginf_out)
+    sign_ops.isneginf_out(self, op.target)
     return op.finish()
 
 
 def wrapper_CUDA___transform_bias_rescale_qkv(
     ks: int, qkv: Tensor, qkv_bias: Tensor, num_heads: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return fused_attention.transform_bias_rescale_qkv(qkv, qkv_bias, num_heads)
+    return transformer_encoder_layer.transform_bias_rescale_qkv(qkv, qkv_bias, num_heads)
 
 
 def wrapper_CUDA___nested_tensor_from_mask_left_aligned(ks: int, t: Tensor, mask: Tensor) -> bool:
-    return nested_masks.NestedTensor_nested_tensor_from_mask_left_aligned(t, mask)
+    return nested_tensor_mask.NestedTensor_nested_tensor_from_mask_left_aligned(t, mask)
 
 
 def wrapper_CUDA___transformer_encoder_layer_fwd(
@@ -8026,7 +8057,7 @@ def wrapper_CUDA___transformer_encoder_layer_fwd(
     norm_weight_2: Tensor, norm_bias_2: Tensor, ffn_weight_1: Tensor, ffn_bias_1: Tensor, ffn_weight_2: Tensor,
     ffn_bias_2: Tensor, mask: Tensor | None, mask_type: int | None
 ) -> Tensor:
-    return fused_attention.transformer_encoder_layer_forward(
+    return transformer_encoder_layer.transformer_encoder_layer_forward(
         src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps,
         norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2,
         mask, mask_type
@@ -8038,7 +8069,7 @@ def wrapper_CUDA___native_multi_head_attention(
     Tensor, proj_weight: Tensor, proj_bias: Tensor, mask: Tensor | None, need_weights: bool, average_attn_weights:
     bool, mask_type: int | None
 ) -> tuple[Tensor, Tensor]:
-    return fused_attention.native_multi_head_attention(
+    return transformer_encoder_layer.native_multi_head_attention(
         query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, need_weights,
         average_attn_weights, mask_type
     )
@@ -8066,12 +8097,12 @@ def wrapper_CUDA_leaky_relu_out_out(ks: int, self: Tensor, negative_slope: Scala
     op = Out("leaky_relu", out)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.leaky_relu_meta(op, self, negative_slope)
+    leaky_relu_elu.leaky_relu_meta(op, self, negative_slope)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("leaky_relu_out", slopes.leaky_relu_out)
-    slopes.leaky_relu_out(self, negative_slope, op.target)
+        op.enter_impl("leaky_relu_out", leaky_relu_elu.leaky_relu_out)
+    leaky_relu_elu.leaky_relu_out(self, negative_slope, op.target)
     return op.finish()
 
 
@@ -8079,12 +8110,12 @@ def wrapper_CUDA_leaky_relu(ks: int, self: Tensor, negative_slope: Scalar) -> Te
     op = Functional("leaky_relu")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.leaky_relu_meta(op, self, negative_slope)
+    leaky_relu_elu.leaky_relu_meta(op, self, negative_slope)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("leaky_relu_out", slopes.leaky_relu_out)
-    slopes.leaky_relu_out(self, negative_slope, op.target)
+        op.enter_impl("leaky_relu_out", leaky_relu_elu.leaky_relu_out)
+    leaky_relu_elu.leaky_relu_out(self, negative_slope, op.target)
     return op.finish()
 
 
@@ -8094,12 +8125,12 @@ def wrapper_CUDA_leaky_relu_backward_out_grad_input(
     op = Out("leaky_relu_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
+    leaky_relu_elu.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("leaky_relu_backward_out", slopes.leaky_relu_backward_out)
-    slopes.leaky_relu_backward_out(grad_output, self, negative_slope, self_is_result, op.target)
+        op.enter_impl("leaky_relu_backward_out", leaky_relu_elu.leaky_relu_backward_out)
+    leaky_relu_elu.leaky_relu_backward_out(grad_output, self, negative_slope, self_is_result, op.target)
     return op.finish()
 
 
@@ -8109,12 +8140,12 @@ def wrapper_CUDA_leaky_relu_backward(
     op = Functional("leaky_relu_backward")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
+    leaky_relu_elu.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("leaky_relu_backward_out", slopes.leaky_relu_backward_out)
-    slopes.leaky_relu_backward_out(grad_output, self, negative_slope, self_is_result, op.target)
+        op.enter_impl("leaky_relu_backward_out", leaky_relu_elu.leaky_relu_backward_out)
+    leaky_relu_elu.leaky_relu_backward_out(grad_output, self, negative_slope, self_is_result, op.target)
     return op.finish()
 
 
@@ -8122,12 +8153,12 @@ def wrapper_CUDA_leaky_relu_(ks: int, self: Tensor, negative_slope: Scalar) -> T
     op = InPlace("leaky_relu", self)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.leaky_relu_meta(op, self, negative_slope)
+    leaky_relu_elu.leaky_relu_meta(op, self, negative_slope)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("leaky_relu_out", slopes.leaky_relu_out)
-    slopes.leaky_relu_out(self, negative_slope, op.target)
+        op.enter_impl("leaky_relu_out", leaky_relu_elu.leaky_relu_out)
+    leaky_relu_elu.leaky_relu_out(self, negative_slope, op.target)
     return op.finish()
 
 
@@ -8137,12 +8168,12 @@ def wrapper_CUDA_elu_out_out(
     op = Out("elu", out)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.elu_meta(op, self, alpha, scale, input_scale)
+    leaky_relu_elu.elu_meta(op, self, alpha, scale, input_scale)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("elu_out", slopes.elu_out)
-    slopes.elu_out(self, alpha, scale, input_scale, op.target)
+        op.enter_impl("elu_out", leaky_relu_elu.elu_out)
+    leaky_relu_elu.elu_out(self, alpha, scale, input_scale, op.target)
     return op.finish()
 
 
@@ -8150,12 +8181,12 @@ def wrapper_CUDA_elu(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_
     op = Functional("elu")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.elu_meta(op, self, alpha, scale, input_scale)
+    leaky_relu_elu.elu_meta(op, self, alpha, scale, input_scale)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("elu_out", slopes.elu_out)
-    slopes.elu_out(self, alpha, scale, input_scale, op.target)
+        op.enter_impl("elu_out", leaky_relu_elu.elu_out)
+    leaky_relu_elu.elu_out(self, alpha, scale, input_scale, op.target)
     return op.finish()
 
 
@@ -8166,12 +8197,12 @@ def wrapper_CUDA_elu_backward_out_grad_input(
     op = Out("elu_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
+    leaky_relu_elu.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
     if op.operands:
         grad_output, self_or_result = op.read(grad_output, self_or_result)
     if recorder.active is not None:
-        op.enter_impl("elu_backward_out", slopes.elu_backward_out)
-    slopes.elu_backward_out(grad_output, alpha, scale, input_scale, is_result, self_or_result, op.target)
+        op.enter_impl("elu_backward_out", leaky_relu_elu.elu_backward_out)
+    leaky_relu_elu.elu_backward_out(grad_output, alpha, scale, input_scale, is_result, self_or_result, op.target)
     return op.finish()
 
 
@@ -8182,12 +8213,12 @@ def wrapper_CUDA_elu_backward(
     op = Functional("elu_backward")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
+    leaky_relu_elu.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
     if op.operands:
         grad_output, self_or_result = op.read(grad_output, self_or_result)
     if recorder.active is not None:
-        op.enter_impl("elu_backward_out", slopes.elu_backward_out)
-    slopes.elu_backward_out(grad_output, alpha, scale, input_scale, is_result, self_or_result, op.target)
+        op.enter_impl("elu_backward_out", leaky_relu_elu.elu_backward_out)
+    leaky_relu_elu.elu_backward_out(grad_output, alpha, scale, input_scale, is_result, self_or_result, op.target)
     return op.finish()
 
 
@@ -8195,12 +8226,12 @@ def wrapper_CUDA_elu_(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input
     op = InPlace("elu", self)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.elu_meta(op, self, alpha, scale, input_scale)
+    leaky_relu_elu.elu_meta(op, self, alpha, scale, input_scale)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("elu_out", slopes.elu_out)
-    slopes.elu_out(self, alpha, scale, input_scale, op.target)
+        op.enter_impl("elu_out", leaky_relu_elu.elu_out)
+    leaky_relu_elu.elu_out(self, alpha, scale, input_scale, op.target)
     return op.finish()
 
 
@@ -8208,12 +8239,12 @@ def wrapper_CUDA_softplus_out_out(ks: int, self: Tensor, beta: Scalar, threshold
     op = Out("softplus", out)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.softplus_meta(op, self, beta, threshold)
+    leaky_relu_elu.softplus_meta(op, self, beta, threshold)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("softplus_out", slopes.softplus_out)
-    slopes.softplus_out(self, beta, threshold, op.target)
+        op.enter_impl("softplus_out", leaky_relu_elu.softplus_out)
+    leaky_relu_elu.softplus_out(self, beta, threshold, op.target)
     return op.finish()
 
 
@@ -8221,12 +8252,12 @@ def wrapper_CUDA_softplus(ks: int, self: Tensor, beta: Scalar, threshold: Scalar
     op = Functional("softplus")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.softplus_meta(op, self, beta, threshold)
+    leaky_relu_elu.softplus_meta(op, self, beta, threshold)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("softplus_out", slopes.softplus_out)
-    slopes.softplus_out(self, beta, threshold, op.target)
+        op.enter_impl("softplus_out", leaky_relu_elu.softplus_out)
+    leaky_relu_elu.softplus_out(self, beta, threshold, op.target)
     return op.finish()
 
 
@@ -8236,12 +8267,12 @@ def wrapper_CUDA_softplus_backward_out_grad_input(
     op = Out("softplus_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
+    leaky_relu_elu.softplus_backward_meta(op, grad_output, self, beta, threshold)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("softplus_backward_out", slopes.softplus_backward_out)
-    slopes.softplus_backward_out(grad_output, self, beta, threshold, op.target)
+        op.enter_impl("softplus_backward_out", leaky_relu_elu.softplus_backward_out)
+    leaky_relu_elu.softplus_backward_out(grad_output, self, beta, threshold, op.target)
     return op.finish()
 
 
@@ -8251,12 +8282,12 @@ def wrapper_CUDA_softplus_backward(
     op = Functional("softplus_backward")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
+    leaky_relu_elu.softplus_backward_meta(op, grad_output, self, beta, threshold)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("softplus_backward_out", slopes.softplus_backward_out)
-    slopes.softplus_backward_out(grad_output, self, beta, threshold, op.target)
+        op.enter_impl("softplus_backward_out", leaky_relu_elu.softplus_backward_out)
+    leaky_relu_elu.softplus_backward_out(grad_output, self, beta, threshold, op.target)
     return op.finish()
 
 
@@ -8264,12 +8295,12 @@ def wrapper_CUDA_glu_out_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Te
     op = Out("glu", out)
     if recorder.active is not None:
         op.enter_meta()
-    gating.glu_meta(op, self, dim)
+    glu_rrelu.glu_meta(op, self, dim)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("glu_out", gating.glu_out)
-    gating.glu_out(self, dim, op.target)
+        op.enter_impl("glu_out", glu_rrelu.glu_out)
+    glu_rrelu.glu_out(self, dim, op.target)
     return op.finish()
 
 
@@ -8277,65 +8308,65 @@ def wrapper_CUDA_glu(ks: int, self: Tensor, dim: int) -> Tensor:
     op = Functional("glu")
     if recorder.active is not None:
         op.enter_meta()
-    gating.glu_meta(op, self, dim)
+    glu_rrelu.glu_meta(op, self, dim)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("glu_out", gating.glu_out)
-    gating.glu_out(self, dim, op.target)
+        op.enter_impl("glu_out", glu_rrelu.glu_out)
+    glu_rrelu.glu_out(self, dim, op.target)
     return op.finish()
 
 
 def wrapper_CUDA_grad_input_glu_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, dim: int, grad_input: Tensor
 ) -> Tensor:
-    return gating.glu_backward_out(grad_output, self, dim, grad_input)
+    return glu_rrelu.glu_backward_out(grad_output, self, dim, grad_input)
 
 
 def wrapper_CUDA__glu_backward(ks: int, grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
-    return gating.glu_backward(grad_output, self, dim)
+    return glu_rrelu.glu_backward(grad_output, self, dim)
 
 
 def wrapper_CUDA__glu_jvp(ks: int, glu: Tensor, x: Tensor, dx: Tensor, dim: int) -> Tensor:
-    return gating.glu_jvp(glu, x, dx, dim)
+    return glu_rrelu.glu_jvp(glu, x, dx, dim)
 
 
 def wrapper_CUDA__glu_backward_jvp(
     ks: int, grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: int
 ) -> Tensor:
-    return gating.glu_backward_jvp(grad_x, grad_glu, x, dgrad_glu, dx, dim)
+    return glu_rrelu.glu_backward_jvp(grad_x, grad_glu, x, dgrad_glu, dx, dim)
 
 
 def wrapper_CUDA_out_rrelu_with_noise_out(
     ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None,
     out: Tensor
 ) -> Tensor:
-    return gating.rrelu_with_noise_out(self, noise, lower, upper, training, generator, out)
+    return glu_rrelu.rrelu_with_noise_out(self, noise, lower, upper, training, generator, out)
 
 
 def wrapper_CUDA__rrelu_with_noise(
     ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
 ) -> Tensor:
-    return gating.rrelu_with_noise(self, noise, lower, upper, training, generator)
+    return glu_rrelu.rrelu_with_noise(self, noise, lower, upper, training, generator)
 
 
 def wrapper_CUDA__rrelu_with_noise_(
     ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
 ) -> Tensor:
-    return gating.rrelu_with_noise_cuda_(self, noise, lower, upper, training, generator)
+    return glu_rrelu.rrelu_with_noise_cuda_(self, noise, lower, upper, training, generator)
 
 
 def wrapper_CUDA__max_pool3d_with_indices(
     ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
 ) -> tuple[Tensor, Tensor]:
-    return pooling.max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)
+    return max_pool.max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def wrapper_CUDA__max_pool3d_with_indices_backward(
     ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
     ceil_mode: bool, indices: Tensor
 ) -> Tensor:
-    return pooling.max_pool3d_with_indices_backward(
+    return max_pool.max_pool3d_with_indices_backward(
         grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
     )
 
@@ -8347,12 +8378,10 @@ def wrapper_CUDA_avg_pool2d_out_out(
     op = Out("avg_pool2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool2d_meta(
-        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
+    avg_pool.avg_pool2d_meta(op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     if recorder.active is not None:
-        op.enter_impl("avg_pool2d_out_cuda", pooling_average.avg_pool2d_out)
-    pooling_average.avg_pool2d_out(
+        op.enter_impl("avg_pool2d_out_cuda", avg_pool.avg_pool2d_out)
+    avg_pool.avg_pool2d_out(
         self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
     return op.finish()
@@ -8365,12 +8394,10 @@ def wrapper_CUDA_avg_pool2d(
     op = Functional("avg_pool2d")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool2d_meta(
-        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
+    avg_pool.avg_pool2d_meta(op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     if recorder.active is not None:
-        op.enter_impl("avg_pool2d_out_cuda", pooling_average.avg_pool2d_out)
-    pooling_average.avg_pool2d_out(
+        op.enter_impl("avg_pool2d_out_cuda", avg_pool.avg_pool2d_out)
+    avg_pool.avg_pool2d_out(
         self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
     return op.finish()
@@ -8383,12 +8410,12 @@ def wrapper_CUDA_avg_pool2d_backward_out_grad_input(
     op = Out("avg_pool2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool2d_backward_meta(
+    avg_pool.avg_pool2d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
     if recorder.active is not None:
-        op.enter_impl("avg_pool2d_backward_out_cuda", pooling_average.avg_pool2d_backward_out)
-    pooling_average.avg_pool2d_backward_out(
+        op.enter_impl("avg_pool2d_backward_out_cuda", avg_pool.avg_pool2d_backward_out)
+    avg_pool.avg_pool2d_backward_out(
         grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
     return op.finish()
@@ -8401,12 +8428,12 @@ def wrapper_CUDA_avg_pool2d_backward(
     op = Functional("avg_pool2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool2d_backward_meta(
+    avg_pool.avg_pool2d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
     if recorder.active is not None:
-        op.enter_impl("avg_pool2d_backward_out_cuda", pooling_average.avg_pool2d_backward_out)
-    pooling_average.avg_pool2d_backward_out(
+        op.enter_impl("avg_pool2d_backward_out_cuda", avg_pool.avg_pool2d_backward_out)
+    avg_pool.avg_pool2d_backward_out(
         grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
     return op.finish()
@@ -8419,12 +8446,10 @@ def wrapper_CUDA_avg_pool3d_out_out(
     op = Out("avg_pool3d", out)
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool3d_meta(
-        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
+    avg_pool.avg_pool3d_meta(op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     if recorder.active is not None:
-        op.enter_impl("avg_pool3d_out_cuda", pooling_average.avg_pool3d_out)
-    pooling_average.avg_pool3d_out(
+        op.enter_impl("avg_pool3d_out_cuda", avg_pool.avg_pool3d_out)
+    avg_pool.avg_pool3d_out(
         self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
     return op.finish()
@@ -8437,12 +8462,10 @@ def wrapper_CUDA_avg_pool3d(
     op = Functional("avg_pool3d")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool3d_meta(
-        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
+    avg_pool.avg_pool3d_meta(op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     if recorder.active is not None:
-        op.enter_impl("avg_pool3d_out_cuda", pooling_average.avg_pool3d_out)
-    pooling_average.avg_pool3d_out(
+        op.enter_impl("avg_pool3d_out_cuda", avg_pool.avg_pool3d_out)
+    avg_pool.avg_pool3d_out(
         self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
     return op.finish()
@@ -8455,12 +8478,12 @@ def wrapper_CUDA_avg_pool3d_backward_out_grad_input(
     op = Out("avg_pool3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool3d_backward_meta(
+    avg_pool.avg_pool3d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
     if recorder.active is not None:
-        op.enter_impl("avg_pool3d_backward_out_cuda", pooling_average.avg_pool3d_backward_out)
-    pooling_average.avg_pool3d_backward_out(
+        op.enter_impl("avg_pool3d_backward_out_cuda", avg_pool.avg_pool3d_backward_out)
+    avg_pool.avg_pool3d_backward_out(
         grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
     return op.finish()
@@ -8473,31 +8496,31 @@ def wrapper_CUDA_avg_pool3d_backward(
     op = Functional("avg_pool3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool3d_backward_meta(
+    avg_pool.avg_pool3d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
     if recorder.active is not None:
-        op.enter_impl("avg_pool3d_backward_out_cuda", pooling_average.avg_pool3d_backward_out)
-    pooling_average.avg_pool3d_backward_out(
+        op.enter_impl("avg_pool3d_backward_out_cuda", avg_pool.avg_pool3d_backward_out)
+    avg_pool.avg_pool3d_backward_out(
         grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
     )
     return op.finish()
 
 
 def wrapper_CUDA___adaptive_avg_pool2d(ks: int, self: Tensor, output_size: Size) -> Tensor:
-    return pooling_adaptive.adaptive_avg_pool2d(self, output_size)
+    return adaptive_pool.adaptive_avg_pool2d(self, output_size)
 
 
 def wrapper_CUDA___adaptive_avg_pool2d_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
-    return pooling_adaptive.adaptive_avg_pool2d_backward(grad_output, self)
+    return adaptive_pool.adaptive_avg_pool2d_backward(grad_output, self)
 
 
 def wrapper_CUDA___adaptive_avg_pool3d(ks: int, self: Tensor, output_size: Size) -> Tensor:
-    return pooling_adaptive.adaptive_avg_pool3d(self, output_size)
+    return adaptive_pool.adaptive_avg_pool3d(self, output_size)
 
 
 def wrapper_CUDA___adaptive_avg_pool3d_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
-    return pooling_adaptive.adaptive_avg_pool3d_backward(grad_output, self)
+    return adaptive_pool.adaptive_avg_pool3d_backward(grad_output, self)
 
 
 def wrapper_CUDA_adaptive_max_pool2d_out_out(
@@ -8506,10 +8529,10 @@ def wrapper_CUDA_adaptive_max_pool2d_out_out(
     op0, op1 = Out("adaptive_max_pool2d", out), Out("adaptive_max_pool2d", indices)
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_adaptive.adaptive_max_pool2d_meta((op0, op1), self, output_size)
+    adaptive_pool.adaptive_max_pool2d_meta((op0, op1), self, output_size)
     if recorder.active is not None:
-        op0.enter_impl("adaptive_max_pool2d_out_cuda", pooling_adaptive.adaptive_max_pool2d_out, op1)
-    pooling_adaptive.adaptive_max_pool2d_out(self, output_size, op0.target, op1.target)
+        op0.enter_impl("adaptive_max_pool2d_out_cuda", adaptive_pool.adaptive_max_pool2d_out, op1)
+    adaptive_pool.adaptive_max_pool2d_out(self, output_size, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -8517,10 +8540,10 @@ def wrapper_CUDA_adaptive_max_pool2d(ks: int, self: Tensor, output_size: Size) -
     op0, op1 = Functional("adaptive_max_pool2d"), Functional("adaptive_max_pool2d")
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_adaptive.adaptive_max_pool2d_meta((op0, op1), self, output_size)
+    adaptive_pool.adaptive_max_pool2d_meta((op0, op1), self, output_size)
     if recorder.active is not None:
-        op0.enter_impl("adaptive_max_pool2d_out_cuda", pooling_adaptive.adaptive_max_pool2d_out, op1)
-    pooling_adaptive.adaptive_max_pool2d_out(self, output_size, op0.target, op1.target)
+        op0.enter_impl("adaptive_max_pool2d_out_cuda", adaptive_pool.adaptive_max_pool2d_out, op1)
+    adaptive_pool.adaptive_max_pool2d_out(self, output_size, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -8530,10 +8553,10 @@ def wrapper_CUDA_adaptive_max_pool2d_backward_out_grad_input(
     op = Out("adaptive_max_pool2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    pooling_adaptive.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
+    adaptive_pool.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
     if recorder.active is not None:
-        op.enter_impl("adaptive_max_pool2d_backward_out_cuda", pooling_adaptive.adaptive_max_pool2d_backward_out)
-    pooling_adaptive.adaptive_max_pool2d_backward_out(grad_output, self, indices, op.target)
+        op.enter_impl("adaptive_max_pool2d_backward_out_cuda", adaptive_pool.adaptive_max_pool2d_backward_out)
+    adaptive_pool.adaptive_max_pool2d_backward_out(grad_output, self, indices, op.target)
     return op.finish()
 
 
@@ -8541,10 +8564,10 @@ def wrapper_CUDA_adaptive_max_pool2d_backward(ks: int, grad_output: Tensor, self
     op = Functional("adaptive_max_pool2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_adaptive.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
+    adaptive_pool.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
     if recorder.active is not None:
-        op.enter_impl("adaptive_max_pool2d_backward_out_cuda", pooling_adaptive.adaptive_max_pool2d_backward_out)
-    pooling_adaptive.adaptive_max_pool2d_backward_out(grad_output, self, indices, op.target)
+        op.enter_impl("adaptive_max_pool2d_backward_out_cuda", adaptive_pool.adaptive_max_pool2d_backward_out)
+    adaptive_pool.adaptive_max_pool2d_backward_out(grad_output, self, indices, op.target)
     return op.finish()
 
 
@@ -8554,10 +8577,10 @@ def wrapper_CUDA_adaptive_max_pool3d_out_out(
     op0, op1 = Out("adaptive_max_pool3d", out), Out("adaptive_max_pool3d", indices)
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_adaptive.adaptive_max_pool3d_meta((op0, op1), self, output_size)
+    adaptive_pool.adaptive_max_pool3d_meta((op0, op1), self, output_size)
     if recorder.active is not None:
-        op0.enter_impl("adaptive_max_pool3d_out_cuda", pooling_adaptive.adaptive_max_pool3d_out, op1)
-    pooling_adaptive.adaptive_max_pool3d_out(self, output_size, op0.target, op1.target)
+        op0.enter_impl("adaptive_max_pool3d_out_cuda", adaptive_pool.adaptive_max_pool3d_out, op1)
+    adaptive_pool.adaptive_max_pool3d_out(self, output_size, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -8565,10 +8588,10 @@ def wrapper_CUDA_adaptive_max_pool3d(ks: int, self: Tensor, output_size: Size) -
     op0, op1 = Functional("adaptive_max_pool3d"), Functional("adaptive_max_pool3d")
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_adaptive.adaptive_max_pool3d_meta((op0, op1), self, output_size)
+    adaptive_pool.adaptive_max_pool3d_meta((op0, op1), self, output_size)
     if recorder.active is not None:
-        op0.enter_impl("adaptive_max_pool3d_out_cuda", pooling_adaptive.adaptive_max_pool3d_out, op1)
-    pooling_adaptive.adaptive_max_pool3d_out(self, output_size, op0.target, op1.target)
+        op0.enter_impl("adaptive_max_pool3d_out_cuda", adaptive_pool.adaptive_max_pool3d_out, op1)
+    adaptive_pool.adaptive_max_pool3d_out(self, output_size, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -8578,10 +8601,10 @@ def wrapper_CUDA_adaptive_max_pool3d_backward_out_grad_input(
     op = Out("adaptive_max_pool3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    pooling_adaptive.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
+    adaptive_pool.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
     if recorder.active is not None:
-        op.enter_impl("adaptive_max_pool3d_backward_out_cuda", pooling_adaptive.adaptive_max_pool3d_backward_out)
-    pooling_adaptive.adaptive_max_pool3d_backward_out(grad_output, self, indices, op.target)
+        op.enter_impl("adaptive_max_pool3d_backward_out_cuda", adaptive_pool.adaptive_max_pool3d_backward_out)
+    adaptive_pool.adaptive_max_pool3d_backward_out(grad_output, self, indices, op.target)
     return op.finish()
 
 
@@ -8589,10 +8612,10 @@ def wrapper_CUDA_adaptive_max_pool3d_backward(ks: int, grad_output: Tensor, self
     op = Functional("adaptive_max_pool3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_adaptive.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
+    adaptive_pool.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
     if recorder.active is not None:
-        op.enter_impl("adaptive_max_pool3d_backward_out_cuda", pooling_adaptive.adaptive_max_pool3d_backward_out)
-    pooling_adaptive.adaptive_max_pool3d_backward_out(grad_output, self, indices, op.target)
+        op.enter_impl("adaptive_max_pool3d_backward_out_cuda", adaptive_pool.adaptive_max_pool3d_backward_out)
+    adaptive_pool.adaptive_max_pool3d_backward_out(grad_output, self, indices, op.target)
     return op.finish()
 
 
@@ -8603,10 +8626,10 @@ def wrapper_CUDA_fractional_max_pool2d_out_output(
     op0, op1 = Out("fractional_max_pool2d", output), Out("fractional_max_pool2d", indices)
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_fractional.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    fractional_max_pool.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     if recorder.active is not None:
-        op0.enter_impl("fractional_max_pool2d_out_cuda", pooling_fractional.fractional_max_pool2d_out, op1)
-    pooling_fractional.fractional_max_pool2d_out(
+        op0.enter_impl("fractional_max_pool2d_out_cuda", fractional_max_pool.fractional_max_pool2d_out, op1)
+    fractional_max_pool.fractional_max_pool2d_out(
         self, kernel_size, output_size, random_samples, op0.target, op1.target
     )
     return op0.finish(), op1.bring_back()
@@ -8618,10 +8641,10 @@ def wrapper_CUDA_fractional_max_pool2d(
     op0, op1 = Functional("fractional_max_pool2d"), Functional("fractional_max_pool2d")
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_fractional.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    fractional_max_pool.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     if recorder.active is not None:
-        op0.enter_impl("fractional_max_pool2d_out_cuda", pooling_fractional.fractional_max_pool2d_out, op1)
-    pooling_fractional.fractional_max_pool2d_out(
+        op0.enter_impl("fractional_max_pool2d_out_cuda", fractional_max_pool.fractional_max_pool2d_out, op1)
+    fractional_max_pool.fractional_max_pool2d_out(
         self, kernel_size, output_size, random_samples, op0.target, op1.target
     )
     return op0.finish(), op1.bring_back()
@@ -8634,10 +8657,10 @@ def wrapper_CUDA_fractional_max_pool3d_out_output(
     op0, op1 = Out("fractional_max_pool3d", output), Out("fractional_max_pool3d", indices)
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_fractional.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    fractional_max_pool.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     if recorder.active is not None:
-        op0.enter_impl("fractional_max_pool3d_out_cuda", pooling_fractional.fractional_max_pool3d_out, op1)
-    pooling_fractional.fractional_max_pool3d_out(
+        op0.enter_impl("fractional_max_pool3d_out_cuda", fractional_max_pool.fractional_max_pool3d_out, op1)
+    fractional_max_pool.fractional_max_pool3d_out(
         self, kernel_size, output_size, random_samples, op0.target, op1.target
     )
     return op0.finish(), op1.bring_back()
@@ -8649,10 +8672,10 @@ def wrapper_CUDA_fractional_max_pool3d(
     op0, op1 = Functional("fractional_max_pool3d"), Functional("fractional_max_pool3d")
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_fractional.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    fractional_max_pool.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     if recorder.active is not None:
-        op0.enter_impl("fractional_max_pool3d_out_cuda", pooling_fractional.fractional_max_pool3d_out, op1)
-    pooling_fractional.fractional_max_pool3d_out(
+        op0.enter_impl("fractional_max_pool3d_out_cuda", fractional_max_pool.fractional_max_pool3d_out, op1)
+    fractional_max_pool.fractional_max_pool3d_out(
         self, kernel_size, output_size, random_samples, op0.target, op1.target
     )
     return op0.finish(), op1.bring_back()
@@ -8665,10 +8688,12 @@ def wrapper_CUDA_fractional_max_pool2d_backward_out_grad_input(
     op = Out("fractional_max_pool2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    pooling_fractional.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
+    fractional_max_pool.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
     if recorder.active is not None:
-        op.enter_impl("fractional_max_pool2d_backward_cuda", pooling_fractional.fractional_max_pool2d_backward)
-    pooling_fractional.fractional_max_pool2d_backward(grad_output, self, kernel_size, output_size, indices, op.target)
+        op.enter_impl("fractional_max_pool2d_backward_cuda", fractional_max_pool.fractional_max_pool2d_backward)
+    fractional_max_pool.fractional_max_pool2d_backward(
+        grad_output, self, kernel_size, output_size, indices, op.target
+    )
     return op.finish()
 
 
@@ -8678,10 +8703,12 @@ def wrapper_CUDA_fractional_max_pool2d_backward(
     op = Functional("fractional_max_pool2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_fractional.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
+    fractional_max_pool.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
     if recorder.active is not None:
-        op.enter_impl("fractional_max_pool2d_backward_cuda", pooling_fractional.fractional_max_pool2d_backward)
-    pooling_fractional.fractional_max_pool2d_backward(grad_output, self, kernel_size, output_size, indices, op.target)
+        op.enter_impl("fractional_max_pool2d_backward_cuda", fractional_max_pool.fractional_max_pool2d_backward)
+    fractional_max_pool.fractional_max_pool2d_backward(
+        grad_output, self, kernel_size, output_size, indices, op.target
+    )
     return op.finish()
 
 
@@ -8689,7 +8716,7 @@ def wrapper_CUDA_grad_input_fractional_max_pool3d_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
     Tensor
 ) -> Tensor:
-    return pooling_fractional.fractional_max_pool3d_backward_out(
+    return fractional_max_pool.fractional_max_pool3d_backward_out(
         grad_output, self, kernel_size, output_size, indices, grad_input
     )
 
@@ -8697,20 +8724,20 @@ def wrapper_CUDA_grad_input_fractional_max_pool3d_backward_out(
 def wrapper_CUDA__fractional_max_pool3d_backward(
     ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor
 ) -> Tensor:
-    return pooling_fractional.fractional_max_pool3d_backward(grad_output, self, kernel_size, output_size, indices)
+    return fractional_max_pool.fractional_max_pool3d_backward(grad_output, self, kernel_size, output_size, indices)
 
 
 def wrapper_CUDA__grid_sampler_2d(
     ks: int, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    return sampling_grids.grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)
+    return grid_sampler.grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 def wrapper_CUDA__grid_sampler_2d_backward(
     ks: int, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
     align_corners: bool, output_mask: tuple[bool, ...]
 ) -> tuple[Tensor, Tensor]:
-    return sampling_grids.grid_sampler_2d_backward(
+    return grid_sampler.grid_sampler_2d_backward(
         grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
     )
 
@@ -8718,46 +8745,46 @@ def wrapper_CUDA__grid_sampler_2d_backward(
 def wrapper_CUDA__grid_sampler_3d(
     ks: int, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    return sampling_grids.grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners)
+    return grid_sampler.grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 def wrapper_CUDA__grid_sampler_3d_backward(
     ks: int, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
     align_corners: bool, output_mask: tuple[bool, ...]
 ) -> tuple[Tensor, Tensor]:
-    return sampling_grids.grid_sampler_3d_backward(
+    return grid_sampler.grid_sampler_3d_backward(
         grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
     )
 
 
 def wrapper_CUDA__max_unpool2d(ks: int, self: Tensor, indices: Tensor, output_size: Size) -> Tensor:
-    return pooling.max_unpooling2d_forward(self, indices, output_size)
+    return max_pool.max_unpooling2d_forward(self, indices, output_size)
 
 
 def wrapper_CUDA__max_unpool3d(
     ks: int, self: Tensor, indices: Tensor, output_size: Size, stride: Size, padding: Size
 ) -> Tensor:
-    return pooling.max_unpooling3d_forward(self, indices, output_size, stride, padding)
+    return max_pool.max_unpooling3d_forward(self, indices, output_size, stride, padding)
 
 
 def wrapper_CUDA_out_multi_margin_loss_out(
     ks: int, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int, out:
     Tensor
 ) -> Tensor:
-    return losses_margins.multi_margin_loss_out(self, target, p, margin, weight, reduction, out)
+    return margin_losses.multi_margin_loss_out(self, target, p, margin, weight, reduction, out)
 
 
 def wrapper_CUDA__multi_margin_loss(
     ks: int, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int
 ) -> Tensor:
-    return losses_margins.multi_margin_loss(self, target, p, margin, weight, reduction)
+    return margin_losses.multi_margin_loss(self, target, p, margin, weight, reduction)
 
 
 def wrapper_CUDA_grad_input_multi_margin_loss_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None,
     reduction: int, grad_input: Tensor
 ) -> Tensor:
-    return losses_margins.multi_margin_loss_backward_out(
+    return margin_losses.multi_margin_loss_backward_out(
         grad_output, self, target, p, margin, weight, reduction, grad_input
     )
 
@@ -8766,25 +8793,25 @@ def wrapper_CUDA__multi_margin_loss_backward(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None,
     reduction: int
 ) -> Tensor:
-    return losses_margins.multi_margin_loss_backward(grad_output, self, target, p, margin, weight, reduction)
+    return margin_losses.multi_margin_loss_backward(grad_output, self, target, p, margin, weight, reduction)
 
 
 def wrapper_CUDA_output_multilabel_margin_loss_forward_out(
     ks: int, self: Tensor, target: Tensor, reduction: int, output: Tensor, is_target: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return losses_margins.multilabel_margin_loss_forward_out(self, target, reduction, output, is_target)
+    return margin_losses.multilabel_margin_loss_forward_out(self, target, reduction, output, is_target)
 
 
 def wrapper_CUDA__multilabel_margin_loss_forward(
     ks: int, self: Tensor, target: Tensor, reduction: int
 ) -> tuple[Tensor, Tensor]:
-    return losses_margins.multilabel_margin_loss_forward(self, target, reduction)
+    return margin_losses.multilabel_margin_loss_forward(self, target, reduction)
 
 
 def wrapper_CUDA_grad_input_multilabel_margin_loss_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor, grad_input: Tensor
 ) -> Tensor:
-    return losses_margins.multilabel_margin_loss_backward_out(
+    return margin_losses.multilabel_margin_loss_backward_out(
         grad_output, self, target, reduction, is_target, grad_input
     )
 
@@ -8792,28 +8819,28 @@ def wrapper_CUDA_grad_input_multilabel_margin_loss_backward_out(
 def wrapper_CUDA__multilabel_margin_loss_backward(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor
 ) -> Tensor:
-    return losses_margins.multilabel_margin_loss_backward(grad_output, self, target, reduction, is_target)
+    return margin_losses.multilabel_margin_loss_backward(grad_output, self, target, reduction, is_target)
 
 
 def wrapper_CUDA___ctc_loss(
     ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int, zero_infinity:
     bool
 ) -> tuple[Tensor, Tensor]:
-    return losses_sequences.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
+    return ctc_loss.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
 
 
 def wrapper_CUDA_Tensor__ctc_loss(
     ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int,
     zero_infinity: bool
 ) -> tuple[Tensor, Tensor]:
-    return losses_sequences.ctc_loss_tensor(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
+    return ctc_loss.ctc_loss_tensor(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
 
 
 def wrapper_CUDA___ctc_loss_backward(
     ks: int, grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size,
     neg_log_likelihood: Tensor, log_alpha: Tensor, blank: int, zero_infinity: bool
 ) -> Tensor:
-    return losses_sequences.ctc_loss_backward(
+    return ctc_loss.ctc_loss_backward(
         grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
     )
 
@@ -8822,7 +8849,7 @@ def wrapper_CUDA_Tensor__ctc_loss_backward(
     ks: int, grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor,
     neg_log_likelihood: Tensor, log_alpha: Tensor, blank: int, zero_infinity: bool
 ) -> Tensor:
-    return losses_sequences.ctc_loss_backward_tensor(
+    return ctc_loss.ctc_loss_backward_tensor(
         grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
     )
 
@@ -8830,39 +8857,39 @@ def wrapper_CUDA_Tensor__ctc_loss_backward(
 def wrapper_CUDA__nll_loss2d_forward(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[Tensor, Tensor]:
-    return losses_images.nll_loss2d_forward(self, target, weight, reduction, ignore_index)
+    return nll_loss2d.nll_loss2d_forward(self, target, weight, reduction, ignore_index)
 
 
 def wrapper_CUDA__nll_loss2d_backward(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
     int, total_weight: Tensor
 ) -> Tensor:
-    return losses_images.nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
+    return nll_loss2d.nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
 
 
 def wrapper_CUDA__binary_cross_entropy(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int
 ) -> Tensor:
-    return losses_elementwise.binary_cross_entropy(self, target, weight, reduction)
+    return elementwise_losses.binary_cross_entropy(self, target, weight, reduction)
 
 
 def wrapper_CUDA_out_binary_cross_entropy_out(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, out: Tensor
 ) -> Tensor:
-    return losses_elementwise.binary_cross_entropy_out(self, target, weight, reduction, out)
+    return elementwise_losses.binary_cross_entropy_out(self, target, weight, reduction, out)
 
 
 def wrapper_CUDA__binary_cross_entropy_backward(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int
 ) -> Tensor:
-    return losses_elementwise.binary_cross_entropy_backward(grad_output, self, target, weight, reduction)
+    return elementwise_losses.binary_cross_entropy_backward(grad_output, self, target, weight, reduction)
 
 
 def wrapper_CUDA_grad_input_binary_cross_entropy_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, grad_input:
     Tensor
 ) -> Tensor:
-    return losses_elementwise.binary_cross_entropy_backward_out(
+    return elementwise_losses.binary_cross_entropy_backward_out(
         grad_output, self, target, weight, reduction, grad_input
     )
 
@@ -8870,21 +8897,21 @@ def wrapper_CUDA_grad_input_binary_cross_entropy_backward_out(
 def wrapper_CUDA_output_log_sigmoid_forward_out(
     ks: int, self: Tensor, output: Tensor, buffer: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return losses_elementwise.log_sigmoid_forward_out(self, output, buffer)
+    return elementwise_losses.log_sigmoid_forward_out(self, output, buffer)
 
 
 def wrapper_CUDA__log_sigmoid_forward(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
-    return losses_elementwise.log_sigmoid_forward(self)
+    return elementwise_losses.log_sigmoid_forward(self)
 
 
 def wrapper_CUDA_grad_input_log_sigmoid_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, buffer: Tensor, grad_input: Tensor
 ) -> Tensor:
-    return losses_elementwise.log_sigmoid_backward_out(grad_output, self, buffer, grad_input)
+    return elementwise_losses.log_sigmoid_backward_out(grad_output, self, buffer, grad_input)
 
 
 def wrapper_CUDA__log_sigmoid_backward(ks: int, grad_output: Tensor, self: Tensor, buffer: Tensor) -> Tensor:
-    return losses_elementwise.log_sigmoid_backward(grad_output, self, buffer)
+    return elementwise_losses.log_sigmoid_backward(grad_output, self, buffer)
 
 
 def wrapper_CUDA_smooth_l1_loss_out_out(
@@ -8893,12 +8920,12 @@ def wrapper_CUDA_smooth_l1_loss_out_out(
     op = Out("smooth_l1_loss", out)
     if recorder.active is not None:
         op.enter_meta()
-    losses_elementwise.smooth_l1_loss_meta(op, self, target, reduction, beta)
+    elementwise_losses.smooth_l1_loss_meta(op, self, target, reduction, beta)
     if op.operands:
         self, target = op.read(self, target)
     if recorder.active is not None:
-        op.enter_impl("smooth_l1_loss_out", losses_elementwise.smooth_l1_loss_out)
-    losses_elementwise.smooth_l1_loss_out(self, target, reduction, beta, op.target)
+        op.enter_impl("smooth_l1_loss_out", elementwise_losses.smooth_l1_loss_out)
+    elementwise_losses.smooth_l1_loss_out(self, target, reduction, beta, op.target)
     return op.finish()
 
 
@@ -8906,57 +8933,57 @@ def wrapper_CUDA_smooth_l1_loss(ks: int, self: Tensor, target: Tensor, reduction
     op = Functional("smooth_l1_loss")
     if recorder.active is not None:
         op.enter_meta()
-    losses_elementwise.smooth_l1_loss_meta(op, self, target, reduction, beta)
+    elementwise_losses.smooth_l1_loss_meta(op, self, target, reduction, beta)
     if op.operands:
         self, target = op.read(self, target)
     if recorder.active is not None:
-        op.enter_impl("smooth_l1_loss_out", losses_elementwise.smooth_l1_loss_out)
-    losses_elementwise.smooth_l1_loss_out(self, target, reduction, beta, op.target)
+        op.enter_impl("smooth_l1_loss_out", elementwise_losses.smooth_l1_loss_out)
+    elementwise_losses.smooth_l1_loss_out(self, target, reduction, beta, op.target)
     return op.finish()
 
 
 def wrapper_CUDA_grad_input_smooth_l1_loss_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float, grad_input: Tensor
 ) -> Tensor:
-    return losses_elementwise.smooth_l1_loss_backward_out(grad_output, self, target, reduction, beta, grad_input)
+    return elementwise_losses.smooth_l1_loss_backward_out(grad_output, self, target, reduction, beta, grad_input)
 
 
 def wrapper_CUDA__huber_loss(ks: int, self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
-    return losses_elementwise.huber_loss(self, target, reduction, delta)
+    return elementwise_losses.huber_loss(self, target, reduction, delta)
 
 
 def wrapper_CUDA_out_huber_loss_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float, grad_input: Tensor
 ) -> Tensor:
-    return losses_elementwise.huber_loss_backward_out(grad_output, self, target, reduction, delta, grad_input)
+    return elementwise_losses.huber_loss_backward_out(grad_output, self, target, reduction, delta, grad_input)
 
 
 def wrapper_CUDA___cdist_forward(ks: int, x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
-    return distances._cdist_forward(x1, x2, p, compute_mode)
+    return cdist_pdist._cdist_forward(x1, x2, p, compute_mode)
 
 
 def wrapper_CUDA___cdist_backward(ks: int, grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor) -> Tensor:
-    return distances._cdist_backward(grad, x1, x2, p, cdist)
+    return cdist_pdist._cdist_backward(grad, x1, x2, p, cdist)
 
 
 def wrapper_CUDA___pdist_forward(ks: int, self: Tensor, p: float) -> Tensor:
-    return distances._pdist_forward(self, p)
+    return cdist_pdist._pdist_forward(self, p)
 
 
 def wrapper_CUDA___pdist_backward(ks: int, grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
-    return distances._pdist_backward(grad, self, p, pdist)
+    return cdist_pdist._pdist_backward(grad, self, p, pdist)
 
 
 def wrapper_CUDA_xlogy_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("xlogy_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.xlogy_Tensor_meta(op, self, other)
+    binary_ops.xlogy_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("xlogy_out", pointwise.xlogy_out)
-    pointwise.xlogy_out(self, other, op.target)
+        op.enter_impl("xlogy_out", binary_ops.xlogy_out)
+    binary_ops.xlogy_out(self, other, op.target)
     return op.finish()
 
 
@@ -8964,12 +8991,12 @@ def wrapper_CUDA_xlogy_out_OutTensor(ks: int, self: Tensor, other: Tensor, out: 
     op = Out("xlogy_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.xlogy_Tensor_meta(op, self, other)
+    binary_ops.xlogy_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("xlogy_out", pointwise.xlogy_out)
-    pointwise.xlogy_out(self, other, op.target)
+        op.enter_impl("xlogy_out", binary_ops.xlogy_out)
+    binary_ops.xlogy_out(self, other, op.target)
     return op.finish()
 
 
@@ -8977,12 +9004,12 @@ def wrapper_CUDA_log1p(ks: int, self: Tensor) -> Tensor:
     op = Functional("log1p")
     if recorder.active is not None:
         op.enter_meta()
-    unary.log1p_meta(op, self)
+    unary_ops.log1p_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log1p_out", unary.log1p_out)
-    unary.log1p_out(self, op.target)
+        op.enter_impl("log1p_out", unary_ops.log1p_out)
+    unary_ops.log1p_out(self, op.target)
     return op.finish()
 
 
@@ -8990,12 +9017,12 @@ def wrapper_CUDA_log1p_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log1p", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.log1p_meta(op, self)
+    unary_ops.log1p_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log1p_out", unary.log1p_out)
-    unary.log1p_out(self, op.target)
+        op.enter_impl("log1p_out", unary_ops.log1p_out)
+    unary_ops.log1p_out(self, op.target)
     return op.finish()
 
 
@@ -9003,12 +9030,12 @@ def wrapper_CUDA_clamp_max(ks: int, self: Tensor, max: Scalar) -> Tensor:
     op = Functional("clamp_max")
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_max_meta(op, self, max)
+    where.clamp_max_meta(op, self, max)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("clamp_max_out", choice.clamp_max_out)
-    choice.clamp_max_out(self, max, op.target)
+        op.enter_impl("clamp_max_out", where.clamp_max_out)
+    where.clamp_max_out(self, max, op.target)
     return op.finish()
 
 
@@ -9016,12 +9043,12 @@ def wrapper_CUDA_clamp_max_Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
     op = Functional("clamp_max_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_max_Tensor_meta(op, self, max)
+    where.clamp_max_Tensor_meta(op, self, max)
     if op.operands:
         self, max = op.read(self, max)
     if recorder.active is not None:
-        op.enter_impl("clamp_max_Tensor_out", choice.clamp_max_Tensor_out)
-    choice.clamp_max_Tensor_out(self, max, op.target)
+        op.enter_impl("clamp_max_Tensor_out", where.clamp_max_Tensor_out)
+    where.clamp_max_Tensor_out(self, max, op.target)
     return op.finish()
 
 
@@ -9029,12 +9056,12 @@ def wrapper_CUDA_clamp_max_out_out(ks: int, self: Tensor, max: Scalar, out: Tens
     op = Out("clamp_max", out)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_max_meta(op, self, max)
+    where.clamp_max_meta(op, self, max)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("clamp_max_out", choice.clamp_max_out)
-    choice.clamp_max_out(self, max, op.target)
+        op.enter_impl("clamp_max_out", where.clamp_max_out)
+    where.clamp_max_out(self, max, op.target)
     return op.finish()
 
 
@@ -9042,12 +9069,12 @@ def wrapper_CUDA_clamp_max_out_Tensor_out(ks: int, self: Tensor, max: Tensor, ou
     op = Out("clamp_max_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_max_Tensor_meta(op, self, max)
+    where.clamp_max_Tensor_meta(op, self, max)
     if op.operands:
         self, max = op.read(self, max)
     if recorder.active is not None:
-        op.enter_impl("clamp_max_Tensor_out", choice.clamp_max_Tensor_out)
-    choice.clamp_max_Tensor_out(self, max, op.target)
+        op.enter_impl("clamp_max_Tensor_out", where.clamp_max_Tensor_out)
+    where.clamp_max_Tensor_out(self, max, op.target)
     return op.finish()
 
 
@@ -9055,10 +9082,10 @@ def wrapper_CUDA_norm_ScalarOpt_dim(ks: int, self: Tensor, p: Scalar | None, dim
     op = Functional("norm_ScalarOpt_dim")
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
+    cumsum_cumprod.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("norm_out", accumulating.norm_out)
-    accumulating.norm_out(self, p, dim, keepdim, op.target)
+        op.enter_impl("norm_out", cumsum_cumprod.norm_out)
+    cumsum_cumprod.norm_out(self, p, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -9068,10 +9095,10 @@ def wrapper_CUDA_norm_out_out(
     op = Out("norm_ScalarOpt_dim", out)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
+    cumsum_cumprod.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
     if recorder.active is not None:
-        op.enter_impl("norm_out", accumulating.norm_out)
-    accumulating.norm_out(self, p, dim, keepdim, op.target)
+        op.enter_impl("norm_out", cumsum_cumprod.norm_out)
+    cumsum_cumprod.norm_out(self, p, dim, keepdim, op.target)
     return op.finish()
 
 
@@ -9079,12 +9106,12 @@ def wrapper_CUDA_log1p_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log1p", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.log1p_meta(op, self)
+    unary_ops.log1p_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("log1p_out", unary.log1p_out)
-    unary.log1p_out(self, op.target)
+        op.enter_impl("log1p_out", unary_ops.log1p_out)
+    unary_ops.log1p_out(self, op.target)
     return op.finish()
 
 
@@ -9092,12 +9119,12 @@ def wrapper_CUDA_clamp_max_(ks: int, self: Tensor, max: Scalar) -> Tensor:
     op = InPlace("clamp_max", self)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_max_meta(op, self, max)
+    where.clamp_max_meta(op, self, max)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("clamp_max_out", choice.clamp_max_out)
-    choice.clamp_max_out(self, max, op.target)
+        op.enter_impl("clamp_max_out", where.clamp_max_out)
+    where.clamp_max_out(self, max, op.target)
     return op.finish()
 
 
@@ -9105,12 +9132,12 @@ def wrapper_CUDA_clamp_max__Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor
     op = InPlace("clamp_max_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_max_Tensor_meta(op, self, max)
+    where.clamp_max_Tensor_meta(op, self, max)
     if op.operands:
         self, max = op.read(self, max)
     if recorder.active is not None:
-        op.enter_impl("clamp_max_Tensor_out", choice.clamp_max_Tensor_out)
-    choice.clamp_max_Tensor_out(self, max, op.target)
+        op.enter_impl("clamp_max_Tensor_out", where.clamp_max_Tensor_out)
+    where.clamp_max_Tensor_out(self, max, op.target)
     return op.finish()
 
 
@@ -9118,12 +9145,12 @@ def wrapper_CUDA_xlogy__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("xlogy_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.xlogy_Tensor_meta(op, self, other)
+    binary_ops.xlogy_Tensor_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("xlogy_out", pointwise.xlogy_out)
-    pointwise.xlogy_out(self, other, op.target)
+        op.enter_impl("xlogy_out", binary_ops.xlogy_out)
+    binary_ops.xlogy_out(self, other, op.target)
     return op.finish()
 
 
@@ -9131,12 +9158,12 @@ def wrapper_CUDA_special_entr(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_entr")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_entr_meta(op, self)
+    special_functions.special_entr_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_entr_out", special.special_entr_out)
-    special.special_entr_out(self, op.target)
+        op.enter_impl("special_entr_out", special_functions.special_entr_out)
+    special_functions.special_entr_out(self, op.target)
     return op.finish()
 
 
@@ -9144,12 +9171,12 @@ def wrapper_CUDA_special_entr_out_out(ks: int, self: Tensor, out: Tensor) -> Ten
     op = Out("special_entr", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_entr_meta(op, self)
+    special_functions.special_entr_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_entr_out", special.special_entr_out)
-    special.special_entr_out(self, op.target)
+        op.enter_impl("special_entr_out", special_functions.special_entr_out)
+    special_functions.special_entr_out(self, op.target)
     return op.finish()
 
 
@@ -9187,12 +9214,12 @@ def wrapper_CUDA_special_ndtri(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_ndtri")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_ndtri_meta(op, self)
+    special_functions.special_ndtri_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_ndtri_out", special.special_ndtri_out)
-    special.special_ndtri_out(self, op.target)
+        op.enter_impl("special_ndtri_out", special_functions.special_ndtri_out)
+    special_functions.special_ndtri_out(self, op.target)
     return op.finish()
 
 
@@ -9200,12 +9227,12 @@ def wrapper_CUDA_special_ndtri_out_out(ks: int, self: Tensor, out: Tensor) -> Te
     op = Out("special_ndtri", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_ndtri_meta(op, self)
+    special_functions.special_ndtri_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_ndtri_out", special.special_ndtri_out)
-    special.special_ndtri_out(self, op.target)
+        op.enter_impl("special_ndtri_out", special_functions.special_ndtri_out)
+    special_functions.special_ndtri_out(self, op.target)
     return op.finish()
 
 
@@ -9213,12 +9240,12 @@ def wrapper_CUDA_special_log_ndtr(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_log_ndtr")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_log_ndtr_meta(op, self)
+    special_functions.special_log_ndtr_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_log_ndtr_out", special.special_log_ndtr_out)
-    special.special_log_ndtr_out(self, op.target)
+        op.enter_impl("special_log_ndtr_out", special_functions.special_log_ndtr_out)
+    special_functions.special_log_ndtr_out(self, op.target)
     return op.finish()
 
 
@@ -9226,12 +9253,12 @@ def wrapper_CUDA_special_log_ndtr_out_out(ks: int, self: Tensor, out: Tensor) ->
     op = Out("special_log_ndtr", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_log_ndtr_meta(op, self)
+    special_functions.special_log_ndtr_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_log_ndtr_out", special.special_log_ndtr_out)
-    special.special_log_ndtr_out(self, op.target)
+        op.enter_impl("special_log_ndtr_out", special_functions.special_log_ndtr_out)
+    special_functions.special_log_ndtr_out(self, op.target)
     return op.finish()
 
 
@@ -9239,12 +9266,12 @@ def wrapper_CUDA_special_erfcx(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_erfcx")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_erfcx_meta(op, self)
+    special_functions.special_erfcx_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_erfcx_out", special.special_erfcx_out)
-    special.special_erfcx_out(self, op.target)
+        op.enter_impl("special_erfcx_out", special_functions.special_erfcx_out)
+    special_functions.special_erfcx_out(self, op.target)
     return op.finish()
 
 
@@ -9252,12 +9279,12 @@ def wrapper_CUDA_special_erfcx_out_out(ks: int, self: Tensor, out: Tensor) -> Te
     op = Out("special_erfcx", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_erfcx_meta(op, self)
+    special_functions.special_erfcx_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_erfcx_out", special.special_erfcx_out)
-    special.special_erfcx_out(self, op.target)
+        op.enter_impl("special_erfcx_out", special_functions.special_erfcx_out)
+    special_functions.special_erfcx_out(self, op.target)
     return op.finish()
 
 
@@ -9265,12 +9292,12 @@ def wrapper_CUDA_special_xlog1py(ks: int, self: Tensor, other: Tensor) -> Tensor
     op = Functional("special_xlog1py")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_xlog1py_meta(op, self, other)
+    special_functions.special_xlog1py_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("special_xlog1py_out", special.special_xlog1py_out)
-    special.special_xlog1py_out(self, other, op.target)
+        op.enter_impl("special_xlog1py_out", special_functions.special_xlog1py_out)
+    special_functions.special_xlog1py_out(self, other, op.target)
     return op.finish()
 
 
@@ -9278,12 +9305,12 @@ def wrapper_CUDA_special_xlog1py_out_out(ks: int, self: Tensor, other: Tensor, o
     op = Out("special_xlog1py", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_xlog1py_meta(op, self, other)
+    special_functions.special_xlog1py_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("special_xlog1py_out", special.special_xlog1py_out)
-    special.special_xlog1py_out(self, other, op.target)
+        op.enter_impl("special_xlog1py_out", special_functions.special_xlog1py_out)
+    special_functions.special_xlog1py_out(self, other, op.target)
     return op.finish()
 
 
@@ -9915,12 +9942,12 @@ def wrapper_CUDA_special_zeta(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("special_zeta")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_zeta_meta(op, self, other)
+    special_functions.special_zeta_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("special_zeta_out", special.special_zeta_out)
-    special.special_zeta_out(self, other, op.target)
+        op.enter_impl("special_zeta_out", special_functions.special_zeta_out)
+    special_functions.special_zeta_out(self, other, op.target)
     return op.finish()
 
 
@@ -9928,12 +9955,12 @@ def wrapper_CUDA_special_zeta_out_out(ks: int, self: Tensor, other: Tensor, out:
     op = Out("special_zeta", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_zeta_meta(op, self, other)
+    special_functions.special_zeta_meta(op, self, other)
     if op.operands:
         self, other = op.read(self, other)
     if recorder.active is not None:
-        op.enter_impl("special_zeta_out", special.special_zeta_out)
-    special.special_zeta_out(self, other, op.target)
+        op.enter_impl("special_zeta_out", special_functions.special_zeta_out)
+    special_functions.special_zeta_out(self, other, op.target)
     return op.finish()
 
 
@@ -9941,12 +9968,12 @@ def wrapper_CUDA_special_i0e(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_i0e")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_i0e_meta(op, self)
+    special_functions.special_i0e_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_i0e_out", special.special_i0e_out)
-    special.special_i0e_out(self, op.target)
+        op.enter_impl("special_i0e_out", special_functions.special_i0e_out)
+    special_functions.special_i0e_out(self, op.target)
     return op.finish()
 
 
@@ -9954,12 +9981,12 @@ def wrapper_CUDA_special_i0e_out_out(ks: int, self: Tensor, out: Tensor) -> Tens
     op = Out("special_i0e", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_i0e_meta(op, self)
+    special_functions.special_i0e_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_i0e_out", special.special_i0e_out)
-    special.special_i0e_out(self, op.target)
+        op.enter_impl("special_i0e_out", special_functions.special_i0e_out)
+    special_functions.special_i0e_out(self, op.target)
     return op.finish()
 
 
@@ -9967,12 +9994,12 @@ def wrapper_CUDA_special_i1(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_i1")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_i1_meta(op, self)
+    special_functions.special_i1_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_i1_out", special.special_i1_out)
-    special.special_i1_out(self, op.target)
+        op.enter_impl("special_i1_out", special_functions.special_i1_out)
+    special_functions.special_i1_out(self, op.target)
     return op.finish()
 
 
@@ -9980,12 +10007,12 @@ def wrapper_CUDA_special_i1_out_out(ks: int, self: Tensor, out: Tensor) -> Tenso
     op = Out("special_i1", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_i1_meta(op, self)
+    special_functions.special_i1_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_i1_out", special.special_i1_out)
-    special.special_i1_out(self, op.target)
+        op.enter_impl("special_i1_out", special_functions.special_i1_out)
+    special_functions.special_i1_out(self, op.target)
     return op.finish()
 
 
@@ -9993,12 +10020,12 @@ def wrapper_CUDA_special_i1e(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_i1e")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_i1e_meta(op, self)
+    special_functions.special_i1e_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_i1e_out", special.special_i1e_out)
-    special.special_i1e_out(self, op.target)
+        op.enter_impl("special_i1e_out", special_functions.special_i1e_out)
+    special_functions.special_i1e_out(self, op.target)
     return op.finish()
 
 
@@ -10006,12 +10033,12 @@ def wrapper_CUDA_special_i1e_out_out(ks: int, self: Tensor, out: Tensor) -> Tens
     op = Out("special_i1e", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_i1e_meta(op, self)
+    special_functions.special_i1e_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("special_i1e_out", special.special_i1e_out)
-    special.special_i1e_out(self, op.target)
+        op.enter_impl("special_i1e_out", special_functions.special_i1e_out)
+    special_functions.special_i1e_out(self, op.target)
     return op.finish()
 
 
@@ -10029,10 +10056,10 @@ def wrapper_CUDA_renorm_out_out(ks: int, self: Tensor, p: Scalar, dim: int, maxn
     op = Out("renorm", out)
     if recorder.active is not None:
         op.enter_meta()
-    renorm.renorm_meta(op, self, p, dim, maxnorm)
+    renorm_dist.renorm_meta(op, self, p, dim, maxnorm)
     if recorder.active is not None:
-        op.enter_impl("renorm_out", renorm.renorm_out)
-    renorm.renorm_out(self, p, dim, maxnorm, op.target)
+        op.enter_impl("renorm_out", renorm_dist.renorm_out)
+    renorm_dist.renorm_out(self, p, dim, maxnorm, op.target)
     return op.finish()
 
 
@@ -10040,10 +10067,10 @@ def wrapper_CUDA_renorm(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Sca
     op = Functional("renorm")
     if recorder.active is not None:
         op.enter_meta()
-    renorm.renorm_meta(op, self, p, dim, maxnorm)
+    renorm_dist.renorm_meta(op, self, p, dim, maxnorm)
     if recorder.active is not None:
-        op.enter_impl("renorm_out", renorm.renorm_out)
-    renorm.renorm_out(self, p, dim, maxnorm, op.target)
+        op.enter_impl("renorm_out", renorm_dist.renorm_out)
+    renorm_dist.renorm_out(self, p, dim, maxnorm, op.target)
     return op.finish()
 
 
@@ -10051,10 +10078,10 @@ def wrapper_CUDA_renorm_(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Sc
     op = InPlace("renorm", self)
     if recorder.active is not None:
         op.enter_meta()
-    renorm.renorm_meta(op, self, p, dim, maxnorm)
+    renorm_dist.renorm_meta(op, self, p, dim, maxnorm)
     if recorder.active is not None:
-        op.enter_impl("renorm_out", renorm.renorm_out)
-    renorm.renorm_out(self, p, dim, maxnorm, op.output)
+        op.enter_impl("renorm_out", renorm_dist.renorm_out)
+    renorm_dist.renorm_out(self, p, dim, maxnorm, op.output)
     return op.finish()
 
 
@@ -10062,14 +10089,14 @@ def wrapper_CUDA__native_batch_norm(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
     Tensor | None, training: bool, momentum: float, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return batch_norm_cpu.batch_norm_cuda(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    return batch_norm_kernels.batch_norm_cuda(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
 def wrapper_CUDA_out_native_batch_norm_out(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
     Tensor | None, training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return batch_norm_cpu.batch_norm_out(
+    return batch_norm_kernels.batch_norm_out(
         input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
     )
 
@@ -10078,14 +10105,16 @@ def wrapper_CUDA___native_batch_norm_legit(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
     training: bool, momentum: float, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return batch_norm_cpu._batch_norm_legit(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    return batch_norm_kernels._batch_norm_legit(
+        input, weight, bias, running_mean, running_var, training, momentum, eps
+    )
 
 
 def wrapper_CUDA_out__native_batch_norm_legit_out(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
     training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return batch_norm_cpu._batch_norm_legit_out(
+    return batch_norm_kernels._batch_norm_legit_out(
         input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
     )
 
@@ -10093,14 +10122,14 @@ def wrapper_CUDA_out__native_batch_norm_legit_out(
 def wrapper_CUDA_no_stats__native_batch_norm_legit(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return batch_norm_cpu._batch_norm_legit_no_stats(input, weight, bias, training, momentum, eps)
+    return batch_norm_kernels._batch_norm_legit_no_stats(input, weight, bias, training, momentum, eps)
 
 
 def wrapper_CUDA_no_stats_out__native_batch_norm_legit_out(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float,
     out: Tensor, save_mean: Tensor, save_invstd: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return batch_norm_cpu._batch_norm_legit_no_stats_out(
+    return batch_norm_kernels._batch_norm_legit_no_stats_out(
         input, weight, bias, training, momentum, eps, out, save_mean, save_invstd
     )
 
@@ -10109,14 +10138,14 @@ def wrapper_CUDA___batch_norm_with_update(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
     momentum: float, eps: float
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    return batch_norm_cpu._batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps)
+    return batch_norm_kernels._batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps)
 
 
 def wrapper_CUDA_out__batch_norm_with_update_out(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
     momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor, reserve: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    return batch_norm_cpu._batch_norm_with_update_out(
+    return batch_norm_kernels._batch_norm_with_update_out(
         input, weight, bias, running_mean, running_var, momentum, eps, out, save_mean, save_invstd, reserve
     )
 
@@ -10156,51 +10185,51 @@ def wrapper_CUDA__native_group_norm_backward(
 
 
 def wrapper_CUDA_out_hardtanh_out(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) -> Tensor:
-    return activation_flat.hardtanh_out(self, min_val, max_val, out)
+    return hardtanh_softshrink.hardtanh_out(self, min_val, max_val, out)
 
 
 def wrapper_CUDA__hardtanh(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
-    return activation_flat.hardtanh(self, min_val, max_val)
+    return hardtanh_softshrink.hardtanh(self, min_val, max_val)
 
 
 def wrapper_CUDA_grad_input_hardtanh_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar, grad_input: Tensor
 ) -> Tensor:
-    return activation_flat.hardtanh_backward_out(grad_output, self, min_val, max_val, grad_input)
+    return hardtanh_softshrink.hardtanh_backward_out(grad_output, self, min_val, max_val, grad_input)
 
 
 def wrapper_CUDA__hardtanh_(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
-    return activation_flat.hardtanh_(self, min_val, max_val)
+    return hardtanh_softshrink.hardtanh_(self, min_val, max_val)
 
 
 def wrapper_CUDA__hardtanh_backward(
     ks: int, grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar
 ) -> Tensor:
-    return activation_flat.hardtanh_backward(grad_output, self, min_val, max_val)
+    return hardtanh_softshrink.hardtanh_backward(grad_output, self, min_val, max_val)
 
 
 def wrapper_CUDA__hardswish(ks: int, self: Tensor) -> Tensor:
-    return activation_flat.hardswish(self)
+    return hardtanh_softshrink.hardswish(self)
 
 
 def wrapper_CUDA__hardswish_(ks: int, self: Tensor) -> Tensor:
-    return activation_flat.hardswish_(self)
+    return hardtanh_softshrink.hardswish_(self)
 
 
 def wrapper_CUDA__hardswish_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
-    return activation_flat.hardswish_backward(grad_output, self)
+    return hardtanh_softshrink.hardswish_backward(grad_output, self)
 
 
 def wrapper_CUDA_hardsigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("hardsigmoid", out)
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardsigmoid_meta(op, self)
+    hardtanh_softshrink.hardsigmoid_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("hardsigmoid_out", activation_flat.hardsigmoid_out)
-    activation_flat.hardsigmoid_out(self, op.target)
+        op.enter_impl("hardsigmoid_out", hardtanh_softshrink.hardsigmoid_out)
+    hardtanh_softshrink.hardsigmoid_out(self, op.target)
     return op.finish()
 
 
@@ -10208,12 +10237,12 @@ def wrapper_CUDA_hardsigmoid(ks: int, self: Tensor) -> Tensor:
     op = Functional("hardsigmoid")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardsigmoid_meta(op, self)
+    hardtanh_softshrink.hardsigmoid_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("hardsigmoid_out", activation_flat.hardsigmoid_out)
-    activation_flat.hardsigmoid_out(self, op.target)
+        op.enter_impl("hardsigmoid_out", hardtanh_softshrink.hardsigmoid_out)
+    hardtanh_softshrink.hardsigmoid_out(self, op.target)
     return op.finish()
 
 
@@ -10221,12 +10250,12 @@ def wrapper_CUDA_hardsigmoid_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("hardsigmoid", self)
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardsigmoid_meta(op, self)
+    hardtanh_softshrink.hardsigmoid_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("hardsigmoid_out", activation_flat.hardsigmoid_out)
-    activation_flat.hardsigmoid_out(self, op.target)
+        op.enter_impl("hardsigmoid_out", hardtanh_softshrink.hardsigmoid_out)
+    hardtanh_softshrink.hardsigmoid_out(self, op.target)
     return op.finish()
 
 
@@ -10236,12 +10265,12 @@ def wrapper_CUDA_hardsigmoid_backward_out_grad_input(
     op = Out("hardsigmoid_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardsigmoid_backward_meta(op, grad_output, self)
+    hardtanh_softshrink.hardsigmoid_backward_meta(op, grad_output, self)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("hardsigmoid_backward_out", activation_flat.hardsigmoid_backward_out)
-    activation_flat.hardsigmoid_backward_out(grad_output, self, op.target)
+        op.enter_impl("hardsigmoid_backward_out", hardtanh_softshrink.hardsigmoid_backward_out)
+    hardtanh_softshrink.hardsigmoid_backward_out(grad_output, self, op.target)
     return op.finish()
 
 
@@ -10249,12 +10278,12 @@ def wrapper_CUDA_hardsigmoid_backward(ks: int, grad_output: Tensor, self: Tensor
     op = Functional("hardsigmoid_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardsigmoid_backward_meta(op, grad_output, self)
+    hardtanh_softshrink.hardsigmoid_backward_meta(op, grad_output, self)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("hardsigmoid_backward_out", activation_flat.hardsigmoid_backward_out)
-    activation_flat.hardsigmoid_backward_out(grad_output, self, op.target)
+        op.enter_impl("hardsigmoid_backward_out", hardtanh_softshrink.hardsigmoid_backward_out)
+    hardtanh_softshrink.hardsigmoid_backward_out(grad_output, self, op.target)
     return op.finish()
 
 
@@ -10262,12 +10291,12 @@ def wrapper_CUDA_mish(ks: int, self: Tensor) -> Tensor:
     op = Functional("mish")
     if recorder.active is not None:
         op.enter_meta()
-    activation_units.mish_meta(op, self)
+    selu_mish_prelu.mish_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("mish_out", activation_units.mish_out)
-    activation_units.mish_out(self, op.target)
+        op.enter_impl("mish_out", selu_mish_prelu.mish_out)
+    selu_mish_prelu.mish_out(self, op.target)
     return op.finish()
 
 
@@ -10275,12 +10304,12 @@ def wrapper_CUDA_mish_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("mish", out)
     if recorder.active is not None:
         op.enter_meta()
-    activation_units.mish_meta(op, self)
+    selu_mish_prelu.mish_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("mish_out", activation_units.mish_out)
-    activation_units.mish_out(self, op.target)
+        op.enter_impl("mish_out", selu_mish_prelu.mish_out)
+    selu_mish_prelu.mish_out(self, op.target)
     return op.finish()
 
 
@@ -10288,29 +10317,29 @@ def wrapper_CUDA_mish_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("mish", self)
     if recorder.active is not None:
         op.enter_meta()
-    activation_units.mish_meta(op, self)
+    selu_mish_prelu.mish_meta(op, self)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("mish_out", activation_units.mish_out)
-    activation_units.mish_out(self, op.target)
+        op.enter_impl("mish_out", selu_mish_prelu.mish_out)
+    selu_mish_prelu.mish_out(self, op.target)
     return op.finish()
 
 
 def wrapper_CUDA__mish_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
-    return activation_units.mish_backward(grad_output, self)
+    return selu_mish_prelu.mish_backward(grad_output, self)
 
 
 def wrapper_CUDA_softshrink_out_out(ks: int, self: Tensor, lambd: Scalar, out: Tensor) -> Tensor:
     op = Out("softshrink", out)
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.softshrink_meta(op, self, lambd)
+    hardtanh_softshrink.softshrink_meta(op, self, lambd)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("softshrink_out", activation_flat.softshrink_out)
-    activation_flat.softshrink_out(self, lambd, op.target)
+        op.enter_impl("softshrink_out", hardtanh_softshrink.softshrink_out)
+    hardtanh_softshrink.softshrink_out(self, lambd, op.target)
     return op.finish()
 
 
@@ -10318,12 +10347,12 @@ def wrapper_CUDA_softshrink(ks: int, self: Tensor, lambd: Scalar) -> Tensor:
     op = Functional("softshrink")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.softshrink_meta(op, self, lambd)
+    hardtanh_softshrink.softshrink_meta(op, self, lambd)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("softshrink_out", activation_flat.softshrink_out)
-    activation_flat.softshrink_out(self, lambd, op.target)
+        op.enter_impl("softshrink_out", hardtanh_softshrink.softshrink_out)
+    hardtanh_softshrink.softshrink_out(self, lambd, op.target)
     return op.finish()
 
 
@@ -10333,12 +10362,12 @@ def wrapper_CUDA_softshrink_backward_out_grad_input(
     op = Out("softshrink_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.softshrink_backward_meta(op, grad_output, self, lambd)
+    hardtanh_softshrink.softshrink_backward_meta(op, grad_output, self, lambd)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("softshrink_backward_out", activation_flat.softshrink_backward_out)
-    activation_flat.softshrink_backward_out(grad_output, self, lambd, op.target)
+        op.enter_impl("softshrink_backward_out", hardtanh_softshrink.softshrink_backward_out)
+    hardtanh_softshrink.softshrink_backward_out(grad_output, self, lambd, op.target)
     return op.finish()
 
 
@@ -10346,12 +10375,12 @@ def wrapper_CUDA_softshrink_backward(ks: int, grad_output: Tensor, self: Tensor,
     op = Functional("softshrink_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.softshrink_backward_meta(op, grad_output, self, lambd)
+    hardtanh_softshrink.softshrink_backward_meta(op, grad_output, self, lambd)
     if op.operands:
         grad_output, self = op.read(grad_output, self)
     if recorder.active is not None:
-        op.enter_impl("softshrink_backward_out", activation_flat.softshrink_backward_out)
-    activation_flat.softshrink_backward_out(grad_output, self, lambd, op.target)
+        op.enter_impl("softshrink_backward_out", hardtanh_softshrink.softshrink_backward_out)
+    hardtanh_softshrink.softshrink_backward_out(grad_output, self, lambd, op.target)
     return op.finish()
 
 
@@ -10359,12 +10388,12 @@ def wrapper_CUDA_hardshrink_out_out(ks: int, self: Tensor, lambd: Scalar, out: T
     op = Out("hardshrink", out)
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardshrink_meta(op, self, lambd)
+    hardtanh_softshrink.hardshrink_meta(op, self, lambd)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("hardshrink_out", activation_flat.hardshrink_out)
-    activation_flat.hardshrink_out(self, lambd, op.target)
+        op.enter_impl("hardshrink_out", hardtanh_softshrink.hardshrink_out)
+    hardtanh_softshrink.hardshrink_out(self, lambd, op.target)
     return op.finish()
 
 
@@ -10372,12 +10401,12 @@ def wrapper_CUDA_hardshrink(ks: int, self: Tensor, lambd: Scalar) -> Tensor:
     op = Functional("hardshrink")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardshrink_meta(op, self, lambd)
+    hardtanh_softshrink.hardshrink_meta(op, self, lambd)
     if op.operands:
         (self,) = op.read(self)
     if recorder.active is not None:
-        op.enter_impl("hardshrink_out", activation_flat.hardshrink_out)
-    activation_flat.hardshrink_out(self, lambd, op.target)
+        op.enter_impl("hardshrink_out", hardtanh_softshrink.hardshrink_out)
+    hardtanh_softshrink.hardshrink_out(self, lambd, op.target)
     return op.finish()
 
 
@@ -10387,12 +10416,12 @@ def wrapper_CUDA_hardshrink_backward_out_grad_input(
     op = Out("hardshrink_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardshrink_backward_meta(op, grad_out, self, lambd)
+    hardtanh_softshrink.hardshrink_backward_meta(op, grad_out, self, lambd)
     if op.operands:
         grad_out, self = op.read(grad_out, self)
     if recorder.active is not None:
-        op.enter_impl("hardshrink_backward_out", activation_flat.hardshrink_backward_out)
-    activation_flat.hardshrink_backward_out(grad_out, self, lambd, op.target)
+        op.enter_impl("hardshrink_backward_out", hardtanh_softshrink.hardshrink_backward_out)
+    hardtanh_softshrink.hardshrink_backward_out(grad_out, self, lambd, op.target)
     return op.finish()
 
 
@@ -10400,23 +10429,23 @@ def wrapper_CUDA_hardshrink_backward(ks: int, grad_out: Tensor, self: Tensor, la
     op = Functional("hardshrink_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardshrink_backward_meta(op, grad_out, self, lambd)
+    hardtanh_softshrink.hardshrink_backward_meta(op, grad_out, self, lambd)
     if op.operands:
         grad_out, self = op.read(grad_out, self)
     if recorder.active is not None:
-        op.enter_impl("hardshrink_backward_out", activation_flat.hardshrink_backward_out)
-    activation_flat.hardshrink_backward_out(grad_out, self, lambd, op.target)
+        op.enter_impl("hardshrink_backward_out", hardtanh_softshrink.hardshrink_backward_out)
+    hardtanh_softshrink.hardshrink_backward_out(grad_out, self, lambd, op.target)
     return op.finish()
 
 
 def wrapper_CUDA___prelu_kernel(ks: int, self: Tensor, weight: Tensor) -> Tensor:
-    return activation_units._prelu_kernel(self, weight)
+    return selu_mish_prelu._prelu_kernel(self, weight)
 
 
 def wrapper_CUDA___prelu_kernel_backward(
     ks: int, grad_output: Tensor, self: Tensor, weight: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return activation_units._prelu_kernel_backward(grad_output, self, weight)
+    return selu_mish_prelu._prelu_kernel_backward(grad_output, self, weight)
 
 
 KERNELS = {

@@ -9,16 +9,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core import recorder
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bessel_functions, binary_float, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, gamma, gating, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logit, losses, losses_elementwise, losses_sequences, membership, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integers, ranges, reductions, remainders, renorm, repeating, rounding, scattering, set_storage, several_operands, shifts, signs, slopes, softmax, spaced, special, unary, unary_float, upsampling_cubic, upsampling_linear, upsampling_nearest, views, zero_tensor
-from dispatchviz.core.structured import Functional, InPlace, Out
-from dispatchviz.core.tensor import Size, Storage, Tensor
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.activation import glu_rrelu, hardtanh_softshrink, leaky_relu_elu, relu_gelu, selu_mish_prelu, softmax
+from dispatchviz.core.native.arithmetic import binary_float_ops, binary_ops, bit_shifts, bitwise, clamp, comparison, conj, pointwise_ops, power, remainder, rounding, sign_ops, unary_float_ops, unary_ops, where
+from dispatchviz.core.native.convolution import slow_conv
+from dispatchviz.core.native.factories import arange, empty_full, linspace_eye, zero_tensor
+from dispatchviz.core.native.indexing import gather_scatter, index_ops, index_put, index_select
+from dispatchviz.core.native.linalg import cholesky, cross_trace, det, ldl_factor, lu_factor, mm_bmm, mv_dot, qr, solve_inv, svd_eigh, triangular_solve
+from dispatchviz.core.native.losses import ctc_loss, elementwise_losses, mse_nll_loss
+from dispatchviz.core.native.memory import copy_clone, fill, set_storage
+from dispatchviz.core.native.norm import renorm_dist
+from dispatchviz.core.native.pooling import adaptive_pool, avg_pool, fractional_max_pool, max_pool
+from dispatchviz.core.native.random import normal, random_from_to, uniform_normal
+from dispatchviz.core.native.reductions import any_all, cumsum_cumprod, min_max, sum_mean
+from dispatchviz.core.native.resampling import reflection_replication_pad, upsample_bicubic, upsample_linear, upsample_nearest
+from dispatchviz.core.native.shapes import cat_stack, repeat_interleave, split_flip_repeat
+from dispatchviz.core.native.sorting import isin, sort_topk
+from dispatchviz.core.native.special import bessel_functions, gamma_functions, logit, special_functions
+from dispatchviz.core.native.views import view_ops
+from dispatchviz.core.call.structured import Functional, InPlace, Out
+from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
-    from dispatchviz.core.device import Device
-    from dispatchviz.core.dtype import DType
-    from dispatchviz.core.native.random import Generator
-    from dispatchviz.core.streams import Stream
+    from dispatchviz.core.device.device import Device
+    from dispatchviz.core.tensor.dtype import DType
+    from dispatchviz.core.native.random.generator import Generator
+    from dispatchviz.core.device.streams import Stream
 
 Scalar = bool | int | float | complex
 
@@ -27,40 +44,40 @@ def wrapper_Meta_memory_format_empty(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
     memory_format: str | None
 ) -> Tensor:
-    return factories.empty_meta(size, dtype, layout, device, pin_memory, memory_format)
+    return empty_full.empty_meta(size, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_Meta__empty_strided(
     ks: int, size: Size, stride: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
     bool | None
 ) -> Tensor:
-    return factories.empty_strided_meta(size, stride, dtype, layout, device, pin_memory)
+    return empty_full.empty_strided_meta(size, stride, dtype, layout, device, pin_memory)
 
 
 def wrapper_Meta_out_range_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
-    return ranges.range_out(start, end, step, out)
+    return arange.range_out(start, end, step, out)
 
 
 def wrapper_Meta_out_linspace_out(ks: int, start: Scalar, end: Scalar, steps: int, out: Tensor) -> Tensor:
-    return spaced.linspace_out(start, end, steps, out)
+    return linspace_eye.linspace_out(start, end, steps, out)
 
 
 def wrapper_Meta_out_logspace_out(
     ks: int, start: Scalar, end: Scalar, steps: int, base: float, out: Tensor
 ) -> Tensor:
-    return spaced.logspace_out(start, end, steps, base, out)
+    return linspace_eye.logspace_out(start, end, steps, base, out)
 
 
 def wrapper_Meta_out_eye_out(ks: int, n: int, out: Tensor) -> Tensor:
-    return spaced.eye_out(n, out)
+    return linspace_eye.eye_out(n, out)
 
 
 def wrapper_Meta_m_out_eye_out(ks: int, n: int, m: int, out: Tensor) -> Tensor:
-    return spaced.eye_out_m_out(n, m, out)
+    return linspace_eye.eye_out_m_out(n, m, out)
 
 
 def wrapper_Meta__resize_(ks: int, self: Tensor, size: Size, memory_format: str | None) -> Tensor:
-    return copies.resize_(self, size, memory_format)
+    return copy_clone.resize_(self, size, memory_format)
 
 
 def wrapper_Meta_Scalar_fill_(ks: int, self: Tensor, value: Scalar) -> Tensor:
@@ -76,62 +93,62 @@ def wrapper_Meta__zero_(ks: int, self: Tensor) -> Tensor:
 
 
 def wrapper_Meta__normal_(ks: int, self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    return distributions.normal_meta_(self, mean, std, generator)
+    return uniform_normal.normal_meta_(self, mean, std, generator)
 
 
 def wrapper_Meta__uniform_(ks: int, self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    return distributions.uniform_meta_(self, from_, to, generator)
+    return uniform_normal.uniform_meta_(self, from_, to, generator)
 
 
 def wrapper_Meta_from_random_(
     ks: int, self: Tensor, from_: int, to: int | None, generator: Generator | None
 ) -> Tensor:
-    return random_integers.random_meta_(self, from_, to, generator)
+    return random_from_to.random_meta_(self, from_, to, generator)
 
 
 def wrapper_Meta_to_random_(ks: int, self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    return random_integers.random_meta_(self, to, generator)
+    return random_from_to.random_meta_(self, to, generator)
 
 
 def wrapper_Meta__random_(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
-    return random_integers.random_meta_(self, generator)
+    return random_from_to.random_meta_(self, generator)
 
 
 def wrapper_Meta_Tensor_float_out_normal_out(
     ks: int, mean: Tensor, std: float, generator: Generator | None, out: Tensor
 ) -> Tensor:
-    return normal_overloads.normal_out_Tensor_float_out(mean, std, generator, out)
+    return normal.normal_out_Tensor_float_out(mean, std, generator, out)
 
 
 def wrapper_Meta_Tensor_float_normal(ks: int, mean: Tensor, std: float, generator: Generator | None) -> Tensor:
-    return normal_overloads.normal_Tensor_float(mean, std, generator)
+    return normal.normal_Tensor_float(mean, std, generator)
 
 
 def wrapper_Meta_float_Tensor_out_normal_out(
     ks: int, mean: float, std: Tensor, generator: Generator | None, out: Tensor
 ) -> Tensor:
-    return normal_overloads.normal_out_float_Tensor_out(mean, std, generator, out)
+    return normal.normal_out_float_Tensor_out(mean, std, generator, out)
 
 
 def wrapper_Meta_float_Tensor_normal(ks: int, mean: float, std: Tensor, generator: Generator | None) -> Tensor:
-    return normal_overloads.normal_float_Tensor(mean, std, generator)
+    return normal.normal_float_Tensor(mean, std, generator)
 
 
 def wrapper_Meta_Tensor_Tensor_out_normal_out(
     ks: int, mean: Tensor, std: Tensor, generator: Generator | None, out: Tensor
 ) -> Tensor:
-    return normal_overloads.normal_out_Tensor_Tensor_out(mean, std, generator, out)
+    return normal.normal_out_Tensor_Tensor_out(mean, std, generator, out)
 
 
 def wrapper_Meta_Tensor_Tensor_normal(ks: int, mean: Tensor, std: Tensor, generator: Generator | None) -> Tensor:
-    return normal_overloads.normal_Tensor_Tensor(mean, std, generator)
+    return normal.normal_Tensor_Tensor(mean, std, generator)
 
 
 def wrapper_Meta_add_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     op = Functional("add_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.add_Tensor_meta(op, self, other, alpha)
+    binary_ops.add_Tensor_meta(op, self, other, alpha)
     return op.finish()
 
 
@@ -139,7 +156,7 @@ def wrapper_Meta_add_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar
     op = Out("add_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.add_Tensor_meta(op, self, other, alpha)
+    binary_ops.add_Tensor_meta(op, self, other, alpha)
     return op.finish()
 
 
@@ -147,7 +164,7 @@ def wrapper_Meta_add__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar
     op = InPlace("add_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.add_Tensor_meta(op, self, other, alpha)
+    binary_ops.add_Tensor_meta(op, self, other, alpha)
     return op.finish()
 
 
@@ -155,7 +172,7 @@ def wrapper_Meta_sub_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar
     op = Out("sub_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.sub_Tensor_meta(op, self, other, alpha)
+    binary_ops.sub_Tensor_meta(op, self, other, alpha)
     return op.finish()
 
 
@@ -163,7 +180,7 @@ def wrapper_Meta_sub_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar)
     op = Functional("sub_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.sub_Tensor_meta(op, self, other, alpha)
+    binary_ops.sub_Tensor_meta(op, self, other, alpha)
     return op.finish()
 
 
@@ -171,7 +188,7 @@ def wrapper_Meta_sub__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar
     op = InPlace("sub_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.sub_Tensor_meta(op, self, other, alpha)
+    binary_ops.sub_Tensor_meta(op, self, other, alpha)
     return op.finish()
 
 
@@ -179,7 +196,7 @@ def wrapper_Meta_mul_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("mul_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.mul_Tensor_meta(op, self, other)
+    binary_ops.mul_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -187,7 +204,7 @@ def wrapper_Meta_mul_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) 
     op = Out("mul_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.mul_Tensor_meta(op, self, other)
+    binary_ops.mul_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -195,7 +212,7 @@ def wrapper_Meta_mul__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("mul_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.mul_Tensor_meta(op, self, other)
+    binary_ops.mul_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -203,7 +220,7 @@ def wrapper_Meta_div_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("div_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.div_Tensor_meta(op, self, other)
+    binary_ops.div_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -211,7 +228,7 @@ def wrapper_Meta_div_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) 
     op = Out("div_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.div_Tensor_meta(op, self, other)
+    binary_ops.div_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -219,7 +236,7 @@ def wrapper_Meta_div_Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding_
     op = Functional("div_Tensor_mode")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
+    binary_ops.div_Tensor_mode_meta(op, self, other, rounding_mode)
     return op.finish()
 
 
@@ -229,7 +246,7 @@ def wrapper_Meta_div_out_out_mode(
     op = Out("div_Tensor_mode", out)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
+    binary_ops.div_Tensor_mode_meta(op, self, other, rounding_mode)
     return op.finish()
 
 
@@ -237,7 +254,7 @@ def wrapper_Meta_div__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("div_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.div_Tensor_meta(op, self, other)
+    binary_ops.div_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -245,7 +262,7 @@ def wrapper_Meta_div__Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding
     op = InPlace("div_Tensor_mode", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
+    binary_ops.div_Tensor_mode_meta(op, self, other, rounding_mode)
     return op.finish()
 
 
@@ -317,7 +334,7 @@ def wrapper_Meta_neg(ks: int, self: Tensor) -> Tensor:
     op = Functional("neg")
     if recorder.active is not None:
         op.enter_meta()
-    unary.neg_meta(op, self)
+    unary_ops.neg_meta(op, self)
     return op.finish()
 
 
@@ -325,7 +342,7 @@ def wrapper_Meta_neg_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("neg", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.neg_meta(op, self)
+    unary_ops.neg_meta(op, self)
     return op.finish()
 
 
@@ -333,7 +350,7 @@ def wrapper_Meta_neg_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("neg", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.neg_meta(op, self)
+    unary_ops.neg_meta(op, self)
     return op.finish()
 
 
@@ -341,7 +358,7 @@ def wrapper_Meta_exp(ks: int, self: Tensor) -> Tensor:
     op = Functional("exp")
     if recorder.active is not None:
         op.enter_meta()
-    unary.exp_meta(op, self)
+    unary_ops.exp_meta(op, self)
     return op.finish()
 
 
@@ -349,7 +366,7 @@ def wrapper_Meta_exp_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("exp", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.exp_meta(op, self)
+    unary_ops.exp_meta(op, self)
     return op.finish()
 
 
@@ -357,7 +374,7 @@ def wrapper_Meta_exp_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("exp", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.exp_meta(op, self)
+    unary_ops.exp_meta(op, self)
     return op.finish()
 
 
@@ -365,7 +382,7 @@ def wrapper_Meta_acos(ks: int, self: Tensor) -> Tensor:
     op = Functional("acos")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.acos_meta(op, self)
+    unary_float_ops.acos_meta(op, self)
     return op.finish()
 
 
@@ -373,7 +390,7 @@ def wrapper_Meta_acos_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("acos", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.acos_meta(op, self)
+    unary_float_ops.acos_meta(op, self)
     return op.finish()
 
 
@@ -381,7 +398,7 @@ def wrapper_Meta_acos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("acos", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.acos_meta(op, self)
+    unary_float_ops.acos_meta(op, self)
     return op.finish()
 
 
@@ -389,7 +406,7 @@ def wrapper_Meta_acosh(ks: int, self: Tensor) -> Tensor:
     op = Functional("acosh")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.acosh_meta(op, self)
+    unary_float_ops.acosh_meta(op, self)
     return op.finish()
 
 
@@ -397,7 +414,7 @@ def wrapper_Meta_acosh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("acosh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.acosh_meta(op, self)
+    unary_float_ops.acosh_meta(op, self)
     return op.finish()
 
 
@@ -405,7 +422,7 @@ def wrapper_Meta_acosh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("acosh", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.acosh_meta(op, self)
+    unary_float_ops.acosh_meta(op, self)
     return op.finish()
 
 
@@ -413,7 +430,7 @@ def wrapper_Meta_asinh(ks: int, self: Tensor) -> Tensor:
     op = Functional("asinh")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.asinh_meta(op, self)
+    unary_float_ops.asinh_meta(op, self)
     return op.finish()
 
 
@@ -421,7 +438,7 @@ def wrapper_Meta_asinh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("asinh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.asinh_meta(op, self)
+    unary_float_ops.asinh_meta(op, self)
     return op.finish()
 
 
@@ -429,7 +446,7 @@ def wrapper_Meta_asinh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("asinh", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.asinh_meta(op, self)
+    unary_float_ops.asinh_meta(op, self)
     return op.finish()
 
 
@@ -437,7 +454,7 @@ def wrapper_Meta_atanh(ks: int, self: Tensor) -> Tensor:
     op = Functional("atanh")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.atanh_meta(op, self)
+    unary_float_ops.atanh_meta(op, self)
     return op.finish()
 
 
@@ -445,7 +462,7 @@ def wrapper_Meta_atanh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("atanh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.atanh_meta(op, self)
+    unary_float_ops.atanh_meta(op, self)
     return op.finish()
 
 
@@ -453,7 +470,7 @@ def wrapper_Meta_atanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("atanh", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.atanh_meta(op, self)
+    unary_float_ops.atanh_meta(op, self)
     return op.finish()
 
 
@@ -461,7 +478,7 @@ def wrapper_Meta_asin(ks: int, self: Tensor) -> Tensor:
     op = Functional("asin")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.asin_meta(op, self)
+    unary_float_ops.asin_meta(op, self)
     return op.finish()
 
 
@@ -469,7 +486,7 @@ def wrapper_Meta_asin_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("asin", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.asin_meta(op, self)
+    unary_float_ops.asin_meta(op, self)
     return op.finish()
 
 
@@ -477,7 +494,7 @@ def wrapper_Meta_asin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("asin", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.asin_meta(op, self)
+    unary_float_ops.asin_meta(op, self)
     return op.finish()
 
 
@@ -485,7 +502,7 @@ def wrapper_Meta_atan(ks: int, self: Tensor) -> Tensor:
     op = Functional("atan")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.atan_meta(op, self)
+    unary_float_ops.atan_meta(op, self)
     return op.finish()
 
 
@@ -493,7 +510,7 @@ def wrapper_Meta_atan_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("atan", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.atan_meta(op, self)
+    unary_float_ops.atan_meta(op, self)
     return op.finish()
 
 
@@ -501,7 +518,7 @@ def wrapper_Meta_atan_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("atan", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.atan_meta(op, self)
+    unary_float_ops.atan_meta(op, self)
     return op.finish()
 
 
@@ -509,7 +526,7 @@ def wrapper_Meta_exp2(ks: int, self: Tensor) -> Tensor:
     op = Functional("exp2")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.exp2_meta(op, self)
+    unary_float_ops.exp2_meta(op, self)
     return op.finish()
 
 
@@ -517,7 +534,7 @@ def wrapper_Meta_exp2_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("exp2", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.exp2_meta(op, self)
+    unary_float_ops.exp2_meta(op, self)
     return op.finish()
 
 
@@ -525,7 +542,7 @@ def wrapper_Meta_exp2_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("exp2", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.exp2_meta(op, self)
+    unary_float_ops.exp2_meta(op, self)
     return op.finish()
 
 
@@ -533,7 +550,7 @@ def wrapper_Meta_expm1(ks: int, self: Tensor) -> Tensor:
     op = Functional("expm1")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.expm1_meta(op, self)
+    unary_float_ops.expm1_meta(op, self)
     return op.finish()
 
 
@@ -541,7 +558,7 @@ def wrapper_Meta_expm1_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("expm1", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.expm1_meta(op, self)
+    unary_float_ops.expm1_meta(op, self)
     return op.finish()
 
 
@@ -549,7 +566,7 @@ def wrapper_Meta_expm1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("expm1", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.expm1_meta(op, self)
+    unary_float_ops.expm1_meta(op, self)
     return op.finish()
 
 
@@ -557,7 +574,7 @@ def wrapper_Meta_log10(ks: int, self: Tensor) -> Tensor:
     op = Functional("log10")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.log10_meta(op, self)
+    unary_float_ops.log10_meta(op, self)
     return op.finish()
 
 
@@ -565,7 +582,7 @@ def wrapper_Meta_log10_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log10", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.log10_meta(op, self)
+    unary_float_ops.log10_meta(op, self)
     return op.finish()
 
 
@@ -573,7 +590,7 @@ def wrapper_Meta_log10_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log10", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.log10_meta(op, self)
+    unary_float_ops.log10_meta(op, self)
     return op.finish()
 
 
@@ -581,7 +598,7 @@ def wrapper_Meta_log2(ks: int, self: Tensor) -> Tensor:
     op = Functional("log2")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.log2_meta(op, self)
+    unary_float_ops.log2_meta(op, self)
     return op.finish()
 
 
@@ -589,7 +606,7 @@ def wrapper_Meta_log2_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log2", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.log2_meta(op, self)
+    unary_float_ops.log2_meta(op, self)
     return op.finish()
 
 
@@ -597,7 +614,7 @@ def wrapper_Meta_log2_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log2", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.log2_meta(op, self)
+    unary_float_ops.log2_meta(op, self)
     return op.finish()
 
 
@@ -605,7 +622,7 @@ def wrapper_Meta_sinc(ks: int, self: Tensor) -> Tensor:
     op = Functional("sinc")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.sinc_meta(op, self)
+    unary_float_ops.sinc_meta(op, self)
     return op.finish()
 
 
@@ -613,7 +630,7 @@ def wrapper_Meta_sinc_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sinc", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.sinc_meta(op, self)
+    unary_float_ops.sinc_meta(op, self)
     return op.finish()
 
 
@@ -621,7 +638,7 @@ def wrapper_Meta_sinc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sinc", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.sinc_meta(op, self)
+    unary_float_ops.sinc_meta(op, self)
     return op.finish()
 
 
@@ -629,7 +646,7 @@ def wrapper_Meta_tan(ks: int, self: Tensor) -> Tensor:
     op = Functional("tan")
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.tan_meta(op, self)
+    unary_float_ops.tan_meta(op, self)
     return op.finish()
 
 
@@ -637,7 +654,7 @@ def wrapper_Meta_tan_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("tan", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.tan_meta(op, self)
+    unary_float_ops.tan_meta(op, self)
     return op.finish()
 
 
@@ -645,7 +662,7 @@ def wrapper_Meta_tan_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("tan", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary_float.tan_meta(op, self)
+    unary_float_ops.tan_meta(op, self)
     return op.finish()
 
 
@@ -653,7 +670,7 @@ def wrapper_Meta_log(ks: int, self: Tensor) -> Tensor:
     op = Functional("log")
     if recorder.active is not None:
         op.enter_meta()
-    unary.log_meta(op, self)
+    unary_ops.log_meta(op, self)
     return op.finish()
 
 
@@ -661,7 +678,7 @@ def wrapper_Meta_log_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.log_meta(op, self)
+    unary_ops.log_meta(op, self)
     return op.finish()
 
 
@@ -669,7 +686,7 @@ def wrapper_Meta_log_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.log_meta(op, self)
+    unary_ops.log_meta(op, self)
     return op.finish()
 
 
@@ -677,7 +694,7 @@ def wrapper_Meta_sin(ks: int, self: Tensor) -> Tensor:
     op = Functional("sin")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sin_meta(op, self)
+    unary_ops.sin_meta(op, self)
     return op.finish()
 
 
@@ -685,7 +702,7 @@ def wrapper_Meta_sin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sin", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sin_meta(op, self)
+    unary_ops.sin_meta(op, self)
     return op.finish()
 
 
@@ -693,7 +710,7 @@ def wrapper_Meta_sin_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sin", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sin_meta(op, self)
+    unary_ops.sin_meta(op, self)
     return op.finish()
 
 
@@ -701,7 +718,7 @@ def wrapper_Meta_sinh(ks: int, self: Tensor) -> Tensor:
     op = Functional("sinh")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sinh_meta(op, self)
+    unary_ops.sinh_meta(op, self)
     return op.finish()
 
 
@@ -709,7 +726,7 @@ def wrapper_Meta_sinh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sinh", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sinh_meta(op, self)
+    unary_ops.sinh_meta(op, self)
     return op.finish()
 
 
@@ -717,7 +734,7 @@ def wrapper_Meta_sinh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sinh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sinh_meta(op, self)
+    unary_ops.sinh_meta(op, self)
     return op.finish()
 
 
@@ -725,7 +742,7 @@ def wrapper_Meta_cosh(ks: int, self: Tensor) -> Tensor:
     op = Functional("cosh")
     if recorder.active is not None:
         op.enter_meta()
-    unary.cosh_meta(op, self)
+    unary_ops.cosh_meta(op, self)
     return op.finish()
 
 
@@ -733,7 +750,7 @@ def wrapper_Meta_cosh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("cosh", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.cosh_meta(op, self)
+    unary_ops.cosh_meta(op, self)
     return op.finish()
 
 
@@ -741,7 +758,7 @@ def wrapper_Meta_cosh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("cosh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.cosh_meta(op, self)
+    unary_ops.cosh_meta(op, self)
     return op.finish()
 
 
@@ -749,7 +766,7 @@ def wrapper_Meta_cos(ks: int, self: Tensor) -> Tensor:
     op = Functional("cos")
     if recorder.active is not None:
         op.enter_meta()
-    unary.cos_meta(op, self)
+    unary_ops.cos_meta(op, self)
     return op.finish()
 
 
@@ -757,7 +774,7 @@ def wrapper_Meta_cos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("cos", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.cos_meta(op, self)
+    unary_ops.cos_meta(op, self)
     return op.finish()
 
 
@@ -765,7 +782,7 @@ def wrapper_Meta_cos_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("cos", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.cos_meta(op, self)
+    unary_ops.cos_meta(op, self)
     return op.finish()
 
 
@@ -773,7 +790,7 @@ def wrapper_Meta_reciprocal(ks: int, self: Tensor) -> Tensor:
     op = Functional("reciprocal")
     if recorder.active is not None:
         op.enter_meta()
-    unary.reciprocal_meta(op, self)
+    unary_ops.reciprocal_meta(op, self)
     return op.finish()
 
 
@@ -781,7 +798,7 @@ def wrapper_Meta_reciprocal_out_out(ks: int, self: Tensor, out: Tensor) -> Tenso
     op = Out("reciprocal", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.reciprocal_meta(op, self)
+    unary_ops.reciprocal_meta(op, self)
     return op.finish()
 
 
@@ -789,7 +806,7 @@ def wrapper_Meta_reciprocal_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("reciprocal", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.reciprocal_meta(op, self)
+    unary_ops.reciprocal_meta(op, self)
     return op.finish()
 
 
@@ -797,7 +814,7 @@ def wrapper_Meta_clamp_min(ks: int, self: Tensor, min: Scalar) -> Tensor:
     op = Functional("clamp_min")
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_min_meta(op, self, min)
+    where.clamp_min_meta(op, self, min)
     return op.finish()
 
 
@@ -805,7 +822,7 @@ def wrapper_Meta_clamp_min_out_out(ks: int, self: Tensor, min: Scalar, out: Tens
     op = Out("clamp_min", out)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_min_meta(op, self, min)
+    where.clamp_min_meta(op, self, min)
     return op.finish()
 
 
@@ -813,7 +830,7 @@ def wrapper_Meta_clamp_min_(ks: int, self: Tensor, min: Scalar) -> Tensor:
     op = InPlace("clamp_min", self)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_min_meta(op, self, min)
+    where.clamp_min_meta(op, self, min)
     return op.finish()
 
 
@@ -821,7 +838,7 @@ def wrapper_Meta_clamp_min_out_Tensor_out(ks: int, self: Tensor, min: Tensor, ou
     op = Out("clamp_min_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_min_Tensor_meta(op, self, min)
+    where.clamp_min_Tensor_meta(op, self, min)
     return op.finish()
 
 
@@ -829,7 +846,7 @@ def wrapper_Meta_clamp_min_Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
     op = Functional("clamp_min_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_min_Tensor_meta(op, self, min)
+    where.clamp_min_Tensor_meta(op, self, min)
     return op.finish()
 
 
@@ -837,7 +854,7 @@ def wrapper_Meta_clamp_min__Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor
     op = InPlace("clamp_min_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_min_Tensor_meta(op, self, min)
+    where.clamp_min_Tensor_meta(op, self, min)
     return op.finish()
 
 
@@ -845,7 +862,7 @@ def wrapper_Meta_threshold(ks: int, self: Tensor, threshold: Scalar, value: Scal
     op = Functional("threshold")
     if recorder.active is not None:
         op.enter_meta()
-    activation.threshold_meta(op, self, threshold, value)
+    relu_gelu.threshold_meta(op, self, threshold, value)
     return op.finish()
 
 
@@ -853,7 +870,7 @@ def wrapper_Meta_threshold_(ks: int, self: Tensor, threshold: Scalar, value: Sca
     op = InPlace("threshold", self)
     if recorder.active is not None:
         op.enter_meta()
-    activation.threshold_meta(op, self, threshold, value)
+    relu_gelu.threshold_meta(op, self, threshold, value)
     return op.finish()
 
 
@@ -861,7 +878,7 @@ def wrapper_Meta_threshold_out_out(ks: int, self: Tensor, threshold: Scalar, val
     op = Out("threshold", out)
     if recorder.active is not None:
         op.enter_meta()
-    activation.threshold_meta(op, self, threshold, value)
+    relu_gelu.threshold_meta(op, self, threshold, value)
     return op.finish()
 
 
@@ -871,7 +888,7 @@ def wrapper_Meta_threshold_backward_out_grad_input(
     op = Out("threshold_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation.threshold_backward_meta(op, grad_output, self, threshold)
+    relu_gelu.threshold_backward_meta(op, grad_output, self, threshold)
     return op.finish()
 
 
@@ -879,7 +896,7 @@ def wrapper_Meta_threshold_backward(ks: int, grad_output: Tensor, self: Tensor, 
     op = Functional("threshold_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation.threshold_backward_meta(op, grad_output, self, threshold)
+    relu_gelu.threshold_backward_meta(op, grad_output, self, threshold)
     return op.finish()
 
 
@@ -1175,7 +1192,7 @@ def wrapper_Meta_tanh(ks: int, self: Tensor) -> Tensor:
     op = Functional("tanh")
     if recorder.active is not None:
         op.enter_meta()
-    unary.tanh_meta(op, self)
+    unary_ops.tanh_meta(op, self)
     return op.finish()
 
 
@@ -1183,7 +1200,7 @@ def wrapper_Meta_tanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("tanh", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.tanh_meta(op, self)
+    unary_ops.tanh_meta(op, self)
     return op.finish()
 
 
@@ -1191,7 +1208,7 @@ def wrapper_Meta_tanh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("tanh", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.tanh_meta(op, self)
+    unary_ops.tanh_meta(op, self)
     return op.finish()
 
 
@@ -1199,7 +1216,7 @@ def wrapper_Meta_sigmoid(ks: int, self: Tensor) -> Tensor:
     op = Functional("sigmoid")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sigmoid_meta(op, self)
+    unary_ops.sigmoid_meta(op, self)
     return op.finish()
 
 
@@ -1207,7 +1224,7 @@ def wrapper_Meta_sigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sigmoid", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sigmoid_meta(op, self)
+    unary_ops.sigmoid_meta(op, self)
     return op.finish()
 
 
@@ -1215,7 +1232,7 @@ def wrapper_Meta_sigmoid_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sigmoid", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sigmoid_meta(op, self)
+    unary_ops.sigmoid_meta(op, self)
     return op.finish()
 
 
@@ -1223,7 +1240,7 @@ def wrapper_Meta_sqrt(ks: int, self: Tensor) -> Tensor:
     op = Functional("sqrt")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sqrt_meta(op, self)
+    unary_ops.sqrt_meta(op, self)
     return op.finish()
 
 
@@ -1231,7 +1248,7 @@ def wrapper_Meta_sqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sqrt", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sqrt_meta(op, self)
+    unary_ops.sqrt_meta(op, self)
     return op.finish()
 
 
@@ -1239,7 +1256,7 @@ def wrapper_Meta_sqrt_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sqrt", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sqrt_meta(op, self)
+    unary_ops.sqrt_meta(op, self)
     return op.finish()
 
 
@@ -1247,7 +1264,7 @@ def wrapper_Meta_rsqrt(ks: int, self: Tensor) -> Tensor:
     op = Functional("rsqrt")
     if recorder.active is not None:
         op.enter_meta()
-    unary.rsqrt_meta(op, self)
+    unary_ops.rsqrt_meta(op, self)
     return op.finish()
 
 
@@ -1255,7 +1272,7 @@ def wrapper_Meta_rsqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("rsqrt", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.rsqrt_meta(op, self)
+    unary_ops.rsqrt_meta(op, self)
     return op.finish()
 
 
@@ -1263,7 +1280,7 @@ def wrapper_Meta_rsqrt_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("rsqrt", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.rsqrt_meta(op, self)
+    unary_ops.rsqrt_meta(op, self)
     return op.finish()
 
 
@@ -1271,7 +1288,7 @@ def wrapper_Meta_erf(ks: int, self: Tensor) -> Tensor:
     op = Functional("erf")
     if recorder.active is not None:
         op.enter_meta()
-    unary.erf_meta(op, self)
+    unary_ops.erf_meta(op, self)
     return op.finish()
 
 
@@ -1279,7 +1296,7 @@ def wrapper_Meta_erf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("erf", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.erf_meta(op, self)
+    unary_ops.erf_meta(op, self)
     return op.finish()
 
 
@@ -1287,7 +1304,7 @@ def wrapper_Meta_erf_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("erf", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.erf_meta(op, self)
+    unary_ops.erf_meta(op, self)
     return op.finish()
 
 
@@ -1295,7 +1312,7 @@ def wrapper_Meta_erfc(ks: int, self: Tensor) -> Tensor:
     op = Functional("erfc")
     if recorder.active is not None:
         op.enter_meta()
-    special.erfc_meta(op, self)
+    special_functions.erfc_meta(op, self)
     return op.finish()
 
 
@@ -1303,7 +1320,7 @@ def wrapper_Meta_erfc_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("erfc", self)
     if recorder.active is not None:
         op.enter_meta()
-    special.erfc_meta(op, self)
+    special_functions.erfc_meta(op, self)
     return op.finish()
 
 
@@ -1311,7 +1328,7 @@ def wrapper_Meta_erfc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("erfc", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.erfc_meta(op, self)
+    special_functions.erfc_meta(op, self)
     return op.finish()
 
 
@@ -1319,7 +1336,7 @@ def wrapper_Meta_digamma_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("digamma", self)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.digamma_meta(op, self)
+    gamma_functions.digamma_meta(op, self)
     return op.finish()
 
 
@@ -1327,7 +1344,7 @@ def wrapper_Meta_lgamma_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("lgamma", out)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.lgamma_meta(op, self)
+    gamma_functions.lgamma_meta(op, self)
     return op.finish()
 
 
@@ -1335,7 +1352,7 @@ def wrapper_Meta_lgamma_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("lgamma", self)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.lgamma_meta(op, self)
+    gamma_functions.lgamma_meta(op, self)
     return op.finish()
 
 
@@ -1343,7 +1360,7 @@ def wrapper_Meta_lgamma(ks: int, self: Tensor) -> Tensor:
     op = Functional("lgamma")
     if recorder.active is not None:
         op.enter_meta()
-    gamma.lgamma_meta(op, self)
+    gamma_functions.lgamma_meta(op, self)
     return op.finish()
 
 
@@ -1351,7 +1368,7 @@ def wrapper_Meta_digamma_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("digamma", out)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.digamma_meta(op, self)
+    gamma_functions.digamma_meta(op, self)
     return op.finish()
 
 
@@ -1359,7 +1376,7 @@ def wrapper_Meta_digamma(ks: int, self: Tensor) -> Tensor:
     op = Functional("digamma")
     if recorder.active is not None:
         op.enter_meta()
-    gamma.digamma_meta(op, self)
+    gamma_functions.digamma_meta(op, self)
     return op.finish()
 
 
@@ -1367,7 +1384,7 @@ def wrapper_Meta_polygamma_out_out(ks: int, n: int, self: Tensor, out: Tensor) -
     op = Out("polygamma", out)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.polygamma_meta(op, n, self)
+    gamma_functions.polygamma_meta(op, n, self)
     return op.finish()
 
 
@@ -1375,7 +1392,7 @@ def wrapper_Meta_polygamma(ks: int, n: int, self: Tensor) -> Tensor:
     op = Functional("polygamma")
     if recorder.active is not None:
         op.enter_meta()
-    gamma.polygamma_meta(op, n, self)
+    gamma_functions.polygamma_meta(op, n, self)
     return op.finish()
 
 
@@ -1383,7 +1400,7 @@ def wrapper_Meta_erfinv(ks: int, self: Tensor) -> Tensor:
     op = Functional("erfinv")
     if recorder.active is not None:
         op.enter_meta()
-    special.erfinv_meta(op, self)
+    special_functions.erfinv_meta(op, self)
     return op.finish()
 
 
@@ -1391,7 +1408,7 @@ def wrapper_Meta_erfinv_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("erfinv", self)
     if recorder.active is not None:
         op.enter_meta()
-    special.erfinv_meta(op, self)
+    special_functions.erfinv_meta(op, self)
     return op.finish()
 
 
@@ -1399,7 +1416,7 @@ def wrapper_Meta_erfinv_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("erfinv", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.erfinv_meta(op, self)
+    special_functions.erfinv_meta(op, self)
     return op.finish()
 
 
@@ -1407,7 +1424,7 @@ def wrapper_Meta_i0(ks: int, self: Tensor) -> Tensor:
     op = Functional("i0")
     if recorder.active is not None:
         op.enter_meta()
-    special.i0_meta(op, self)
+    special_functions.i0_meta(op, self)
     return op.finish()
 
 
@@ -1415,7 +1432,7 @@ def wrapper_Meta_i0_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("i0", self)
     if recorder.active is not None:
         op.enter_meta()
-    special.i0_meta(op, self)
+    special_functions.i0_meta(op, self)
     return op.finish()
 
 
@@ -1423,7 +1440,7 @@ def wrapper_Meta_i0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("i0", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.i0_meta(op, self)
+    special_functions.i0_meta(op, self)
     return op.finish()
 
 
@@ -1431,7 +1448,7 @@ def wrapper_Meta_igamma_out_out(ks: int, self: Tensor, other: Tensor, out: Tenso
     op = Out("igamma", out)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.igamma_meta(op, self, other)
+    gamma_functions.igamma_meta(op, self, other)
     return op.finish()
 
 
@@ -1439,7 +1456,7 @@ def wrapper_Meta_igamma(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("igamma")
     if recorder.active is not None:
         op.enter_meta()
-    gamma.igamma_meta(op, self, other)
+    gamma_functions.igamma_meta(op, self, other)
     return op.finish()
 
 
@@ -1447,7 +1464,7 @@ def wrapper_Meta_igamma_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("igamma", self)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.igamma_meta(op, self, other)
+    gamma_functions.igamma_meta(op, self, other)
     return op.finish()
 
 
@@ -1455,7 +1472,7 @@ def wrapper_Meta_igammac_out_out(ks: int, self: Tensor, other: Tensor, out: Tens
     op = Out("igammac", out)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.igammac_meta(op, self, other)
+    gamma_functions.igammac_meta(op, self, other)
     return op.finish()
 
 
@@ -1463,7 +1480,7 @@ def wrapper_Meta_igammac(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("igammac")
     if recorder.active is not None:
         op.enter_meta()
-    gamma.igammac_meta(op, self, other)
+    gamma_functions.igammac_meta(op, self, other)
     return op.finish()
 
 
@@ -1471,7 +1488,7 @@ def wrapper_Meta_igammac_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("igammac", self)
     if recorder.active is not None:
         op.enter_meta()
-    gamma.igammac_meta(op, self, other)
+    gamma_functions.igammac_meta(op, self, other)
     return op.finish()
 
 
@@ -1479,7 +1496,7 @@ def wrapper_Meta_sgn(ks: int, self: Tensor) -> Tensor:
     op = Functional("sgn")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sgn_meta(op, self)
+    unary_ops.sgn_meta(op, self)
     return op.finish()
 
 
@@ -1487,7 +1504,7 @@ def wrapper_Meta_sgn_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sgn", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sgn_meta(op, self)
+    unary_ops.sgn_meta(op, self)
     return op.finish()
 
 
@@ -1495,7 +1512,7 @@ def wrapper_Meta_sgn_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sgn", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sgn_meta(op, self)
+    unary_ops.sgn_meta(op, self)
     return op.finish()
 
 
@@ -1503,7 +1520,7 @@ def wrapper_Meta_sign(ks: int, self: Tensor) -> Tensor:
     op = Functional("sign")
     if recorder.active is not None:
         op.enter_meta()
-    unary.sign_meta(op, self)
+    unary_ops.sign_meta(op, self)
     return op.finish()
 
 
@@ -1511,7 +1528,7 @@ def wrapper_Meta_sign_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("sign", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sign_meta(op, self)
+    unary_ops.sign_meta(op, self)
     return op.finish()
 
 
@@ -1519,7 +1536,7 @@ def wrapper_Meta_sign_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sign", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.sign_meta(op, self)
+    unary_ops.sign_meta(op, self)
     return op.finish()
 
 
@@ -1671,7 +1688,7 @@ def wrapper_Meta_signbit(ks: int, self: Tensor) -> Tensor:
     op = Functional("signbit")
     if recorder.active is not None:
         op.enter_meta()
-    signs.signbit_meta(op, self)
+    sign_ops.signbit_meta(op, self)
     return op.finish()
 
 
@@ -1679,7 +1696,7 @@ def wrapper_Meta_signbit_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("signbit", out)
     if recorder.active is not None:
         op.enter_meta()
-    signs.signbit_meta(op, self)
+    sign_ops.signbit_meta(op, self)
     return op.finish()
 
 
@@ -1705,7 +1722,7 @@ def wrapper_Meta_isposinf(ks: int, self: Tensor) -> Tensor:
     op = Functional("isposinf")
     if recorder.active is not None:
         op.enter_meta()
-    signs.isposinf_meta(op, self)
+    sign_ops.isposinf_meta(op, self)
     return op.finish()
 
 
@@ -1713,7 +1730,7 @@ def wrapper_Meta_isposinf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("isposinf", out)
     if recorder.active is not None:
         op.enter_meta()
-    signs.isposinf_meta(op, self)
+    sign_ops.isposinf_meta(op, self)
     return op.finish()
 
 
@@ -1723,7 +1740,7 @@ def wrapper_Meta_tanh_backward_out_grad_input(
     op = Out("tanh_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation.tanh_backward_meta(op, grad_output, output)
+    relu_gelu.tanh_backward_meta(op, grad_output, output)
     return op.finish()
 
 
@@ -1731,7 +1748,7 @@ def wrapper_Meta_tanh_backward(ks: int, grad_output: Tensor, output: Tensor) -> 
     op = Functional("tanh_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation.tanh_backward_meta(op, grad_output, output)
+    relu_gelu.tanh_backward_meta(op, grad_output, output)
     return op.finish()
 
 
@@ -1741,7 +1758,7 @@ def wrapper_Meta_sigmoid_backward_out_grad_input(
     op = Out("sigmoid_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation.sigmoid_backward_meta(op, grad_output, output)
+    relu_gelu.sigmoid_backward_meta(op, grad_output, output)
     return op.finish()
 
 
@@ -1749,7 +1766,7 @@ def wrapper_Meta_sigmoid_backward(ks: int, grad_output: Tensor, output: Tensor) 
     op = Functional("sigmoid_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation.sigmoid_backward_meta(op, grad_output, output)
+    relu_gelu.sigmoid_backward_meta(op, grad_output, output)
     return op.finish()
 
 
@@ -1757,7 +1774,7 @@ def wrapper_Meta_gelu_out_out(ks: int, self: Tensor, approximate: str, out: Tens
     op = Out("gelu", out)
     if recorder.active is not None:
         op.enter_meta()
-    activation.gelu_meta(op, self, approximate)
+    relu_gelu.gelu_meta(op, self, approximate)
     return op.finish()
 
 
@@ -1765,7 +1782,7 @@ def wrapper_Meta_gelu_(ks: int, self: Tensor, approximate: str) -> Tensor:
     op = InPlace("gelu", self)
     if recorder.active is not None:
         op.enter_meta()
-    activation.gelu_meta(op, self, approximate)
+    relu_gelu.gelu_meta(op, self, approximate)
     return op.finish()
 
 
@@ -1773,7 +1790,7 @@ def wrapper_Meta_gelu(ks: int, self: Tensor, approximate: str) -> Tensor:
     op = Functional("gelu")
     if recorder.active is not None:
         op.enter_meta()
-    activation.gelu_meta(op, self, approximate)
+    relu_gelu.gelu_meta(op, self, approximate)
     return op.finish()
 
 
@@ -1783,7 +1800,7 @@ def wrapper_Meta_gelu_backward_out_grad_input(
     op = Out("gelu_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation.gelu_backward_meta(op, grad_output, self, approximate)
+    relu_gelu.gelu_backward_meta(op, grad_output, self, approximate)
     return op.finish()
 
 
@@ -1791,7 +1808,7 @@ def wrapper_Meta_gelu_backward(ks: int, grad_output: Tensor, self: Tensor, appro
     op = Functional("gelu_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation.gelu_backward_meta(op, grad_output, self, approximate)
+    relu_gelu.gelu_backward_meta(op, grad_output, self, approximate)
     return op.finish()
 
 
@@ -1799,7 +1816,7 @@ def wrapper_Meta_silu(ks: int, self: Tensor) -> Tensor:
     op = Functional("silu")
     if recorder.active is not None:
         op.enter_meta()
-    activation.silu_meta(op, self)
+    relu_gelu.silu_meta(op, self)
     return op.finish()
 
 
@@ -1807,7 +1824,7 @@ def wrapper_Meta_silu_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("silu", self)
     if recorder.active is not None:
         op.enter_meta()
-    activation.silu_meta(op, self)
+    relu_gelu.silu_meta(op, self)
     return op.finish()
 
 
@@ -1815,7 +1832,7 @@ def wrapper_Meta_silu_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("silu", out)
     if recorder.active is not None:
         op.enter_meta()
-    activation.silu_meta(op, self)
+    relu_gelu.silu_meta(op, self)
     return op.finish()
 
 
@@ -1825,7 +1842,7 @@ def wrapper_Meta_silu_backward_out_grad_input(
     op = Out("silu_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation.silu_backward_meta(op, grad_output, self)
+    relu_gelu.silu_backward_meta(op, grad_output, self)
     return op.finish()
 
 
@@ -1833,7 +1850,7 @@ def wrapper_Meta_silu_backward(ks: int, grad_output: Tensor, self: Tensor) -> Te
     op = Functional("silu_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation.silu_backward_meta(op, grad_output, self)
+    relu_gelu.silu_backward_meta(op, grad_output, self)
     return op.finish()
 
 
@@ -1841,7 +1858,7 @@ def wrapper_Meta_maximum(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("maximum")
     if recorder.active is not None:
         op.enter_meta()
-    clamping.maximum_meta(op, self, other)
+    clamp.maximum_meta(op, self, other)
     return op.finish()
 
 
@@ -1849,7 +1866,7 @@ def wrapper_Meta_maximum_out_out(ks: int, self: Tensor, other: Tensor, out: Tens
     op = Out("maximum", out)
     if recorder.active is not None:
         op.enter_meta()
-    clamping.maximum_meta(op, self, other)
+    clamp.maximum_meta(op, self, other)
     return op.finish()
 
 
@@ -1857,7 +1874,7 @@ def wrapper_Meta_minimum(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("minimum")
     if recorder.active is not None:
         op.enter_meta()
-    clamping.minimum_meta(op, self, other)
+    clamp.minimum_meta(op, self, other)
     return op.finish()
 
 
@@ -1865,7 +1882,7 @@ def wrapper_Meta_minimum_out_out(ks: int, self: Tensor, other: Tensor, out: Tens
     op = Out("minimum", out)
     if recorder.active is not None:
         op.enter_meta()
-    clamping.minimum_meta(op, self, other)
+    clamp.minimum_meta(op, self, other)
     return op.finish()
 
 
@@ -1873,7 +1890,7 @@ def wrapper_Meta_atan2(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("atan2")
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.atan2_meta(op, self, other)
+    pointwise_ops.atan2_meta(op, self, other)
     return op.finish()
 
 
@@ -1881,7 +1898,7 @@ def wrapper_Meta_atan2_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor
     op = Out("atan2", out)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.atan2_meta(op, self, other)
+    pointwise_ops.atan2_meta(op, self, other)
     return op.finish()
 
 
@@ -1889,7 +1906,7 @@ def wrapper_Meta_atan2_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("atan2", self)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.atan2_meta(op, self, other)
+    pointwise_ops.atan2_meta(op, self, other)
     return op.finish()
 
 
@@ -1897,7 +1914,7 @@ def wrapper_Meta_copysign_out_out(ks: int, self: Tensor, other: Tensor, out: Ten
     op = Out("copysign_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    signs.copysign_Tensor_meta(op, self, other)
+    sign_ops.copysign_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -1905,7 +1922,7 @@ def wrapper_Meta_copysign_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor
     op = Functional("copysign_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    signs.copysign_Tensor_meta(op, self, other)
+    sign_ops.copysign_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -1913,7 +1930,7 @@ def wrapper_Meta_copysign__Tensor(ks: int, self: Tensor, other: Tensor) -> Tenso
     op = InPlace("copysign_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    signs.copysign_Tensor_meta(op, self, other)
+    sign_ops.copysign_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -1921,7 +1938,7 @@ def wrapper_Meta_gcd_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) 
     op = Out("gcd", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.gcd_meta(op, self, other)
+    binary_float_ops.gcd_meta(op, self, other)
     return op.finish()
 
 
@@ -1929,7 +1946,7 @@ def wrapper_Meta_gcd(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("gcd")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.gcd_meta(op, self, other)
+    binary_float_ops.gcd_meta(op, self, other)
     return op.finish()
 
 
@@ -1937,7 +1954,7 @@ def wrapper_Meta_gcd_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("gcd", self)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.gcd_meta(op, self, other)
+    binary_float_ops.gcd_meta(op, self, other)
     return op.finish()
 
 
@@ -1945,7 +1962,7 @@ def wrapper_Meta_lcm_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) 
     op = Out("lcm", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.lcm_meta(op, self, other)
+    binary_float_ops.lcm_meta(op, self, other)
     return op.finish()
 
 
@@ -1953,7 +1970,7 @@ def wrapper_Meta_lcm(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("lcm")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.lcm_meta(op, self, other)
+    binary_float_ops.lcm_meta(op, self, other)
     return op.finish()
 
 
@@ -1961,7 +1978,7 @@ def wrapper_Meta_lcm_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("lcm", self)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.lcm_meta(op, self, other)
+    binary_float_ops.lcm_meta(op, self, other)
     return op.finish()
 
 
@@ -1969,7 +1986,7 @@ def wrapper_Meta_logaddexp_out_out(ks: int, self: Tensor, other: Tensor, out: Te
     op = Out("logaddexp", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.logaddexp_meta(op, self, other)
+    binary_float_ops.logaddexp_meta(op, self, other)
     return op.finish()
 
 
@@ -1977,7 +1994,7 @@ def wrapper_Meta_logaddexp(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("logaddexp")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.logaddexp_meta(op, self, other)
+    binary_float_ops.logaddexp_meta(op, self, other)
     return op.finish()
 
 
@@ -1985,7 +2002,7 @@ def wrapper_Meta_logaddexp2_out_out(ks: int, self: Tensor, other: Tensor, out: T
     op = Out("logaddexp2", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.logaddexp2_meta(op, self, other)
+    binary_float_ops.logaddexp2_meta(op, self, other)
     return op.finish()
 
 
@@ -1993,7 +2010,7 @@ def wrapper_Meta_logaddexp2(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("logaddexp2")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.logaddexp2_meta(op, self, other)
+    binary_float_ops.logaddexp2_meta(op, self, other)
     return op.finish()
 
 
@@ -2001,7 +2018,7 @@ def wrapper_Meta_heaviside_out_out(ks: int, self: Tensor, values: Tensor, out: T
     op = Out("heaviside", out)
     if recorder.active is not None:
         op.enter_meta()
-    signs.heaviside_meta(op, self, values)
+    sign_ops.heaviside_meta(op, self, values)
     return op.finish()
 
 
@@ -2009,7 +2026,7 @@ def wrapper_Meta_heaviside(ks: int, self: Tensor, values: Tensor) -> Tensor:
     op = Functional("heaviside")
     if recorder.active is not None:
         op.enter_meta()
-    signs.heaviside_meta(op, self, values)
+    sign_ops.heaviside_meta(op, self, values)
     return op.finish()
 
 
@@ -2017,7 +2034,7 @@ def wrapper_Meta_heaviside_(ks: int, self: Tensor, values: Tensor) -> Tensor:
     op = InPlace("heaviside", self)
     if recorder.active is not None:
         op.enter_meta()
-    signs.heaviside_meta(op, self, values)
+    sign_ops.heaviside_meta(op, self, values)
     return op.finish()
 
 
@@ -2025,7 +2042,7 @@ def wrapper_Meta_fmod_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: 
     op = Out("fmod_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    remainders.fmod_Tensor_meta(op, self, other)
+    remainder.fmod_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -2033,7 +2050,7 @@ def wrapper_Meta_fmod_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("fmod_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    remainders.fmod_Tensor_meta(op, self, other)
+    remainder.fmod_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -2041,7 +2058,7 @@ def wrapper_Meta_fmod__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("fmod_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    remainders.fmod_Tensor_meta(op, self, other)
+    remainder.fmod_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -2049,7 +2066,7 @@ def wrapper_Meta_hypot_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor
     op = Out("hypot", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.hypot_meta(op, self, other)
+    binary_float_ops.hypot_meta(op, self, other)
     return op.finish()
 
 
@@ -2057,7 +2074,7 @@ def wrapper_Meta_hypot(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("hypot")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.hypot_meta(op, self, other)
+    binary_float_ops.hypot_meta(op, self, other)
     return op.finish()
 
 
@@ -2065,7 +2082,7 @@ def wrapper_Meta_hypot_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("hypot", self)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.hypot_meta(op, self, other)
+    binary_float_ops.hypot_meta(op, self, other)
     return op.finish()
 
 
@@ -2073,7 +2090,7 @@ def wrapper_Meta_nextafter_out_out(ks: int, self: Tensor, other: Tensor, out: Te
     op = Out("nextafter", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.nextafter_meta(op, self, other)
+    binary_float_ops.nextafter_meta(op, self, other)
     return op.finish()
 
 
@@ -2081,7 +2098,7 @@ def wrapper_Meta_nextafter(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("nextafter")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.nextafter_meta(op, self, other)
+    binary_float_ops.nextafter_meta(op, self, other)
     return op.finish()
 
 
@@ -2089,7 +2106,7 @@ def wrapper_Meta_nextafter_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("nextafter", self)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.nextafter_meta(op, self, other)
+    binary_float_ops.nextafter_meta(op, self, other)
     return op.finish()
 
 
@@ -2097,7 +2114,7 @@ def wrapper_Meta_fmin(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("fmin")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.fmin_meta(op, self, other)
+    binary_float_ops.fmin_meta(op, self, other)
     return op.finish()
 
 
@@ -2105,7 +2122,7 @@ def wrapper_Meta_fmin_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor)
     op = Out("fmin", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.fmin_meta(op, self, other)
+    binary_float_ops.fmin_meta(op, self, other)
     return op.finish()
 
 
@@ -2113,7 +2130,7 @@ def wrapper_Meta_fmax(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("fmax")
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.fmax_meta(op, self, other)
+    binary_float_ops.fmax_meta(op, self, other)
     return op.finish()
 
 
@@ -2121,7 +2138,7 @@ def wrapper_Meta_fmax_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor)
     op = Out("fmax", out)
     if recorder.active is not None:
         op.enter_meta()
-    binary_float.fmax_meta(op, self, other)
+    binary_float_ops.fmax_meta(op, self, other)
     return op.finish()
 
 
@@ -2129,7 +2146,7 @@ def wrapper_Meta_lerp_Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar)
     op = Functional("lerp_Scalar")
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.lerp_Scalar_meta(op, self, end, weight)
+    pointwise_ops.lerp_Scalar_meta(op, self, end, weight)
     return op.finish()
 
 
@@ -2137,7 +2154,7 @@ def wrapper_Meta_lerp_out_Scalar_out(ks: int, self: Tensor, end: Tensor, weight:
     op = Out("lerp_Scalar", out)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.lerp_Scalar_meta(op, self, end, weight)
+    pointwise_ops.lerp_Scalar_meta(op, self, end, weight)
     return op.finish()
 
 
@@ -2145,7 +2162,7 @@ def wrapper_Meta_lerp__Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar
     op = InPlace("lerp_Scalar", self)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.lerp_Scalar_meta(op, self, end, weight)
+    pointwise_ops.lerp_Scalar_meta(op, self, end, weight)
     return op.finish()
 
 
@@ -2153,7 +2170,7 @@ def wrapper_Meta_lerp_out_Tensor_out(ks: int, self: Tensor, end: Tensor, weight:
     op = Out("lerp_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.lerp_Tensor_meta(op, self, end, weight)
+    pointwise_ops.lerp_Tensor_meta(op, self, end, weight)
     return op.finish()
 
 
@@ -2161,7 +2178,7 @@ def wrapper_Meta_lerp_Tensor(ks: int, self: Tensor, end: Tensor, weight: Tensor)
     op = Functional("lerp_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.lerp_Tensor_meta(op, self, end, weight)
+    pointwise_ops.lerp_Tensor_meta(op, self, end, weight)
     return op.finish()
 
 
@@ -2169,7 +2186,7 @@ def wrapper_Meta_lerp__Tensor(ks: int, self: Tensor, end: Tensor, weight: Tensor
     op = InPlace("lerp_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.lerp_Tensor_meta(op, self, end, weight)
+    pointwise_ops.lerp_Tensor_meta(op, self, end, weight)
     return op.finish()
 
 
@@ -2177,7 +2194,7 @@ def wrapper_Meta_addcmul(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor
     op = Functional("addcmul")
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    pointwise_ops.addcmul_meta(op, self, tensor1, tensor2, value)
     return op.finish()
 
 
@@ -2187,7 +2204,7 @@ def wrapper_Meta_addcmul_out_out(
     op = Out("addcmul", out)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    pointwise_ops.addcmul_meta(op, self, tensor1, tensor2, value)
     return op.finish()
 
 
@@ -2195,7 +2212,7 @@ def wrapper_Meta_addcmul_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tenso
     op = InPlace("addcmul", self)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    pointwise_ops.addcmul_meta(op, self, tensor1, tensor2, value)
     return op.finish()
 
 
@@ -2203,7 +2220,7 @@ def wrapper_Meta_addcdiv(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor
     op = Functional("addcdiv")
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    pointwise_ops.addcdiv_meta(op, self, tensor1, tensor2, value)
     return op.finish()
 
 
@@ -2213,7 +2230,7 @@ def wrapper_Meta_addcdiv_out_out(
     op = Out("addcdiv", out)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    pointwise_ops.addcdiv_meta(op, self, tensor1, tensor2, value)
     return op.finish()
 
 
@@ -2221,7 +2238,7 @@ def wrapper_Meta_addcdiv_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tenso
     op = InPlace("addcdiv", self)
     if recorder.active is not None:
         op.enter_meta()
-    several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    pointwise_ops.addcdiv_meta(op, self, tensor1, tensor2, value)
     return op.finish()
 
 
@@ -2229,7 +2246,7 @@ def wrapper_Meta_clamp(ks: int, self: Tensor, min: Scalar | None, max: Scalar | 
     op = Functional("clamp")
     if recorder.active is not None:
         op.enter_meta()
-    clamping.clamp_meta(op, self, min, max)
+    clamp.clamp_meta(op, self, min, max)
     return op.finish()
 
 
@@ -2237,7 +2254,7 @@ def wrapper_Meta_clamp_Tensor(ks: int, self: Tensor, min: Tensor | None, max: Te
     op = Functional("clamp_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    clamping.clamp_Tensor_meta(op, self, min, max)
+    clamp.clamp_Tensor_meta(op, self, min, max)
     return op.finish()
 
 
@@ -2245,7 +2262,7 @@ def wrapper_Meta_clamp_(ks: int, self: Tensor, min: Scalar | None, max: Scalar |
     op = InPlace("clamp", self)
     if recorder.active is not None:
         op.enter_meta()
-    clamping.clamp_meta(op, self, min, max)
+    clamp.clamp_meta(op, self, min, max)
     return op.finish()
 
 
@@ -2253,7 +2270,7 @@ def wrapper_Meta_clamp__Tensor(ks: int, self: Tensor, min: Tensor | None, max: T
     op = InPlace("clamp_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    clamping.clamp_Tensor_meta(op, self, min, max)
+    clamp.clamp_Tensor_meta(op, self, min, max)
     return op.finish()
 
 
@@ -2261,7 +2278,7 @@ def wrapper_Meta_clamp_out_out(ks: int, self: Tensor, min: Scalar | None, max: S
     op = Out("clamp", out)
     if recorder.active is not None:
         op.enter_meta()
-    clamping.clamp_meta(op, self, min, max)
+    clamp.clamp_meta(op, self, min, max)
     return op.finish()
 
 
@@ -2271,7 +2288,7 @@ def wrapper_Meta_clamp_out_Tensor_out(
     op = Out("clamp_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    clamping.clamp_Tensor_meta(op, self, min, max)
+    clamp.clamp_Tensor_meta(op, self, min, max)
     return op.finish()
 
 
@@ -2279,7 +2296,7 @@ def wrapper_Meta_remainder_Tensor(ks: int, self: Tensor, other: Tensor) -> Tenso
     op = Functional("remainder_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    remainders.remainder_Tensor_meta(op, self, other)
+    remainder.remainder_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -2287,7 +2304,7 @@ def wrapper_Meta_remainder_out_Tensor_out(ks: int, self: Tensor, other: Tensor, 
     op = Out("remainder_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    remainders.remainder_Tensor_meta(op, self, other)
+    remainder.remainder_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -2295,7 +2312,7 @@ def wrapper_Meta_remainder__Tensor(ks: int, self: Tensor, other: Tensor) -> Tens
     op = InPlace("remainder_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    remainders.remainder_Tensor_meta(op, self, other)
+    remainder.remainder_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -2399,7 +2416,7 @@ def wrapper_Meta_bitwise_left_shift_Tensor(ks: int, self: Tensor, other: Tensor)
     op = Functional("bitwise_left_shift_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    bit_shifts.bitwise_left_shift_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -2407,7 +2424,7 @@ def wrapper_Meta_bitwise_left_shift__Tensor(ks: int, self: Tensor, other: Tensor
     op = InPlace("bitwise_left_shift_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    bit_shifts.bitwise_left_shift_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -2415,7 +2432,7 @@ def wrapper_Meta_bitwise_left_shift_out_Tensor_out(ks: int, self: Tensor, other:
     op = Out("bitwise_left_shift_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    bit_shifts.bitwise_left_shift_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -2423,7 +2440,7 @@ def wrapper_Meta_bitwise_right_shift_Tensor(ks: int, self: Tensor, other: Tensor
     op = Functional("bitwise_right_shift_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    shifts.bitwise_right_shift_Tensor_meta(op, self, other)
+    bit_shifts.bitwise_right_shift_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -2431,7 +2448,7 @@ def wrapper_Meta_bitwise_right_shift__Tensor(ks: int, self: Tensor, other: Tenso
     op = InPlace("bitwise_right_shift_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    shifts.bitwise_right_shift_Tensor_meta(op, self, other)
+    bit_shifts.bitwise_right_shift_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -2439,7 +2456,7 @@ def wrapper_Meta_bitwise_right_shift_out_Tensor_out(ks: int, self: Tensor, other
     op = Out("bitwise_right_shift_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    shifts.bitwise_right_shift_Tensor_meta(op, self, other)
+    bit_shifts.bitwise_right_shift_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -2449,7 +2466,7 @@ def wrapper_Meta_sum_dim_IntList(
     op = Functional("sum_dim_IntList")
     if recorder.active is not None:
         op.enter_meta()
-    reductions.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
+    sum_mean.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
     return op.finish()
 
 
@@ -2459,7 +2476,7 @@ def wrapper_Meta_sum_out_IntList_out(
     op = Out("sum_dim_IntList", out)
     if recorder.active is not None:
         op.enter_meta()
-    reductions.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
+    sum_mean.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
     return op.finish()
 
 
@@ -2467,7 +2484,7 @@ def wrapper_Meta_mean_dim(ks: int, self: Tensor, dim: Size | None, keepdim: bool
     op = Functional("mean_dim")
     if recorder.active is not None:
         op.enter_meta()
-    reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
+    sum_mean.mean_dim_meta(op, self, dim, keepdim, dtype)
     return op.finish()
 
 
@@ -2477,7 +2494,7 @@ def wrapper_Meta_mean_out_out(
     op = Out("mean_dim", out)
     if recorder.active is not None:
         op.enter_meta()
-    reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
+    sum_mean.mean_dim_meta(op, self, dim, keepdim, dtype)
     return op.finish()
 
 
@@ -2485,7 +2502,7 @@ def wrapper_Meta_any(ks: int, self: Tensor) -> Tensor:
     op = Functional("any")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.any_meta(op, self)
+    any_all.any_meta(op, self)
     return op.finish()
 
 
@@ -2493,7 +2510,7 @@ def wrapper_Meta_any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("any", out)
     if recorder.active is not None:
         op.enter_meta()
-    any_true.any_meta(op, self)
+    any_all.any_meta(op, self)
     return op.finish()
 
 
@@ -2501,7 +2518,7 @@ def wrapper_Meta_any_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tens
     op = Functional("any_dim")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.any_dim_meta(op, self, dim, keepdim)
+    any_all.any_dim_meta(op, self, dim, keepdim)
     return op.finish()
 
 
@@ -2509,7 +2526,7 @@ def wrapper_Meta_any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out
     op = Out("any_dim", out)
     if recorder.active is not None:
         op.enter_meta()
-    any_true.any_dim_meta(op, self, dim, keepdim)
+    any_all.any_dim_meta(op, self, dim, keepdim)
     return op.finish()
 
 
@@ -2517,7 +2534,7 @@ def wrapper_Meta_any_dims(ks: int, self: Tensor, dim: Size | None, keepdim: bool
     op = Functional("any_dims")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.any_dims_meta(op, self, dim, keepdim)
+    any_all.any_dims_meta(op, self, dim, keepdim)
     return op.finish()
 
 
@@ -2525,7 +2542,7 @@ def wrapper_Meta_any_out_dims_out(ks: int, self: Tensor, dim: Size | None, keepd
     op = Out("any_dims", out)
     if recorder.active is not None:
         op.enter_meta()
-    any_true.any_dims_meta(op, self, dim, keepdim)
+    any_all.any_dims_meta(op, self, dim, keepdim)
     return op.finish()
 
 
@@ -2533,7 +2550,7 @@ def wrapper_Meta_all(ks: int, self: Tensor) -> Tensor:
     op = Functional("all")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.all_meta(op, self)
+    any_all.all_meta(op, self)
     return op.finish()
 
 
@@ -2541,7 +2558,7 @@ def wrapper_Meta_all_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("all", out)
     if recorder.active is not None:
         op.enter_meta()
-    any_true.all_meta(op, self)
+    any_all.all_meta(op, self)
     return op.finish()
 
 
@@ -2549,7 +2566,7 @@ def wrapper_Meta_all_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tens
     op = Functional("all_dim")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.all_dim_meta(op, self, dim, keepdim)
+    any_all.all_dim_meta(op, self, dim, keepdim)
     return op.finish()
 
 
@@ -2557,7 +2574,7 @@ def wrapper_Meta_all_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out
     op = Out("all_dim", out)
     if recorder.active is not None:
         op.enter_meta()
-    any_true.all_dim_meta(op, self, dim, keepdim)
+    any_all.all_dim_meta(op, self, dim, keepdim)
     return op.finish()
 
 
@@ -2565,7 +2582,7 @@ def wrapper_Meta_all_dims(ks: int, self: Tensor, dim: Size | None, keepdim: bool
     op = Functional("all_dims")
     if recorder.active is not None:
         op.enter_meta()
-    any_true.all_dims_meta(op, self, dim, keepdim)
+    any_all.all_dims_meta(op, self, dim, keepdim)
     return op.finish()
 
 
@@ -2573,7 +2590,7 @@ def wrapper_Meta_all_out_dims_out(ks: int, self: Tensor, dim: Size | None, keepd
     op = Out("all_dims", out)
     if recorder.active is not None:
         op.enter_meta()
-    any_true.all_dims_meta(op, self, dim, keepdim)
+    any_all.all_dims_meta(op, self, dim, keepdim)
     return op.finish()
 
 
@@ -2581,7 +2598,7 @@ def wrapper_Meta_prod_dim_int(ks: int, self: Tensor, dim: int, keepdim: bool, dt
     op = Functional("prod_dim_int")
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.prod_dim_int_meta(op, self, dim, keepdim, dtype)
+    cumsum_cumprod.prod_dim_int_meta(op, self, dim, keepdim, dtype)
     return op.finish()
 
 
@@ -2591,7 +2608,7 @@ def wrapper_Meta_prod_out_int_out(
     op = Out("prod_dim_int", out)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.prod_dim_int_meta(op, self, dim, keepdim, dtype)
+    cumsum_cumprod.prod_dim_int_meta(op, self, dim, keepdim, dtype)
     return op.finish()
 
 
@@ -2599,7 +2616,7 @@ def wrapper_Meta_max_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tupl
     op0, op1 = Functional("max_dim"), Functional("max_dim")
     if recorder.active is not None:
         op0.enter_meta()
-    extremes.max_dim_meta((op0, op1), self, dim, keepdim)
+    min_max.max_dim_meta((op0, op1), self, dim, keepdim)
     return op0.finish(), op1.bring_back()
 
 
@@ -2609,7 +2626,7 @@ def wrapper_Meta_max_out_dim_max(
     op0, op1 = Out("max_dim", max), Out("max_dim", max_values)
     if recorder.active is not None:
         op0.enter_meta()
-    extremes.max_dim_meta((op0, op1), self, dim, keepdim)
+    min_max.max_dim_meta((op0, op1), self, dim, keepdim)
     return op0.finish(), op1.bring_back()
 
 
@@ -2617,7 +2634,7 @@ def wrapper_Meta_min_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tupl
     op0, op1 = Functional("min_dim"), Functional("min_dim")
     if recorder.active is not None:
         op0.enter_meta()
-    extremes.min_dim_meta((op0, op1), self, dim, keepdim)
+    min_max.min_dim_meta((op0, op1), self, dim, keepdim)
     return op0.finish(), op1.bring_back()
 
 
@@ -2627,7 +2644,7 @@ def wrapper_Meta_min_out_dim_min(
     op0, op1 = Out("min_dim", min), Out("min_dim", min_indices)
     if recorder.active is not None:
         op0.enter_meta()
-    extremes.min_dim_meta((op0, op1), self, dim, keepdim)
+    min_max.min_dim_meta((op0, op1), self, dim, keepdim)
     return op0.finish(), op1.bring_back()
 
 
@@ -2635,7 +2652,7 @@ def wrapper_Meta_aminmax(ks: int, self: Tensor, dim: int | None, keepdim: bool) 
     op0, op1 = Functional("aminmax"), Functional("aminmax")
     if recorder.active is not None:
         op0.enter_meta()
-    extremes.aminmax_meta((op0, op1), self, dim, keepdim)
+    min_max.aminmax_meta((op0, op1), self, dim, keepdim)
     return op0.finish(), op1.bring_back()
 
 
@@ -2645,7 +2662,7 @@ def wrapper_Meta_aminmax_out_out(
     op0, op1 = Out("aminmax", min), Out("aminmax", max)
     if recorder.active is not None:
         op0.enter_meta()
-    extremes.aminmax_meta((op0, op1), self, dim, keepdim)
+    min_max.aminmax_meta((op0, op1), self, dim, keepdim)
     return op0.finish(), op1.bring_back()
 
 
@@ -2653,7 +2670,7 @@ def wrapper_Meta_amax(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor
     op = Functional("amax")
     if recorder.active is not None:
         op.enter_meta()
-    extremes.amax_meta(op, self, dim, keepdim)
+    min_max.amax_meta(op, self, dim, keepdim)
     return op.finish()
 
 
@@ -2661,7 +2678,7 @@ def wrapper_Meta_amax_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, o
     op = Out("amax", out)
     if recorder.active is not None:
         op.enter_meta()
-    extremes.amax_meta(op, self, dim, keepdim)
+    min_max.amax_meta(op, self, dim, keepdim)
     return op.finish()
 
 
@@ -2669,7 +2686,7 @@ def wrapper_Meta_amin(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor
     op = Functional("amin")
     if recorder.active is not None:
         op.enter_meta()
-    extremes.amin_meta(op, self, dim, keepdim)
+    min_max.amin_meta(op, self, dim, keepdim)
     return op.finish()
 
 
@@ -2677,7 +2694,7 @@ def wrapper_Meta_amin_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, o
     op = Out("amin", out)
     if recorder.active is not None:
         op.enter_meta()
-    extremes.amin_meta(op, self, dim, keepdim)
+    min_max.amin_meta(op, self, dim, keepdim)
     return op.finish()
 
 
@@ -2685,7 +2702,7 @@ def wrapper_Meta_argmax(ks: int, self: Tensor, dim: int | None, keepdim: bool) -
     op = Functional("argmax")
     if recorder.active is not None:
         op.enter_meta()
-    extremes.argmax_meta(op, self, dim, keepdim)
+    min_max.argmax_meta(op, self, dim, keepdim)
     return op.finish()
 
 
@@ -2693,7 +2710,7 @@ def wrapper_Meta_argmax_out_out(ks: int, self: Tensor, dim: int | None, keepdim:
     op = Out("argmax", out)
     if recorder.active is not None:
         op.enter_meta()
-    extremes.argmax_meta(op, self, dim, keepdim)
+    min_max.argmax_meta(op, self, dim, keepdim)
     return op.finish()
 
 
@@ -2701,7 +2718,7 @@ def wrapper_Meta_argmin(ks: int, self: Tensor, dim: int | None, keepdim: bool) -
     op = Functional("argmin")
     if recorder.active is not None:
         op.enter_meta()
-    extremes.argmin_meta(op, self, dim, keepdim)
+    min_max.argmin_meta(op, self, dim, keepdim)
     return op.finish()
 
 
@@ -2709,7 +2726,7 @@ def wrapper_Meta_argmin_out_out(ks: int, self: Tensor, dim: int | None, keepdim:
     op = Out("argmin", out)
     if recorder.active is not None:
         op.enter_meta()
-    extremes.argmin_meta(op, self, dim, keepdim)
+    min_max.argmin_meta(op, self, dim, keepdim)
     return op.finish()
 
 
@@ -2719,7 +2736,7 @@ def wrapper_Meta_linalg_vector_norm(
     op = Functional("linalg_vector_norm")
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
+    cumsum_cumprod.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
     return op.finish()
 
 
@@ -2729,7 +2746,7 @@ def wrapper_Meta_linalg_vector_norm_out_out(
     op = Out("linalg_vector_norm", out)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
+    cumsum_cumprod.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
     return op.finish()
 
 
@@ -2739,7 +2756,7 @@ def wrapper_Meta_triangular_solve_out_X(
     op0, op1 = Out("triangular_solve", X), Out("triangular_solve", M)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_triangular.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
+    triangular_solve.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
     return op0.finish(), op1.bring_back()
 
 
@@ -2749,7 +2766,7 @@ def wrapper_Meta_triangular_solve(
     op0, op1 = Functional("triangular_solve"), Functional("triangular_solve")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_triangular.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
+    triangular_solve.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
     return op0.finish(), op1.bring_back()
 
 
@@ -2759,7 +2776,7 @@ def wrapper_Meta_lu_unpack(
     op0, op1, op2 = Functional("lu_unpack"), Functional("lu_unpack"), Functional("lu_unpack")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_lu.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
+    lu_factor.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -2770,7 +2787,7 @@ def wrapper_Meta_lu_unpack_out_out(
     op0, op1, op2 = Out("lu_unpack", P), Out("lu_unpack", L), Out("lu_unpack", U)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_lu.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
+    lu_factor.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -2778,7 +2795,7 @@ def wrapper_Meta_linalg_cholesky_ex(ks: int, self: Tensor, upper: bool, check_er
     op0, op1 = Functional("linalg_cholesky_ex"), Functional("linalg_cholesky_ex")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
+    cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
     return op0.finish(), op1.bring_back()
 
 
@@ -2788,7 +2805,7 @@ def wrapper_Meta_linalg_cholesky_ex_out_L(
     op0, op1 = Out("linalg_cholesky_ex", L), Out("linalg_cholesky_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
+    cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
     return op0.finish(), op1.bring_back()
 
 
@@ -2796,7 +2813,7 @@ def wrapper_Meta_linalg_cross(ks: int, self: Tensor, other: Tensor, dim: int) ->
     op = Functional("linalg_cross")
     if recorder.active is not None:
         op.enter_meta()
-    linalg_cross.linalg_cross_meta(op, self, other, dim)
+    cross_trace.linalg_cross_meta(op, self, other, dim)
     return op.finish()
 
 
@@ -2804,7 +2821,7 @@ def wrapper_Meta_linalg_cross_out_out(ks: int, self: Tensor, other: Tensor, dim:
     op = Out("linalg_cross", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg_cross.linalg_cross_meta(op, self, other, dim)
+    cross_trace.linalg_cross_meta(op, self, other, dim)
     return op.finish()
 
 
@@ -2814,7 +2831,7 @@ def wrapper_Meta_linalg_lu_factor_ex(
     op0, op1, op2 = Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_lu.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
+    lu_factor.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -2824,7 +2841,7 @@ def wrapper_Meta_linalg_lu_factor_ex_out_out(
     op0, op1, op2 = Out("linalg_lu_factor_ex", LU), Out("linalg_lu_factor_ex", pivots), Out("linalg_lu_factor_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_lu.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
+    lu_factor.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -2832,7 +2849,7 @@ def wrapper_Meta_linalg_lu(ks: int, A: Tensor, pivot: bool) -> tuple[Tensor, Ten
     op0, op1, op2 = Functional("linalg_lu"), Functional("linalg_lu"), Functional("linalg_lu")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_lu.linalg_lu_meta((op0, op1, op2), A, pivot)
+    lu_factor.linalg_lu_meta((op0, op1, op2), A, pivot)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -2842,7 +2859,7 @@ def wrapper_Meta_linalg_lu_out_out(
     op0, op1, op2 = Out("linalg_lu", P), Out("linalg_lu", L), Out("linalg_lu", U)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_lu.linalg_lu_meta((op0, op1, op2), A, pivot)
+    lu_factor.linalg_lu_meta((op0, op1, op2), A, pivot)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -2850,7 +2867,7 @@ def wrapper_Meta_linalg_lu_solve(ks: int, LU: Tensor, pivots: Tensor, B: Tensor,
     op = Functional("linalg_lu_solve")
     if recorder.active is not None:
         op.enter_meta()
-    linalg_solve.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
+    solve_inv.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
     return op.finish()
 
 
@@ -2860,7 +2877,7 @@ def wrapper_Meta_linalg_lu_solve_out_out(
     op = Out("linalg_lu_solve", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg_solve.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
+    solve_inv.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
     return op.finish()
 
 
@@ -2868,7 +2885,7 @@ def wrapper_Meta__linalg_det(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor
     op0, op1, op2 = Functional("_linalg_det"), Functional("_linalg_det"), Functional("_linalg_det")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_det._linalg_det_meta((op0, op1, op2), A)
+    det._linalg_det_meta((op0, op1, op2), A)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -2878,7 +2895,7 @@ def wrapper_Meta__linalg_det_out_result(
     op0, op1, op2 = Out("_linalg_det", result), Out("_linalg_det", LU), Out("_linalg_det", pivots)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_det._linalg_det_meta((op0, op1, op2), A)
+    det._linalg_det_meta((op0, op1, op2), A)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -2888,7 +2905,7 @@ def wrapper_Meta_linalg_ldl_factor_ex(
     op0, op1, op2 = Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
+    ldl_factor.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -2898,7 +2915,7 @@ def wrapper_Meta_linalg_ldl_factor_ex_out_out(
     op0, op1, op2 = Out("linalg_ldl_factor_ex", LD), Out("linalg_ldl_factor_ex", pivots), Out("linalg_ldl_factor_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
+    ldl_factor.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -2906,7 +2923,7 @@ def wrapper_Meta_linalg_ldl_solve(ks: int, LD: Tensor, pivots: Tensor, B: Tensor
     op = Functional("linalg_ldl_solve")
     if recorder.active is not None:
         op.enter_meta()
-    linalg_ldl.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
+    ldl_factor.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
     return op.finish()
 
 
@@ -2916,7 +2933,7 @@ def wrapper_Meta_linalg_ldl_solve_out_out(
     op = Out("linalg_ldl_solve", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg_ldl.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
+    ldl_factor.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
     return op.finish()
 
 
@@ -2924,7 +2941,7 @@ def wrapper_Meta__linalg_slogdet(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Te
     op0, op1, op2, op3 = Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
+    det._linalg_slogdet_meta((op0, op1, op2, op3), A)
     return op0.finish(), op1.bring_back(), op2.bring_back(), op3.bring_back()
 
 
@@ -2934,7 +2951,7 @@ def wrapper_Meta__linalg_slogdet_out_sign(
     op0, op1, op2, op3 = Out("_linalg_slogdet", sign), Out("_linalg_slogdet", logabsdet), Out("_linalg_slogdet", LU), Out("_linalg_slogdet", pivots)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
+    det._linalg_slogdet_meta((op0, op1, op2, op3), A)
     return op0.finish(), op1.bring_back(), op2.bring_back(), op3.bring_back()
 
 
@@ -2942,7 +2959,7 @@ def wrapper_Meta__linalg_eigh(ks: int, A: Tensor, UPLO: str, compute_v: bool) ->
     op0, op1 = Functional("_linalg_eigh"), Functional("_linalg_eigh")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_spectral._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
+    svd_eigh._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
     return op0.finish(), op1.bring_back()
 
 
@@ -2952,7 +2969,7 @@ def wrapper_Meta__linalg_eigh_out_eigenvalues(
     op0, op1 = Out("_linalg_eigh", eigenvalues), Out("_linalg_eigh", eigenvectors)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_spectral._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
+    svd_eigh._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
     return op0.finish(), op1.bring_back()
 
 
@@ -2960,7 +2977,7 @@ def wrapper_Meta_linalg_inv_ex(ks: int, A: Tensor, check_errors: bool) -> tuple[
     op0, op1 = Functional("linalg_inv_ex"), Functional("linalg_inv_ex")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_solve.linalg_inv_ex_meta((op0, op1), A, check_errors)
+    solve_inv.linalg_inv_ex_meta((op0, op1), A, check_errors)
     return op0.finish(), op1.bring_back()
 
 
@@ -2970,7 +2987,7 @@ def wrapper_Meta_linalg_inv_ex_out_inverse(
     op0, op1 = Out("linalg_inv_ex", inverse), Out("linalg_inv_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_solve.linalg_inv_ex_meta((op0, op1), A, check_errors)
+    solve_inv.linalg_inv_ex_meta((op0, op1), A, check_errors)
     return op0.finish(), op1.bring_back()
 
 
@@ -2980,7 +2997,7 @@ def wrapper_Meta__linalg_svd(
     op0, op1, op2 = Functional("_linalg_svd"), Functional("_linalg_svd"), Functional("_linalg_svd")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_spectral._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
+    svd_eigh._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -2990,7 +3007,7 @@ def wrapper_Meta__linalg_svd_out_U(
     op0, op1, op2 = Out("_linalg_svd", U), Out("_linalg_svd", S), Out("_linalg_svd", Vh)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_spectral._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
+    svd_eigh._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
     return op0.finish(), op1.bring_back(), op2.bring_back()
 
 
@@ -3018,7 +3035,7 @@ def wrapper_Meta__linalg_solve_ex(
     op0, op1, op2, op3 = Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
+    solve_inv._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
     return op0.finish(), op1.bring_back(), op2.bring_back(), op3.bring_back()
 
 
@@ -3029,7 +3046,7 @@ def wrapper_Meta__linalg_solve_ex_out_result(
     op0, op1, op2, op3 = Out("_linalg_solve_ex", result), Out("_linalg_solve_ex", LU), Out("_linalg_solve_ex", pivots), Out("_linalg_solve_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
+    solve_inv._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
     return op0.finish(), op1.bring_back(), op2.bring_back(), op3.bring_back()
 
 
@@ -3037,7 +3054,7 @@ def wrapper_Meta_linalg_qr(ks: int, A: Tensor, mode: str) -> tuple[Tensor, Tenso
     op0, op1 = Functional("linalg_qr"), Functional("linalg_qr")
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_qr.linalg_qr_meta((op0, op1), A, mode)
+    qr.linalg_qr_meta((op0, op1), A, mode)
     return op0.finish(), op1.bring_back()
 
 
@@ -3045,7 +3062,7 @@ def wrapper_Meta_linalg_qr_out_out(ks: int, A: Tensor, mode: str, Q: Tensor, R: 
     op0, op1 = Out("linalg_qr", Q), Out("linalg_qr", R)
     if recorder.active is not None:
         op0.enter_meta()
-    linalg_qr.linalg_qr_meta((op0, op1), A, mode)
+    qr.linalg_qr_meta((op0, op1), A, mode)
     return op0.finish(), op1.bring_back()
 
 
@@ -3053,7 +3070,7 @@ def wrapper_Meta_cumsum(ks: int, self: Tensor, dim: int, dtype: DType | None) ->
     op = Functional("cumsum")
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.cumsum_meta(op, self, dim, dtype)
+    cumsum_cumprod.cumsum_meta(op, self, dim, dtype)
     return op.finish()
 
 
@@ -3061,7 +3078,7 @@ def wrapper_Meta_cumsum_(ks: int, self: Tensor, dim: int, dtype: DType | None) -
     op = InPlace("cumsum", self)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.cumsum_meta(op, self, dim, dtype)
+    cumsum_cumprod.cumsum_meta(op, self, dim, dtype)
     return op.finish()
 
 
@@ -3069,7 +3086,7 @@ def wrapper_Meta_cumsum_out_out(ks: int, self: Tensor, dim: int, dtype: DType | 
     op = Out("cumsum", out)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.cumsum_meta(op, self, dim, dtype)
+    cumsum_cumprod.cumsum_meta(op, self, dim, dtype)
     return op.finish()
 
 
@@ -3077,7 +3094,7 @@ def wrapper_Meta_cumprod(ks: int, self: Tensor, dim: int, dtype: DType | None) -
     op = Functional("cumprod")
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.cumprod_meta(op, self, dim, dtype)
+    cumsum_cumprod.cumprod_meta(op, self, dim, dtype)
     return op.finish()
 
 
@@ -3085,7 +3102,7 @@ def wrapper_Meta_cumprod_(ks: int, self: Tensor, dim: int, dtype: DType | None) 
     op = InPlace("cumprod", self)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.cumprod_meta(op, self, dim, dtype)
+    cumsum_cumprod.cumprod_meta(op, self, dim, dtype)
     return op.finish()
 
 
@@ -3093,7 +3110,7 @@ def wrapper_Meta_cumprod_out_out(ks: int, self: Tensor, dim: int, dtype: DType |
     op = Out("cumprod", out)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.cumprod_meta(op, self, dim, dtype)
+    cumsum_cumprod.cumprod_meta(op, self, dim, dtype)
     return op.finish()
 
 
@@ -3103,7 +3120,7 @@ def wrapper_Meta_sort_stable(
     op0, op1 = Functional("sort_stable"), Functional("sort_stable")
     if recorder.active is not None:
         op0.enter_meta()
-    ordering.sort_stable_meta((op0, op1), self, stable, dim, descending)
+    sort_topk.sort_stable_meta((op0, op1), self, stable, dim, descending)
     return op0.finish(), op1.bring_back()
 
 
@@ -3113,7 +3130,7 @@ def wrapper_Meta_sort_out_values_stable(
     op0, op1 = Out("sort_stable", values), Out("sort_stable", indices)
     if recorder.active is not None:
         op0.enter_meta()
-    ordering.sort_stable_meta((op0, op1), self, stable, dim, descending)
+    sort_topk.sort_stable_meta((op0, op1), self, stable, dim, descending)
     return op0.finish(), op1.bring_back()
 
 
@@ -3121,7 +3138,7 @@ def wrapper_Meta_topk(ks: int, self: Tensor, k: int, dim: int, largest: bool, so
     op0, op1 = Functional("topk"), Functional("topk")
     if recorder.active is not None:
         op0.enter_meta()
-    ordering.topk_meta((op0, op1), self, k, dim, largest, sorted)
+    sort_topk.topk_meta((op0, op1), self, k, dim, largest, sorted)
     return op0.finish(), op1.bring_back()
 
 
@@ -3131,7 +3148,7 @@ def wrapper_Meta_topk_out_values(
     op0, op1 = Out("topk", values), Out("topk", indices)
     if recorder.active is not None:
         op0.enter_meta()
-    ordering.topk_meta((op0, op1), self, k, dim, largest, sorted)
+    sort_topk.topk_meta((op0, op1), self, k, dim, largest, sorted)
     return op0.finish(), op1.bring_back()
 
 
@@ -3139,7 +3156,7 @@ def wrapper_Meta_mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("mm")
     if recorder.active is not None:
         op.enter_meta()
-    linalg.mm_meta(op, self, mat2)
+    mm_bmm.mm_meta(op, self, mat2)
     return op.finish()
 
 
@@ -3147,7 +3164,7 @@ def wrapper_Meta_mm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) ->
     op = Out("mm", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg.mm_meta(op, self, mat2)
+    mm_bmm.mm_meta(op, self, mat2)
     return op.finish()
 
 
@@ -3155,7 +3172,7 @@ def wrapper_Meta_addmm(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: 
     op = Functional("addmm")
     if recorder.active is not None:
         op.enter_meta()
-    linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    mm_bmm.addmm_meta(op, self, mat1, mat2, beta, alpha)
     return op.finish()
 
 
@@ -3163,7 +3180,7 @@ def wrapper_Meta_addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta:
     op = InPlace("addmm", self)
     if recorder.active is not None:
         op.enter_meta()
-    linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    mm_bmm.addmm_meta(op, self, mat1, mat2, beta, alpha)
     return op.finish()
 
 
@@ -3173,7 +3190,7 @@ def wrapper_Meta__addmm_activation_out_out(
     op = Out("_addmm_activation", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
+    mm_bmm._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
     return op.finish()
 
 
@@ -3183,7 +3200,7 @@ def wrapper_Meta__addmm_activation(
     op = Functional("_addmm_activation")
     if recorder.active is not None:
         op.enter_meta()
-    linalg._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
+    mm_bmm._addmm_activation_meta(op, self, mat1, mat2, beta, alpha, use_gelu)
     return op.finish()
 
 
@@ -3193,7 +3210,7 @@ def wrapper_Meta_addmm_out_out(
     op = Out("addmm", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    mm_bmm.addmm_meta(op, self, mat1, mat2, beta, alpha)
     return op.finish()
 
 
@@ -3201,7 +3218,7 @@ def wrapper_Meta_bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("bmm")
     if recorder.active is not None:
         op.enter_meta()
-    linalg.bmm_meta(op, self, mat2)
+    mm_bmm.bmm_meta(op, self, mat2)
     return op.finish()
 
 
@@ -3209,7 +3226,7 @@ def wrapper_Meta_bmm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -
     op = Out("bmm", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg.bmm_meta(op, self, mat2)
+    mm_bmm.bmm_meta(op, self, mat2)
     return op.finish()
 
 
@@ -3217,7 +3234,7 @@ def wrapper_Meta_addmv(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Sc
     op = Functional("addmv")
     if recorder.active is not None:
         op.enter_meta()
-    blas.addmv_meta(op, self, mat, vec, beta, alpha)
+    mv_dot.addmv_meta(op, self, mat, vec, beta, alpha)
     return op.finish()
 
 
@@ -3225,7 +3242,7 @@ def wrapper_Meta_addmv_(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: S
     op = InPlace("addmv", self)
     if recorder.active is not None:
         op.enter_meta()
-    blas.addmv_meta(op, self, mat, vec, beta, alpha)
+    mv_dot.addmv_meta(op, self, mat, vec, beta, alpha)
     return op.finish()
 
 
@@ -3235,27 +3252,27 @@ def wrapper_Meta_addmv_out_out(
     op = Out("addmv", out)
     if recorder.active is not None:
         op.enter_meta()
-    blas.addmv_meta(op, self, mat, vec, beta, alpha)
+    mv_dot.addmv_meta(op, self, mat, vec, beta, alpha)
     return op.finish()
 
 
 def wrapper_Meta__as_strided(ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None) -> Tensor:
-    return views.as_strided(self, size, stride, storage_offset)
+    return view_ops.as_strided(self, size, stride, storage_offset)
 
 
 def wrapper_Meta__view(ks: int, self: Tensor, size: Size) -> Tensor:
-    return views.view(self, size)
+    return view_ops.view(self, size)
 
 
 def wrapper_Meta___reshape_alias(ks: int, self: Tensor, size: Size, stride: Size) -> Tensor:
-    return views._reshape_alias(self, size, stride)
+    return view_ops._reshape_alias(self, size, stride)
 
 
 def wrapper_Meta_tril(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = Functional("tril")
     if recorder.active is not None:
         op.enter_meta()
-    cutting.tril_meta(op, self, diagonal)
+    split_flip_repeat.tril_meta(op, self, diagonal)
     return op.finish()
 
 
@@ -3263,7 +3280,7 @@ def wrapper_Meta_tril_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor)
     op = Out("tril", out)
     if recorder.active is not None:
         op.enter_meta()
-    cutting.tril_meta(op, self, diagonal)
+    split_flip_repeat.tril_meta(op, self, diagonal)
     return op.finish()
 
 
@@ -3271,7 +3288,7 @@ def wrapper_Meta_tril_(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = InPlace("tril", self)
     if recorder.active is not None:
         op.enter_meta()
-    cutting.tril_meta(op, self, diagonal)
+    split_flip_repeat.tril_meta(op, self, diagonal)
     return op.finish()
 
 
@@ -3279,7 +3296,7 @@ def wrapper_Meta_triu(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = Functional("triu")
     if recorder.active is not None:
         op.enter_meta()
-    cutting.triu_meta(op, self, diagonal)
+    split_flip_repeat.triu_meta(op, self, diagonal)
     return op.finish()
 
 
@@ -3287,12 +3304,12 @@ def wrapper_Meta_triu_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor)
     op = Out("triu", out)
     if recorder.active is not None:
         op.enter_meta()
-    cutting.triu_meta(op, self, diagonal)
+    split_flip_repeat.triu_meta(op, self, diagonal)
     return op.finish()
 
 
 def wrapper_Meta__unfold(ks: int, self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    return repeating.unfold(self, dimension, size, step)
+    return repeat_interleave.unfold(self, dimension, size, step)
 
 
 def wrapper_Meta_isin_out_Tensor_Tensor_out(
@@ -3301,7 +3318,7 @@ def wrapper_Meta_isin_out_Tensor_Tensor_out(
     op = Out("isin_Tensor_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    membership.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
+    isin.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
     return op.finish()
 
 
@@ -3311,7 +3328,7 @@ def wrapper_Meta_isin_Tensor_Tensor(
     op = Functional("isin_Tensor_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    membership.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
+    isin.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
     return op.finish()
 
 
@@ -3321,7 +3338,7 @@ def wrapper_Meta_isin_out_Tensor_Scalar_out(
     op = Out("isin_Tensor_Scalar", out)
     if recorder.active is not None:
         op.enter_meta()
-    membership.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
+    isin.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
     return op.finish()
 
 
@@ -3331,7 +3348,7 @@ def wrapper_Meta_isin_Tensor_Scalar(
     op = Functional("isin_Tensor_Scalar")
     if recorder.active is not None:
         op.enter_meta()
-    membership.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
+    isin.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
     return op.finish()
 
 
@@ -3341,7 +3358,7 @@ def wrapper_Meta_isin_out_Scalar_Tensor_out(
     op = Out("isin_Scalar_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    membership.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
+    isin.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
     return op.finish()
 
 
@@ -3351,7 +3368,7 @@ def wrapper_Meta_isin_Scalar_Tensor(
     op = Functional("isin_Scalar_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    membership.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
+    isin.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
     return op.finish()
 
 
@@ -3359,7 +3376,7 @@ def wrapper_Meta_triu_(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = InPlace("triu", self)
     if recorder.active is not None:
         op.enter_meta()
-    cutting.triu_meta(op, self, diagonal)
+    split_flip_repeat.triu_meta(op, self, diagonal)
     return op.finish()
 
 
@@ -3367,7 +3384,7 @@ def wrapper_Meta_cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
     op = Functional("cat")
     if recorder.active is not None:
         op.enter_meta()
-    joining.cat_meta(op, tensors, dim)
+    cat_stack.cat_meta(op, tensors, dim)
     return op.finish()
 
 
@@ -3375,7 +3392,7 @@ def wrapper_Meta_cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tens
     op = Out("cat", out)
     if recorder.active is not None:
         op.enter_meta()
-    joining.cat_meta(op, tensors, dim)
+    cat_stack.cat_meta(op, tensors, dim)
     return op.finish()
 
 
@@ -3397,7 +3414,7 @@ def wrapper_Meta_index_add(ks: int, self: Tensor, dim: int, index: Tensor, sourc
     op = Functional("index_add")
     if recorder.active is not None:
         op.enter_meta()
-    indexing.index_add_meta(op, self, dim, index, source, alpha)
+    index_select.index_add_meta(op, self, dim, index, source, alpha)
     return op.finish()
 
 
@@ -3407,7 +3424,7 @@ def wrapper_Meta_index_add_out_out(
     op = Out("index_add", out)
     if recorder.active is not None:
         op.enter_meta()
-    indexing.index_add_meta(op, self, dim, index, source, alpha)
+    index_select.index_add_meta(op, self, dim, index, source, alpha)
     return op.finish()
 
 
@@ -3415,7 +3432,7 @@ def wrapper_Meta_index_add_(ks: int, self: Tensor, dim: int, index: Tensor, sour
     op = InPlace("index_add", self)
     if recorder.active is not None:
         op.enter_meta()
-    indexing.index_add_meta(op, self, dim, index, source, alpha)
+    index_select.index_add_meta(op, self, dim, index, source, alpha)
     return op.finish()
 
 
@@ -3423,7 +3440,7 @@ def wrapper_Meta_index_copy(ks: int, self: Tensor, dim: int, index: Tensor, sour
     op = Functional("index_copy")
     if recorder.active is not None:
         op.enter_meta()
-    placing.index_copy_meta(op, self, dim, index, source)
+    index_ops.index_copy_meta(op, self, dim, index, source)
     return op.finish()
 
 
@@ -3431,7 +3448,7 @@ def wrapper_Meta_index_copy_(ks: int, self: Tensor, dim: int, index: Tensor, sou
     op = InPlace("index_copy", self)
     if recorder.active is not None:
         op.enter_meta()
-    placing.index_copy_meta(op, self, dim, index, source)
+    index_ops.index_copy_meta(op, self, dim, index, source)
     return op.finish()
 
 
@@ -3441,7 +3458,7 @@ def wrapper_Meta_index_copy_out_out(
     op = Out("index_copy", out)
     if recorder.active is not None:
         op.enter_meta()
-    placing.index_copy_meta(op, self, dim, index, source)
+    index_ops.index_copy_meta(op, self, dim, index, source)
     return op.finish()
 
 
@@ -3451,7 +3468,7 @@ def wrapper_Meta_index_reduce(
     op = Functional("index_reduce")
     if recorder.active is not None:
         op.enter_meta()
-    placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    index_ops.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
     return op.finish()
 
 
@@ -3461,7 +3478,7 @@ def wrapper_Meta_index_reduce_(
     op = InPlace("index_reduce", self)
     if recorder.active is not None:
         op.enter_meta()
-    placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    index_ops.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
     return op.finish()
 
 
@@ -3471,7 +3488,7 @@ def wrapper_Meta_index_reduce_out_out(
     op = Out("index_reduce", out)
     if recorder.active is not None:
         op.enter_meta()
-    placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    index_ops.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
     return op.finish()
 
 
@@ -3479,7 +3496,7 @@ def wrapper_Meta_gather(ks: int, self: Tensor, dim: int, index: Tensor, sparse_g
     op = Functional("gather")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.gather_meta(op, self, dim, index, sparse_grad)
+    gather_scatter.gather_meta(op, self, dim, index, sparse_grad)
     return op.finish()
 
 
@@ -3489,7 +3506,7 @@ def wrapper_Meta_gather_out_out(
     op = Out("gather", out)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.gather_meta(op, self, dim, index, sparse_grad)
+    gather_scatter.gather_meta(op, self, dim, index, sparse_grad)
     return op.finish()
 
 
@@ -3497,7 +3514,7 @@ def wrapper_Meta_scatter_src(ks: int, self: Tensor, dim: int, index: Tensor, src
     op = Functional("scatter_src")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_src_meta(op, self, dim, index, src)
+    gather_scatter.scatter_src_meta(op, self, dim, index, src)
     return op.finish()
 
 
@@ -3505,7 +3522,7 @@ def wrapper_Meta_scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, sr
     op = InPlace("scatter_src", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_src_meta(op, self, dim, index, src)
+    gather_scatter.scatter_src_meta(op, self, dim, index, src)
     return op.finish()
 
 
@@ -3515,7 +3532,7 @@ def wrapper_Meta_scatter_out_src_out(
     op = Out("scatter_src", out)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_src_meta(op, self, dim, index, src)
+    gather_scatter.scatter_src_meta(op, self, dim, index, src)
     return op.finish()
 
 
@@ -3523,7 +3540,7 @@ def wrapper_Meta_scatter_value(ks: int, self: Tensor, dim: int, index: Tensor, v
     op = Functional("scatter_value")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_value_meta(op, self, dim, index, value)
+    gather_scatter.scatter_value_meta(op, self, dim, index, value)
     return op.finish()
 
 
@@ -3531,7 +3548,7 @@ def wrapper_Meta_scatter__value(ks: int, self: Tensor, dim: int, index: Tensor, 
     op = InPlace("scatter_value", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_value_meta(op, self, dim, index, value)
+    gather_scatter.scatter_value_meta(op, self, dim, index, value)
     return op.finish()
 
 
@@ -3541,7 +3558,7 @@ def wrapper_Meta_scatter_out_value_out(
     op = Out("scatter_value", out)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_value_meta(op, self, dim, index, value)
+    gather_scatter.scatter_value_meta(op, self, dim, index, value)
     return op.finish()
 
 
@@ -3549,7 +3566,7 @@ def wrapper_Meta_scatter_reduce(ks: int, self: Tensor, dim: int, index: Tensor, 
     op = Functional("scatter_reduce")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    gather_scatter.scatter_reduce_meta(op, self, dim, index, src, reduce)
     return op.finish()
 
 
@@ -3557,7 +3574,7 @@ def wrapper_Meta_scatter__reduce(ks: int, self: Tensor, dim: int, index: Tensor,
     op = InPlace("scatter_reduce", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    gather_scatter.scatter_reduce_meta(op, self, dim, index, src, reduce)
     return op.finish()
 
 
@@ -3567,7 +3584,7 @@ def wrapper_Meta_scatter_out_reduce_out(
     op = Out("scatter_reduce", out)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    gather_scatter.scatter_reduce_meta(op, self, dim, index, src, reduce)
     return op.finish()
 
 
@@ -3577,7 +3594,7 @@ def wrapper_Meta_scatter_value_reduce(
     op = Functional("scatter_value_reduce")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    gather_scatter.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
     return op.finish()
 
 
@@ -3587,7 +3604,7 @@ def wrapper_Meta_scatter__value_reduce(
     op = InPlace("scatter_value_reduce", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    gather_scatter.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
     return op.finish()
 
 
@@ -3597,7 +3614,7 @@ def wrapper_Meta_scatter_out_value_reduce_out(
     op = Out("scatter_value_reduce", out)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    gather_scatter.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
     return op.finish()
 
 
@@ -3607,7 +3624,7 @@ def wrapper_Meta_scatter_reduce_two(
     op = Functional("scatter_reduce_two")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    gather_scatter.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
     return op.finish()
 
 
@@ -3617,7 +3634,7 @@ def wrapper_Meta_scatter_reduce__two(
     op = InPlace("scatter_reduce_two", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    gather_scatter.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
     return op.finish()
 
 
@@ -3627,7 +3644,7 @@ def wrapper_Meta_scatter_reduce_out_two_out(
     op = Out("scatter_reduce_two", out)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    gather_scatter.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
     return op.finish()
 
 
@@ -3635,7 +3652,7 @@ def wrapper_Meta_scatter_add(ks: int, self: Tensor, dim: int, index: Tensor, src
     op = Functional("scatter_add")
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_add_meta(op, self, dim, index, src)
+    gather_scatter.scatter_add_meta(op, self, dim, index, src)
     return op.finish()
 
 
@@ -3643,7 +3660,7 @@ def wrapper_Meta_scatter_add_(ks: int, self: Tensor, dim: int, index: Tensor, sr
     op = InPlace("scatter_add", self)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_add_meta(op, self, dim, index, src)
+    gather_scatter.scatter_add_meta(op, self, dim, index, src)
     return op.finish()
 
 
@@ -3653,7 +3670,7 @@ def wrapper_Meta_scatter_add_out_out(
     op = Out("scatter_add", out)
     if recorder.active is not None:
         op.enter_meta()
-    scattering.scatter_add_meta(op, self, dim, index, src)
+    gather_scatter.scatter_add_meta(op, self, dim, index, src)
     return op.finish()
 
 
@@ -3661,7 +3678,7 @@ def wrapper_Meta_index_Tensor(ks: int, self: Tensor, indices: list[Tensor | None
     op = Functional("index_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    advanced_indexing.index_Tensor_meta(op, self, indices)
+    index_put.index_Tensor_meta(op, self, indices)
     return op.finish()
 
 
@@ -3669,7 +3686,7 @@ def wrapper_Meta_index_out_Tensor_out(ks: int, self: Tensor, indices: list[Tenso
     op = Out("index_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    advanced_indexing.index_Tensor_meta(op, self, indices)
+    index_put.index_Tensor_meta(op, self, indices)
     return op.finish()
 
 
@@ -3677,7 +3694,7 @@ def wrapper_Meta_mse_loss(ks: int, self: Tensor, target: Tensor, reduction: int)
     op = Functional("mse_loss")
     if recorder.active is not None:
         op.enter_meta()
-    losses.mse_loss_meta(op, self, target, reduction)
+    mse_nll_loss.mse_loss_meta(op, self, target, reduction)
     return op.finish()
 
 
@@ -3685,7 +3702,7 @@ def wrapper_Meta_mse_loss_out_out(ks: int, self: Tensor, target: Tensor, reducti
     op = Out("mse_loss", out)
     if recorder.active is not None:
         op.enter_meta()
-    losses.mse_loss_meta(op, self, target, reduction)
+    mse_nll_loss.mse_loss_meta(op, self, target, reduction)
     return op.finish()
 
 
@@ -3767,7 +3784,7 @@ def wrapper_Meta_nll_loss_forward(
     op0, op1 = Functional("nll_loss_forward"), Functional("nll_loss_forward")
     if recorder.active is not None:
         op0.enter_meta()
-    losses.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
+    mse_nll_loss.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
     return op0.finish(), op1.bring_back()
 
 
@@ -3778,7 +3795,7 @@ def wrapper_Meta_nll_loss_forward_out_output(
     op0, op1 = Out("nll_loss_forward", output), Out("nll_loss_forward", total_weight)
     if recorder.active is not None:
         op0.enter_meta()
-    losses.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
+    mse_nll_loss.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
     return op0.finish(), op1.bring_back()
 
 
@@ -3789,7 +3806,7 @@ def wrapper_Meta_nll_loss_backward(
     op = Functional("nll_loss_backward")
     if recorder.active is not None:
         op.enter_meta()
-    losses.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
+    mse_nll_loss.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
     return op.finish()
 
 
@@ -3800,7 +3817,7 @@ def wrapper_Meta_nll_loss_backward_out_grad_input(
     op = Out("nll_loss_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    losses.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
+    mse_nll_loss.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
     return op.finish()
 
 
@@ -3810,7 +3827,7 @@ def wrapper_Meta_max_pool2d_with_indices(
     op0, op1 = Functional("max_pool2d_with_indices"), Functional("max_pool2d_with_indices")
     if recorder.active is not None:
         op0.enter_meta()
-    pooling.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
+    max_pool.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
     return op0.finish(), op1.bring_back()
 
 
@@ -3821,7 +3838,7 @@ def wrapper_Meta_max_pool2d_with_indices_out_out(
     op0, op1 = Out("max_pool2d_with_indices", out), Out("max_pool2d_with_indices", indices)
     if recorder.active is not None:
         op0.enter_meta()
-    pooling.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
+    max_pool.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
     return op0.finish(), op1.bring_back()
 
 
@@ -3832,7 +3849,7 @@ def wrapper_Meta_max_pool2d_with_indices_backward(
     op = Functional("max_pool2d_with_indices_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling.max_pool2d_with_indices_backward_meta(
+    max_pool.max_pool2d_with_indices_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
     )
     return op.finish()
@@ -3845,7 +3862,7 @@ def wrapper_Meta_max_pool2d_with_indices_backward_out_grad_input(
     op = Out("max_pool2d_with_indices_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    pooling.max_pool2d_with_indices_backward_meta(
+    max_pool.max_pool2d_with_indices_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
     )
     return op.finish()
@@ -3858,7 +3875,7 @@ def wrapper_Meta_slow_conv_transpose2d_out_out(
     op = Out("slow_conv_transpose2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    conv_slow.slow_conv_transpose2d_meta(
+    slow_conv.slow_conv_transpose2d_meta(
         op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
     )
     return op.finish()
@@ -3871,7 +3888,7 @@ def wrapper_Meta_slow_conv_transpose2d(
     op = Functional("slow_conv_transpose2d")
     if recorder.active is not None:
         op.enter_meta()
-    conv_slow.slow_conv_transpose2d_meta(
+    slow_conv.slow_conv_transpose2d_meta(
         op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
     )
     return op.finish()
@@ -3881,7 +3898,7 @@ def wrapper_Meta_reflection_pad1d_out_out(ks: int, self: Tensor, padding: Size, 
     op = Out("reflection_pad1d", out)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad1d_meta(op, self, padding)
+    reflection_replication_pad.reflection_pad1d_meta(op, self, padding)
     return op.finish()
 
 
@@ -3889,7 +3906,7 @@ def wrapper_Meta_reflection_pad1d(ks: int, self: Tensor, padding: Size) -> Tenso
     op = Functional("reflection_pad1d")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad1d_meta(op, self, padding)
+    reflection_replication_pad.reflection_pad1d_meta(op, self, padding)
     return op.finish()
 
 
@@ -3899,7 +3916,7 @@ def wrapper_Meta_reflection_pad1d_backward_out_grad_input(
     op = Out("reflection_pad1d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad1d_backward_meta(op, grad_output, self, padding)
+    reflection_replication_pad.reflection_pad1d_backward_meta(op, grad_output, self, padding)
     return op.finish()
 
 
@@ -3907,7 +3924,7 @@ def wrapper_Meta_reflection_pad1d_backward(ks: int, grad_output: Tensor, self: T
     op = Functional("reflection_pad1d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad1d_backward_meta(op, grad_output, self, padding)
+    reflection_replication_pad.reflection_pad1d_backward_meta(op, grad_output, self, padding)
     return op.finish()
 
 
@@ -3915,7 +3932,7 @@ def wrapper_Meta_reflection_pad3d_out_out(ks: int, self: Tensor, padding: Size, 
     op = Out("reflection_pad3d", out)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad3d_meta(op, self, padding)
+    reflection_replication_pad.reflection_pad3d_meta(op, self, padding)
     return op.finish()
 
 
@@ -3923,7 +3940,7 @@ def wrapper_Meta_reflection_pad3d(ks: int, self: Tensor, padding: Size) -> Tenso
     op = Functional("reflection_pad3d")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad3d_meta(op, self, padding)
+    reflection_replication_pad.reflection_pad3d_meta(op, self, padding)
     return op.finish()
 
 
@@ -3933,7 +3950,7 @@ def wrapper_Meta_reflection_pad3d_backward_out_grad_input(
     op = Out("reflection_pad3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad3d_backward_meta(op, grad_output, self, padding)
+    reflection_replication_pad.reflection_pad3d_backward_meta(op, grad_output, self, padding)
     return op.finish()
 
 
@@ -3941,7 +3958,7 @@ def wrapper_Meta_reflection_pad3d_backward(ks: int, grad_output: Tensor, self: T
     op = Functional("reflection_pad3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.reflection_pad3d_backward_meta(op, grad_output, self, padding)
+    reflection_replication_pad.reflection_pad3d_backward_meta(op, grad_output, self, padding)
     return op.finish()
 
 
@@ -3949,7 +3966,7 @@ def wrapper_Meta_replication_pad1d_out_out(ks: int, self: Tensor, padding: Size,
     op = Out("replication_pad1d", out)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad1d_meta(op, self, padding)
+    reflection_replication_pad.replication_pad1d_meta(op, self, padding)
     return op.finish()
 
 
@@ -3957,7 +3974,7 @@ def wrapper_Meta_replication_pad1d(ks: int, self: Tensor, padding: Size) -> Tens
     op = Functional("replication_pad1d")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad1d_meta(op, self, padding)
+    reflection_replication_pad.replication_pad1d_meta(op, self, padding)
     return op.finish()
 
 
@@ -3967,7 +3984,7 @@ def wrapper_Meta_replication_pad1d_backward_out_grad_input(
     op = Out("replication_pad1d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad1d_backward_meta(op, grad_output, self, padding)
+    reflection_replication_pad.replication_pad1d_backward_meta(op, grad_output, self, padding)
     return op.finish()
 
 
@@ -3975,7 +3992,7 @@ def wrapper_Meta_replication_pad1d_backward(ks: int, grad_output: Tensor, self: 
     op = Functional("replication_pad1d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad1d_backward_meta(op, grad_output, self, padding)
+    reflection_replication_pad.replication_pad1d_backward_meta(op, grad_output, self, padding)
     return op.finish()
 
 
@@ -3983,7 +4000,7 @@ def wrapper_Meta_replication_pad2d_out_out(ks: int, self: Tensor, padding: Size,
     op = Out("replication_pad2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad2d_meta(op, self, padding)
+    reflection_replication_pad.replication_pad2d_meta(op, self, padding)
     return op.finish()
 
 
@@ -3991,7 +4008,7 @@ def wrapper_Meta_replication_pad2d(ks: int, self: Tensor, padding: Size) -> Tens
     op = Functional("replication_pad2d")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad2d_meta(op, self, padding)
+    reflection_replication_pad.replication_pad2d_meta(op, self, padding)
     return op.finish()
 
 
@@ -3999,7 +4016,7 @@ def wrapper_Meta_replication_pad3d_out_out(ks: int, self: Tensor, padding: Size,
     op = Out("replication_pad3d", out)
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad3d_meta(op, self, padding)
+    reflection_replication_pad.replication_pad3d_meta(op, self, padding)
     return op.finish()
 
 
@@ -4007,7 +4024,7 @@ def wrapper_Meta_replication_pad3d(ks: int, self: Tensor, padding: Size) -> Tens
     op = Functional("replication_pad3d")
     if recorder.active is not None:
         op.enter_meta()
-    padding_edges.replication_pad3d_meta(op, self, padding)
+    reflection_replication_pad.replication_pad3d_meta(op, self, padding)
     return op.finish()
 
 
@@ -4017,7 +4034,7 @@ def wrapper_Meta_upsample_linear1d_out_out(
     op = Out("upsample_linear1d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
+    upsample_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
     return op.finish()
 
 
@@ -4027,7 +4044,7 @@ def wrapper_Meta_upsample_linear1d(
     op = Functional("upsample_linear1d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
+    upsample_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
     return op.finish()
 
 
@@ -4038,7 +4055,7 @@ def wrapper_Meta_upsample_linear1d_backward_out_grad_input(
     op = Out("upsample_linear1d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
+    upsample_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
     return op.finish()
 
 
@@ -4048,7 +4065,7 @@ def wrapper_Meta_upsample_linear1d_backward(
     op = Functional("upsample_linear1d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
+    upsample_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
     return op.finish()
 
 
@@ -4059,7 +4076,7 @@ def wrapper_Meta_upsample_bilinear2d_out_out(
     op = Out("upsample_bilinear2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
     return op.finish()
 
 
@@ -4069,7 +4086,7 @@ def wrapper_Meta_upsample_bilinear2d(
     op = Functional("upsample_bilinear2d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
     return op.finish()
 
 
@@ -4080,7 +4097,7 @@ def wrapper_Meta_upsample_bilinear2d_backward_out_grad_input(
     op = Out("upsample_bilinear2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_bilinear2d_backward_meta(
+    upsample_linear.upsample_bilinear2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     return op.finish()
@@ -4093,7 +4110,7 @@ def wrapper_Meta_upsample_bilinear2d_backward(
     op = Functional("upsample_bilinear2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_bilinear2d_backward_meta(
+    upsample_linear.upsample_bilinear2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     return op.finish()
@@ -4106,7 +4123,7 @@ def wrapper_Meta__upsample_bilinear2d_aa_out_out(
     op = Out("_upsample_bilinear2d_aa", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
     return op.finish()
 
 
@@ -4116,7 +4133,7 @@ def wrapper_Meta__upsample_bilinear2d_aa(
     op = Functional("_upsample_bilinear2d_aa")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
     return op.finish()
 
 
@@ -4127,7 +4144,7 @@ def wrapper_Meta__upsample_bilinear2d_aa_backward_out_grad_input(
     op = Out("_upsample_bilinear2d_aa_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear._upsample_bilinear2d_aa_backward_meta(
+    upsample_linear._upsample_bilinear2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     return op.finish()
@@ -4140,7 +4157,7 @@ def wrapper_Meta__upsample_bilinear2d_aa_backward(
     op = Functional("_upsample_bilinear2d_aa_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear._upsample_bilinear2d_aa_backward_meta(
+    upsample_linear._upsample_bilinear2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     return op.finish()
@@ -4153,7 +4170,7 @@ def wrapper_Meta_upsample_bicubic2d_out_out(
     op = Out("upsample_bicubic2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_bicubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
     return op.finish()
 
 
@@ -4163,7 +4180,7 @@ def wrapper_Meta_upsample_bicubic2d(
     op = Functional("upsample_bicubic2d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_bicubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
     return op.finish()
 
 
@@ -4174,7 +4191,7 @@ def wrapper_Meta_upsample_bicubic2d_backward_out_grad_input(
     op = Out("upsample_bicubic2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic.upsample_bicubic2d_backward_meta(
+    upsample_bicubic.upsample_bicubic2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     return op.finish()
@@ -4187,7 +4204,7 @@ def wrapper_Meta_upsample_bicubic2d_backward(
     op = Functional("upsample_bicubic2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic.upsample_bicubic2d_backward_meta(
+    upsample_bicubic.upsample_bicubic2d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     return op.finish()
@@ -4200,7 +4217,7 @@ def wrapper_Meta__upsample_bicubic2d_aa_out_out(
     op = Out("_upsample_bicubic2d_aa", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_bicubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
     return op.finish()
 
 
@@ -4210,7 +4227,7 @@ def wrapper_Meta__upsample_bicubic2d_aa(
     op = Functional("_upsample_bicubic2d_aa")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsample_bicubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
     return op.finish()
 
 
@@ -4221,7 +4238,7 @@ def wrapper_Meta__upsample_bicubic2d_aa_backward_out_grad_input(
     op = Out("_upsample_bicubic2d_aa_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic._upsample_bicubic2d_aa_backward_meta(
+    upsample_bicubic._upsample_bicubic2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     return op.finish()
@@ -4234,7 +4251,7 @@ def wrapper_Meta__upsample_bicubic2d_aa_backward(
     op = Functional("_upsample_bicubic2d_aa_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_cubic._upsample_bicubic2d_aa_backward_meta(
+    upsample_bicubic._upsample_bicubic2d_aa_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     return op.finish()
@@ -4247,7 +4264,7 @@ def wrapper_Meta_upsample_trilinear3d_out_out(
     op = Out("upsample_trilinear3d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
+    upsample_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
     return op.finish()
 
 
@@ -4258,7 +4275,7 @@ def wrapper_Meta_upsample_trilinear3d(
     op = Functional("upsample_trilinear3d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
+    upsample_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
     return op.finish()
 
 
@@ -4269,7 +4286,7 @@ def wrapper_Meta_upsample_trilinear3d_backward_out_grad_input(
     op = Out("upsample_trilinear3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_trilinear3d_backward_meta(
+    upsample_linear.upsample_trilinear3d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w
     )
     return op.finish()
@@ -4282,7 +4299,7 @@ def wrapper_Meta_upsample_trilinear3d_backward(
     op = Functional("upsample_trilinear3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_linear.upsample_trilinear3d_backward_meta(
+    upsample_linear.upsample_trilinear3d_backward_meta(
         op, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w
     )
     return op.finish()
@@ -4294,7 +4311,7 @@ def wrapper_Meta_upsample_nearest1d_out_out(
     op = Out("upsample_nearest1d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
+    upsample_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
     return op.finish()
 
 
@@ -4304,7 +4321,7 @@ def wrapper_Meta__upsample_nearest_exact1d_out_out(
     op = Out("_upsample_nearest_exact1d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
+    upsample_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
     return op.finish()
 
 
@@ -4312,7 +4329,7 @@ def wrapper_Meta_upsample_nearest1d(ks: int, self: Tensor, output_size: Size, sc
     op = Functional("upsample_nearest1d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
+    upsample_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
     return op.finish()
 
 
@@ -4320,7 +4337,7 @@ def wrapper_Meta__upsample_nearest_exact1d(ks: int, self: Tensor, output_size: S
     op = Functional("_upsample_nearest_exact1d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
+    upsample_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
     return op.finish()
 
 
@@ -4330,7 +4347,7 @@ def wrapper_Meta_upsample_nearest1d_backward_out_grad_input(
     op = Out("upsample_nearest1d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    upsample_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
     return op.finish()
 
 
@@ -4340,7 +4357,7 @@ def wrapper_Meta__upsample_nearest_exact1d_backward_out_grad_input(
     op = Out("_upsample_nearest_exact1d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    upsample_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
     return op.finish()
 
 
@@ -4350,7 +4367,7 @@ def wrapper_Meta_upsample_nearest1d_backward(
     op = Functional("upsample_nearest1d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    upsample_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
     return op.finish()
 
 
@@ -4360,7 +4377,7 @@ def wrapper_Meta__upsample_nearest_exact1d_backward(
     op = Functional("_upsample_nearest_exact1d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    upsample_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
     return op.finish()
 
 
@@ -4370,7 +4387,7 @@ def wrapper_Meta_upsample_nearest2d_out_out(
     op = Out("upsample_nearest2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
+    upsample_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
     return op.finish()
 
 
@@ -4380,7 +4397,7 @@ def wrapper_Meta__upsample_nearest_exact2d_out_out(
     op = Out("_upsample_nearest_exact2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
+    upsample_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
     return op.finish()
 
 
@@ -4390,7 +4407,7 @@ def wrapper_Meta_upsample_nearest2d(
     op = Functional("upsample_nearest2d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
+    upsample_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
     return op.finish()
 
 
@@ -4400,7 +4417,7 @@ def wrapper_Meta__upsample_nearest_exact2d(
     op = Functional("_upsample_nearest_exact2d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
+    upsample_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
     return op.finish()
 
 
@@ -4411,7 +4428,7 @@ def wrapper_Meta_upsample_nearest2d_backward_out_grad_input(
     op = Out("upsample_nearest2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
+    upsample_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
     return op.finish()
 
 
@@ -4422,7 +4439,7 @@ def wrapper_Meta__upsample_nearest_exact2d_backward_out_grad_input(
     op = Out("_upsample_nearest_exact2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact2d_backward_meta(
+    upsample_nearest._upsample_nearest_exact2d_backward_meta(
         op, grad_output, output_size, input_size, scales_h, scales_w
     )
     return op.finish()
@@ -4434,7 +4451,7 @@ def wrapper_Meta_upsample_nearest2d_backward(
     op = Functional("upsample_nearest2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
+    upsample_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
     return op.finish()
 
 
@@ -4444,7 +4461,7 @@ def wrapper_Meta__upsample_nearest_exact2d_backward(
     op = Functional("_upsample_nearest_exact2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact2d_backward_meta(
+    upsample_nearest._upsample_nearest_exact2d_backward_meta(
         op, grad_output, output_size, input_size, scales_h, scales_w
     )
     return op.finish()
@@ -4457,7 +4474,7 @@ def wrapper_Meta_upsample_nearest3d_out_out(
     op = Out("upsample_nearest3d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    upsample_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
     return op.finish()
 
 
@@ -4468,7 +4485,7 @@ def wrapper_Meta__upsample_nearest_exact3d_out_out(
     op = Out("_upsample_nearest_exact3d", out)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    upsample_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
     return op.finish()
 
 
@@ -4478,7 +4495,7 @@ def wrapper_Meta_upsample_nearest3d(
     op = Functional("upsample_nearest3d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    upsample_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
     return op.finish()
 
 
@@ -4488,7 +4505,7 @@ def wrapper_Meta__upsample_nearest_exact3d(
     op = Functional("_upsample_nearest_exact3d")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    upsample_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
     return op.finish()
 
 
@@ -4499,7 +4516,7 @@ def wrapper_Meta_upsample_nearest3d_backward_out_grad_input(
     op = Out("upsample_nearest3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest3d_backward_meta(
+    upsample_nearest.upsample_nearest3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
     return op.finish()
@@ -4512,7 +4529,7 @@ def wrapper_Meta__upsample_nearest_exact3d_backward_out_grad_input(
     op = Out("_upsample_nearest_exact3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact3d_backward_meta(
+    upsample_nearest._upsample_nearest_exact3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
     return op.finish()
@@ -4525,7 +4542,7 @@ def wrapper_Meta_upsample_nearest3d_backward(
     op = Functional("upsample_nearest3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest.upsample_nearest3d_backward_meta(
+    upsample_nearest.upsample_nearest3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
     return op.finish()
@@ -4538,7 +4555,7 @@ def wrapper_Meta__upsample_nearest_exact3d_backward(
     op = Functional("_upsample_nearest_exact3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    upsampling_nearest._upsample_nearest_exact3d_backward_meta(
+    upsample_nearest._upsample_nearest_exact3d_backward_meta(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
     return op.finish()
@@ -4550,7 +4567,7 @@ def wrapper_Meta_baddbmm(
     op = Functional("baddbmm")
     if recorder.active is not None:
         op.enter_meta()
-    linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    mm_bmm.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
     return op.finish()
 
 
@@ -4560,7 +4577,7 @@ def wrapper_Meta_baddbmm_(
     op = InPlace("baddbmm", self)
     if recorder.active is not None:
         op.enter_meta()
-    linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    mm_bmm.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
     return op.finish()
 
 
@@ -4570,7 +4587,7 @@ def wrapper_Meta_baddbmm_out_out(
     op = Out("baddbmm", out)
     if recorder.active is not None:
         op.enter_meta()
-    linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    mm_bmm.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
     return op.finish()
 
 
@@ -4578,7 +4595,7 @@ def wrapper_Meta_isneginf(ks: int, self: Tensor) -> Tensor:
     op = Functional("isneginf")
     if recorder.active is not None:
         op.enter_meta()
-    signs.isneginf_meta(op, self)
+    sign_ops.isneginf_meta(op, self)
     return op.finish()
 
 
@@ -4586,7 +4603,7 @@ def wrapper_Meta_isneginf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("isneginf", out)
     if recorder.active is not None:
         op.enter_meta()
-    signs.isneginf_meta(op, self)
+    sign_ops.isneginf_meta(op, self)
     return op.finish()
 
 
@@ -4594,7 +4611,7 @@ def wrapper_Meta_leaky_relu_out_out(ks: int, self: Tensor, negative_slope: Scala
     op = Out("leaky_relu", out)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.leaky_relu_meta(op, self, negative_slope)
+    leaky_relu_elu.leaky_relu_meta(op, self, negative_slope)
     return op.finish()
 
 
@@ -4602,7 +4619,7 @@ def wrapper_Meta_leaky_relu(ks: int, self: Tensor, negative_slope: Scalar) -> Te
     op = Functional("leaky_relu")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.leaky_relu_meta(op, self, negative_slope)
+    leaky_relu_elu.leaky_relu_meta(op, self, negative_slope)
     return op.finish()
 
 
@@ -4612,7 +4629,7 @@ def wrapper_Meta_leaky_relu_backward_out_grad_input(
     op = Out("leaky_relu_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
+    leaky_relu_elu.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
     return op.finish()
 
 
@@ -4622,7 +4639,7 @@ def wrapper_Meta_leaky_relu_backward(
     op = Functional("leaky_relu_backward")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
+    leaky_relu_elu.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
     return op.finish()
 
 
@@ -4630,7 +4647,7 @@ def wrapper_Meta_leaky_relu_(ks: int, self: Tensor, negative_slope: Scalar) -> T
     op = InPlace("leaky_relu", self)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.leaky_relu_meta(op, self, negative_slope)
+    leaky_relu_elu.leaky_relu_meta(op, self, negative_slope)
     return op.finish()
 
 
@@ -4640,7 +4657,7 @@ def wrapper_Meta_elu_out_out(
     op = Out("elu", out)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.elu_meta(op, self, alpha, scale, input_scale)
+    leaky_relu_elu.elu_meta(op, self, alpha, scale, input_scale)
     return op.finish()
 
 
@@ -4648,7 +4665,7 @@ def wrapper_Meta_elu(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_
     op = Functional("elu")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.elu_meta(op, self, alpha, scale, input_scale)
+    leaky_relu_elu.elu_meta(op, self, alpha, scale, input_scale)
     return op.finish()
 
 
@@ -4659,7 +4676,7 @@ def wrapper_Meta_elu_backward_out_grad_input(
     op = Out("elu_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
+    leaky_relu_elu.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
     return op.finish()
 
 
@@ -4670,7 +4687,7 @@ def wrapper_Meta_elu_backward(
     op = Functional("elu_backward")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
+    leaky_relu_elu.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
     return op.finish()
 
 
@@ -4678,7 +4695,7 @@ def wrapper_Meta_elu_(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input
     op = InPlace("elu", self)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.elu_meta(op, self, alpha, scale, input_scale)
+    leaky_relu_elu.elu_meta(op, self, alpha, scale, input_scale)
     return op.finish()
 
 
@@ -4686,7 +4703,7 @@ def wrapper_Meta_softplus_out_out(ks: int, self: Tensor, beta: Scalar, threshold
     op = Out("softplus", out)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.softplus_meta(op, self, beta, threshold)
+    leaky_relu_elu.softplus_meta(op, self, beta, threshold)
     return op.finish()
 
 
@@ -4694,7 +4711,7 @@ def wrapper_Meta_softplus(ks: int, self: Tensor, beta: Scalar, threshold: Scalar
     op = Functional("softplus")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.softplus_meta(op, self, beta, threshold)
+    leaky_relu_elu.softplus_meta(op, self, beta, threshold)
     return op.finish()
 
 
@@ -4704,7 +4721,7 @@ def wrapper_Meta_softplus_backward_out_grad_input(
     op = Out("softplus_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
+    leaky_relu_elu.softplus_backward_meta(op, grad_output, self, beta, threshold)
     return op.finish()
 
 
@@ -4714,7 +4731,7 @@ def wrapper_Meta_softplus_backward(
     op = Functional("softplus_backward")
     if recorder.active is not None:
         op.enter_meta()
-    slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
+    leaky_relu_elu.softplus_backward_meta(op, grad_output, self, beta, threshold)
     return op.finish()
 
 
@@ -4722,7 +4739,7 @@ def wrapper_Meta_glu_out_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Te
     op = Out("glu", out)
     if recorder.active is not None:
         op.enter_meta()
-    gating.glu_meta(op, self, dim)
+    glu_rrelu.glu_meta(op, self, dim)
     return op.finish()
 
 
@@ -4730,7 +4747,7 @@ def wrapper_Meta_glu(ks: int, self: Tensor, dim: int) -> Tensor:
     op = Functional("glu")
     if recorder.active is not None:
         op.enter_meta()
-    gating.glu_meta(op, self, dim)
+    glu_rrelu.glu_meta(op, self, dim)
     return op.finish()
 
 
@@ -4741,9 +4758,7 @@ def wrapper_Meta_avg_pool2d_out_out(
     op = Out("avg_pool2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool2d_meta(
-        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
+    avg_pool.avg_pool2d_meta(op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     return op.finish()
 
 
@@ -4754,9 +4769,7 @@ def wrapper_Meta_avg_pool2d(
     op = Functional("avg_pool2d")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool2d_meta(
-        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
+    avg_pool.avg_pool2d_meta(op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     return op.finish()
 
 
@@ -4767,7 +4780,7 @@ def wrapper_Meta_avg_pool2d_backward_out_grad_input(
     op = Out("avg_pool2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool2d_backward_meta(
+    avg_pool.avg_pool2d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
     return op.finish()
@@ -4780,7 +4793,7 @@ def wrapper_Meta_avg_pool2d_backward(
     op = Functional("avg_pool2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool2d_backward_meta(
+    avg_pool.avg_pool2d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
     return op.finish()
@@ -4793,9 +4806,7 @@ def wrapper_Meta_avg_pool3d_out_out(
     op = Out("avg_pool3d", out)
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool3d_meta(
-        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
+    avg_pool.avg_pool3d_meta(op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     return op.finish()
 
 
@@ -4806,9 +4817,7 @@ def wrapper_Meta_avg_pool3d(
     op = Functional("avg_pool3d")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool3d_meta(
-        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
+    avg_pool.avg_pool3d_meta(op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     return op.finish()
 
 
@@ -4819,7 +4828,7 @@ def wrapper_Meta_avg_pool3d_backward_out_grad_input(
     op = Out("avg_pool3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool3d_backward_meta(
+    avg_pool.avg_pool3d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
     return op.finish()
@@ -4832,7 +4841,7 @@ def wrapper_Meta_avg_pool3d_backward(
     op = Functional("avg_pool3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_average.avg_pool3d_backward_meta(
+    avg_pool.avg_pool3d_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
     return op.finish()
@@ -4844,7 +4853,7 @@ def wrapper_Meta_adaptive_max_pool2d_out_out(
     op0, op1 = Out("adaptive_max_pool2d", out), Out("adaptive_max_pool2d", indices)
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_adaptive.adaptive_max_pool2d_meta((op0, op1), self, output_size)
+    adaptive_pool.adaptive_max_pool2d_meta((op0, op1), self, output_size)
     return op0.finish(), op1.bring_back()
 
 
@@ -4852,7 +4861,7 @@ def wrapper_Meta_adaptive_max_pool2d(ks: int, self: Tensor, output_size: Size) -
     op0, op1 = Functional("adaptive_max_pool2d"), Functional("adaptive_max_pool2d")
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_adaptive.adaptive_max_pool2d_meta((op0, op1), self, output_size)
+    adaptive_pool.adaptive_max_pool2d_meta((op0, op1), self, output_size)
     return op0.finish(), op1.bring_back()
 
 
@@ -4862,7 +4871,7 @@ def wrapper_Meta_adaptive_max_pool2d_backward_out_grad_input(
     op = Out("adaptive_max_pool2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    pooling_adaptive.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
+    adaptive_pool.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
     return op.finish()
 
 
@@ -4870,7 +4879,7 @@ def wrapper_Meta_adaptive_max_pool2d_backward(ks: int, grad_output: Tensor, self
     op = Functional("adaptive_max_pool2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_adaptive.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
+    adaptive_pool.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
     return op.finish()
 
 
@@ -4880,7 +4889,7 @@ def wrapper_Meta_adaptive_max_pool3d_out_out(
     op0, op1 = Out("adaptive_max_pool3d", out), Out("adaptive_max_pool3d", indices)
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_adaptive.adaptive_max_pool3d_meta((op0, op1), self, output_size)
+    adaptive_pool.adaptive_max_pool3d_meta((op0, op1), self, output_size)
     return op0.finish(), op1.bring_back()
 
 
@@ -4888,7 +4897,7 @@ def wrapper_Meta_adaptive_max_pool3d(ks: int, self: Tensor, output_size: Size) -
     op0, op1 = Functional("adaptive_max_pool3d"), Functional("adaptive_max_pool3d")
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_adaptive.adaptive_max_pool3d_meta((op0, op1), self, output_size)
+    adaptive_pool.adaptive_max_pool3d_meta((op0, op1), self, output_size)
     return op0.finish(), op1.bring_back()
 
 
@@ -4898,7 +4907,7 @@ def wrapper_Meta_adaptive_max_pool3d_backward_out_grad_input(
     op = Out("adaptive_max_pool3d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    pooling_adaptive.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
+    adaptive_pool.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
     return op.finish()
 
 
@@ -4906,7 +4915,7 @@ def wrapper_Meta_adaptive_max_pool3d_backward(ks: int, grad_output: Tensor, self
     op = Functional("adaptive_max_pool3d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_adaptive.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
+    adaptive_pool.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
     return op.finish()
 
 
@@ -4917,7 +4926,7 @@ def wrapper_Meta_fractional_max_pool2d_out_output(
     op0, op1 = Out("fractional_max_pool2d", output), Out("fractional_max_pool2d", indices)
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_fractional.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    fractional_max_pool.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     return op0.finish(), op1.bring_back()
 
 
@@ -4927,7 +4936,7 @@ def wrapper_Meta_fractional_max_pool2d(
     op0, op1 = Functional("fractional_max_pool2d"), Functional("fractional_max_pool2d")
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_fractional.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    fractional_max_pool.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     return op0.finish(), op1.bring_back()
 
 
@@ -4938,7 +4947,7 @@ def wrapper_Meta_fractional_max_pool3d_out_output(
     op0, op1 = Out("fractional_max_pool3d", output), Out("fractional_max_pool3d", indices)
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_fractional.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    fractional_max_pool.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     return op0.finish(), op1.bring_back()
 
 
@@ -4948,7 +4957,7 @@ def wrapper_Meta_fractional_max_pool3d(
     op0, op1 = Functional("fractional_max_pool3d"), Functional("fractional_max_pool3d")
     if recorder.active is not None:
         op0.enter_meta()
-    pooling_fractional.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
+    fractional_max_pool.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     return op0.finish(), op1.bring_back()
 
 
@@ -4959,7 +4968,7 @@ def wrapper_Meta_fractional_max_pool2d_backward_out_grad_input(
     op = Out("fractional_max_pool2d_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    pooling_fractional.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
+    fractional_max_pool.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
     return op.finish()
 
 
@@ -4969,7 +4978,7 @@ def wrapper_Meta_fractional_max_pool2d_backward(
     op = Functional("fractional_max_pool2d_backward")
     if recorder.active is not None:
         op.enter_meta()
-    pooling_fractional.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
+    fractional_max_pool.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
     return op.finish()
 
 
@@ -4977,7 +4986,7 @@ def wrapper_Meta___ctc_loss(
     ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int, zero_infinity:
     bool
 ) -> tuple[Tensor, Tensor]:
-    return losses_sequences.ctc_loss_meta(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
+    return ctc_loss.ctc_loss_meta(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
 
 
 def wrapper_Meta_smooth_l1_loss_out_out(
@@ -4986,7 +4995,7 @@ def wrapper_Meta_smooth_l1_loss_out_out(
     op = Out("smooth_l1_loss", out)
     if recorder.active is not None:
         op.enter_meta()
-    losses_elementwise.smooth_l1_loss_meta(op, self, target, reduction, beta)
+    elementwise_losses.smooth_l1_loss_meta(op, self, target, reduction, beta)
     return op.finish()
 
 
@@ -4994,7 +5003,7 @@ def wrapper_Meta_smooth_l1_loss(ks: int, self: Tensor, target: Tensor, reduction
     op = Functional("smooth_l1_loss")
     if recorder.active is not None:
         op.enter_meta()
-    losses_elementwise.smooth_l1_loss_meta(op, self, target, reduction, beta)
+    elementwise_losses.smooth_l1_loss_meta(op, self, target, reduction, beta)
     return op.finish()
 
 
@@ -5002,7 +5011,7 @@ def wrapper_Meta_xlogy_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("xlogy_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.xlogy_Tensor_meta(op, self, other)
+    binary_ops.xlogy_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -5010,7 +5019,7 @@ def wrapper_Meta_xlogy_out_OutTensor(ks: int, self: Tensor, other: Tensor, out: 
     op = Out("xlogy_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.xlogy_Tensor_meta(op, self, other)
+    binary_ops.xlogy_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -5018,7 +5027,7 @@ def wrapper_Meta_log1p(ks: int, self: Tensor) -> Tensor:
     op = Functional("log1p")
     if recorder.active is not None:
         op.enter_meta()
-    unary.log1p_meta(op, self)
+    unary_ops.log1p_meta(op, self)
     return op.finish()
 
 
@@ -5026,7 +5035,7 @@ def wrapper_Meta_log1p_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log1p", out)
     if recorder.active is not None:
         op.enter_meta()
-    unary.log1p_meta(op, self)
+    unary_ops.log1p_meta(op, self)
     return op.finish()
 
 
@@ -5034,7 +5043,7 @@ def wrapper_Meta_clamp_max(ks: int, self: Tensor, max: Scalar) -> Tensor:
     op = Functional("clamp_max")
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_max_meta(op, self, max)
+    where.clamp_max_meta(op, self, max)
     return op.finish()
 
 
@@ -5042,7 +5051,7 @@ def wrapper_Meta_clamp_max_Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
     op = Functional("clamp_max_Tensor")
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_max_Tensor_meta(op, self, max)
+    where.clamp_max_Tensor_meta(op, self, max)
     return op.finish()
 
 
@@ -5050,7 +5059,7 @@ def wrapper_Meta_clamp_max_out_out(ks: int, self: Tensor, max: Scalar, out: Tens
     op = Out("clamp_max", out)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_max_meta(op, self, max)
+    where.clamp_max_meta(op, self, max)
     return op.finish()
 
 
@@ -5058,7 +5067,7 @@ def wrapper_Meta_clamp_max_out_Tensor_out(ks: int, self: Tensor, max: Tensor, ou
     op = Out("clamp_max_Tensor", out)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_max_Tensor_meta(op, self, max)
+    where.clamp_max_Tensor_meta(op, self, max)
     return op.finish()
 
 
@@ -5066,7 +5075,7 @@ def wrapper_Meta_norm_ScalarOpt_dim(ks: int, self: Tensor, p: Scalar | None, dim
     op = Functional("norm_ScalarOpt_dim")
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
+    cumsum_cumprod.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
     return op.finish()
 
 
@@ -5076,7 +5085,7 @@ def wrapper_Meta_norm_out_out(
     op = Out("norm_ScalarOpt_dim", out)
     if recorder.active is not None:
         op.enter_meta()
-    accumulating.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
+    cumsum_cumprod.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
     return op.finish()
 
 
@@ -5084,7 +5093,7 @@ def wrapper_Meta_log1p_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log1p", self)
     if recorder.active is not None:
         op.enter_meta()
-    unary.log1p_meta(op, self)
+    unary_ops.log1p_meta(op, self)
     return op.finish()
 
 
@@ -5092,7 +5101,7 @@ def wrapper_Meta_clamp_max_(ks: int, self: Tensor, max: Scalar) -> Tensor:
     op = InPlace("clamp_max", self)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_max_meta(op, self, max)
+    where.clamp_max_meta(op, self, max)
     return op.finish()
 
 
@@ -5100,7 +5109,7 @@ def wrapper_Meta_clamp_max__Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor
     op = InPlace("clamp_max_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    choice.clamp_max_Tensor_meta(op, self, max)
+    where.clamp_max_Tensor_meta(op, self, max)
     return op.finish()
 
 
@@ -5108,7 +5117,7 @@ def wrapper_Meta_xlogy__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("xlogy_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
-    pointwise.xlogy_Tensor_meta(op, self, other)
+    binary_ops.xlogy_Tensor_meta(op, self, other)
     return op.finish()
 
 
@@ -5116,7 +5125,7 @@ def wrapper_Meta_special_entr(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_entr")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_entr_meta(op, self)
+    special_functions.special_entr_meta(op, self)
     return op.finish()
 
 
@@ -5124,7 +5133,7 @@ def wrapper_Meta_special_entr_out_out(ks: int, self: Tensor, out: Tensor) -> Ten
     op = Out("special_entr", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_entr_meta(op, self)
+    special_functions.special_entr_meta(op, self)
     return op.finish()
 
 
@@ -5132,7 +5141,7 @@ def wrapper_Meta_special_ndtri(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_ndtri")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_ndtri_meta(op, self)
+    special_functions.special_ndtri_meta(op, self)
     return op.finish()
 
 
@@ -5140,7 +5149,7 @@ def wrapper_Meta_special_ndtri_out_out(ks: int, self: Tensor, out: Tensor) -> Te
     op = Out("special_ndtri", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_ndtri_meta(op, self)
+    special_functions.special_ndtri_meta(op, self)
     return op.finish()
 
 
@@ -5148,7 +5157,7 @@ def wrapper_Meta_special_log_ndtr(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_log_ndtr")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_log_ndtr_meta(op, self)
+    special_functions.special_log_ndtr_meta(op, self)
     return op.finish()
 
 
@@ -5156,7 +5165,7 @@ def wrapper_Meta_special_log_ndtr_out_out(ks: int, self: Tensor, out: Tensor) ->
     op = Out("special_log_ndtr", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_log_ndtr_meta(op, self)
+    special_functions.special_log_ndtr_meta(op, self)
     return op.finish()
 
 
@@ -5164,7 +5173,7 @@ def wrapper_Meta_special_erfcx(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_erfcx")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_erfcx_meta(op, self)
+    special_functions.special_erfcx_meta(op, self)
     return op.finish()
 
 
@@ -5172,7 +5181,7 @@ def wrapper_Meta_special_erfcx_out_out(ks: int, self: Tensor, out: Tensor) -> Te
     op = Out("special_erfcx", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_erfcx_meta(op, self)
+    special_functions.special_erfcx_meta(op, self)
     return op.finish()
 
 
@@ -5180,7 +5189,7 @@ def wrapper_Meta_special_xlog1py(ks: int, self: Tensor, other: Tensor) -> Tensor
     op = Functional("special_xlog1py")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_xlog1py_meta(op, self, other)
+    special_functions.special_xlog1py_meta(op, self, other)
     return op.finish()
 
 
@@ -5188,7 +5197,7 @@ def wrapper_Meta_special_xlog1py_out_out(ks: int, self: Tensor, other: Tensor, o
     op = Out("special_xlog1py", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_xlog1py_meta(op, self, other)
+    special_functions.special_xlog1py_meta(op, self, other)
     return op.finish()
 
 
@@ -5580,7 +5589,7 @@ def wrapper_Meta_special_zeta(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("special_zeta")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_zeta_meta(op, self, other)
+    special_functions.special_zeta_meta(op, self, other)
     return op.finish()
 
 
@@ -5588,7 +5597,7 @@ def wrapper_Meta_special_zeta_out_out(ks: int, self: Tensor, other: Tensor, out:
     op = Out("special_zeta", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_zeta_meta(op, self, other)
+    special_functions.special_zeta_meta(op, self, other)
     return op.finish()
 
 
@@ -5596,7 +5605,7 @@ def wrapper_Meta_special_i0e(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_i0e")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_i0e_meta(op, self)
+    special_functions.special_i0e_meta(op, self)
     return op.finish()
 
 
@@ -5604,7 +5613,7 @@ def wrapper_Meta_special_i0e_out_out(ks: int, self: Tensor, out: Tensor) -> Tens
     op = Out("special_i0e", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_i0e_meta(op, self)
+    special_functions.special_i0e_meta(op, self)
     return op.finish()
 
 
@@ -5612,7 +5621,7 @@ def wrapper_Meta_special_i1(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_i1")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_i1_meta(op, self)
+    special_functions.special_i1_meta(op, self)
     return op.finish()
 
 
@@ -5620,7 +5629,7 @@ def wrapper_Meta_special_i1_out_out(ks: int, self: Tensor, out: Tensor) -> Tenso
     op = Out("special_i1", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_i1_meta(op, self)
+    special_functions.special_i1_meta(op, self)
     return op.finish()
 
 
@@ -5628,7 +5637,7 @@ def wrapper_Meta_special_i1e(ks: int, self: Tensor) -> Tensor:
     op = Functional("special_i1e")
     if recorder.active is not None:
         op.enter_meta()
-    special.special_i1e_meta(op, self)
+    special_functions.special_i1e_meta(op, self)
     return op.finish()
 
 
@@ -5636,7 +5645,7 @@ def wrapper_Meta_special_i1e_out_out(ks: int, self: Tensor, out: Tensor) -> Tens
     op = Out("special_i1e", out)
     if recorder.active is not None:
         op.enter_meta()
-    special.special_i1e_meta(op, self)
+    special_functions.special_i1e_meta(op, self)
     return op.finish()
 
 
@@ -5644,7 +5653,7 @@ def wrapper_Meta_renorm_out_out(ks: int, self: Tensor, p: Scalar, dim: int, maxn
     op = Out("renorm", out)
     if recorder.active is not None:
         op.enter_meta()
-    renorm.renorm_meta(op, self, p, dim, maxnorm)
+    renorm_dist.renorm_meta(op, self, p, dim, maxnorm)
     return op.finish()
 
 
@@ -5652,7 +5661,7 @@ def wrapper_Meta_renorm(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Sca
     op = Functional("renorm")
     if recorder.active is not None:
         op.enter_meta()
-    renorm.renorm_meta(op, self, p, dim, maxnorm)
+    renorm_dist.renorm_meta(op, self, p, dim, maxnorm)
     return op.finish()
 
 
@@ -5660,7 +5669,7 @@ def wrapper_Meta_renorm_(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Sc
     op = InPlace("renorm", self)
     if recorder.active is not None:
         op.enter_meta()
-    renorm.renorm_meta(op, self, p, dim, maxnorm)
+    renorm_dist.renorm_meta(op, self, p, dim, maxnorm)
     return op.finish()
 
 
@@ -5668,7 +5677,7 @@ def wrapper_Meta_hardsigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tens
     op = Out("hardsigmoid", out)
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardsigmoid_meta(op, self)
+    hardtanh_softshrink.hardsigmoid_meta(op, self)
     return op.finish()
 
 
@@ -5676,7 +5685,7 @@ def wrapper_Meta_hardsigmoid(ks: int, self: Tensor) -> Tensor:
     op = Functional("hardsigmoid")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardsigmoid_meta(op, self)
+    hardtanh_softshrink.hardsigmoid_meta(op, self)
     return op.finish()
 
 
@@ -5684,7 +5693,7 @@ def wrapper_Meta_hardsigmoid_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("hardsigmoid", self)
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardsigmoid_meta(op, self)
+    hardtanh_softshrink.hardsigmoid_meta(op, self)
     return op.finish()
 
 
@@ -5694,7 +5703,7 @@ def wrapper_Meta_hardsigmoid_backward_out_grad_input(
     op = Out("hardsigmoid_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardsigmoid_backward_meta(op, grad_output, self)
+    hardtanh_softshrink.hardsigmoid_backward_meta(op, grad_output, self)
     return op.finish()
 
 
@@ -5702,7 +5711,7 @@ def wrapper_Meta_hardsigmoid_backward(ks: int, grad_output: Tensor, self: Tensor
     op = Functional("hardsigmoid_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardsigmoid_backward_meta(op, grad_output, self)
+    hardtanh_softshrink.hardsigmoid_backward_meta(op, grad_output, self)
     return op.finish()
 
 
@@ -5710,7 +5719,7 @@ def wrapper_Meta_mish(ks: int, self: Tensor) -> Tensor:
     op = Functional("mish")
     if recorder.active is not None:
         op.enter_meta()
-    activation_units.mish_meta(op, self)
+    selu_mish_prelu.mish_meta(op, self)
     return op.finish()
 
 
@@ -5718,7 +5727,7 @@ def wrapper_Meta_mish_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("mish", out)
     if recorder.active is not None:
         op.enter_meta()
-    activation_units.mish_meta(op, self)
+    selu_mish_prelu.mish_meta(op, self)
     return op.finish()
 
 
@@ -5726,7 +5735,7 @@ def wrapper_Meta_mish_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("mish", self)
     if recorder.active is not None:
         op.enter_meta()
-    activation_units.mish_meta(op, self)
+    selu_mish_prelu.mish_meta(op, self)
     return op.finish()
 
 
@@ -5734,7 +5743,7 @@ def wrapper_Meta_softshrink_out_out(ks: int, self: Tensor, lambd: Scalar, out: T
     op = Out("softshrink", out)
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.softshrink_meta(op, self, lambd)
+    hardtanh_softshrink.softshrink_meta(op, self, lambd)
     return op.finish()
 
 
@@ -5742,7 +5751,7 @@ def wrapper_Meta_softshrink(ks: int, self: Tensor, lambd: Scalar) -> Tensor:
     op = Functional("softshrink")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.softshrink_meta(op, self, lambd)
+    hardtanh_softshrink.softshrink_meta(op, self, lambd)
     return op.finish()
 
 
@@ -5752,7 +5761,7 @@ def wrapper_Meta_softshrink_backward_out_grad_input(
     op = Out("softshrink_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.softshrink_backward_meta(op, grad_output, self, lambd)
+    hardtanh_softshrink.softshrink_backward_meta(op, grad_output, self, lambd)
     return op.finish()
 
 
@@ -5760,7 +5769,7 @@ def wrapper_Meta_softshrink_backward(ks: int, grad_output: Tensor, self: Tensor,
     op = Functional("softshrink_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.softshrink_backward_meta(op, grad_output, self, lambd)
+    hardtanh_softshrink.softshrink_backward_meta(op, grad_output, self, lambd)
     return op.finish()
 
 
@@ -5768,7 +5777,7 @@ def wrapper_Meta_hardshrink_out_out(ks: int, self: Tensor, lambd: Scalar, out: T
     op = Out("hardshrink", out)
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardshrink_meta(op, self, lambd)
+    hardtanh_softshrink.hardshrink_meta(op, self, lambd)
     return op.finish()
 
 
@@ -5776,7 +5785,7 @@ def wrapper_Meta_hardshrink(ks: int, self: Tensor, lambd: Scalar) -> Tensor:
     op = Functional("hardshrink")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardshrink_meta(op, self, lambd)
+    hardtanh_softshrink.hardshrink_meta(op, self, lambd)
     return op.finish()
 
 
@@ -5786,7 +5795,7 @@ def wrapper_Meta_hardshrink_backward_out_grad_input(
     op = Out("hardshrink_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardshrink_backward_meta(op, grad_out, self, lambd)
+    hardtanh_softshrink.hardshrink_backward_meta(op, grad_out, self, lambd)
     return op.finish()
 
 
@@ -5794,7 +5803,7 @@ def wrapper_Meta_hardshrink_backward(ks: int, grad_out: Tensor, self: Tensor, la
     op = Functional("hardshrink_backward")
     if recorder.active is not None:
         op.enter_meta()
-    activation_flat.hardshrink_backward_meta(op, grad_out, self, lambd)
+    hardtanh_softshrink.hardshrink_backward_meta(op, grad_out, self, lambd)
     return op.finish()
 
 

@@ -7,7 +7,7 @@ torch/csrc/autograd/generated/python_return_types.cpp.
 
 from __future__ import annotations
 
-from dispatchviz.core.struct_sequence import struct_sequence
+from dispatchviz.core.bindings.struct_sequence import struct_sequence
 
 
 _linalg_det = struct_sequence("_linalg_det", ("result", "LU", "pivots"))

@@ -7,14 +7,14 @@ torch/csrc/autograd/generated/VariableType_*.cpp.
 
 from __future__ import annotations
 
-from dispatchviz.core.autograd.checks import (
+from dispatchviz.core.autograd.variables.variable_checks import (
     check_inplace,
     check_no_requires_grad,
     check_out_variant,
     never_differentiable,
 )
-from dispatchviz.core.autograd.copy_nodes import geometry_of
-from dispatchviz.core.autograd.forward_ad import (
+from dispatchviz.core.autograd.graph.copy_nodes import geometry_of
+from dispatchviz.core.autograd.forward_mode.forward_ad import (
     NOT_IMPLEMENTED,
     NOT_IMPLEMENTED_IN_PLACE,
     OUT,
@@ -28,41 +28,42 @@ from dispatchviz.core.autograd.forward_ad import (
     tangent_or_zero,
     tangent_or_zeros,
 )
-from dispatchviz.core.autograd.formulas_pointwise import angle_backward, clamp_backward, clamp_max_backward, erf_backward, log1p_backward, sgn_backward, xlog1py_number_backward, xlogy_number_backward
-from dispatchviz.core.autograd.formulas_activation import gelu_double_backward, silu_gradient
-from dispatchviz.core.autograd.formulas_special import acosh_backward, copysign_tensor_self_backward, deg2rad_backward, i1_backward, i1e_backward, logit_gradient, mvlgamma_backward, rad2deg_backward, sinc_backward
-from dispatchviz.core.autograd.formulas_norms import linalg_vector_norm_jvp, norm_jvp, renorm_jvp
-from dispatchviz.core.autograd.formulas_norms_forward import batch_norm_jvp, group_norm_invstd_jvp, group_norm_jvp, group_norm_mean_jvp, layer_norm_jvp
-from dispatchviz.core.autograd.formulas_index import zeros_like_saved
-from dispatchviz.core.autograd.formulas_nn import elu_double_backward, hardswish_double_backward, mish_gradient, mse_loss_double_backward, softplus_double_backward
-from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_double_backward, binary_cross_entropy_double_backward_grad_output, binary_cross_entropy_double_backward_target, binary_cross_entropy_target_backward, binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, log_sigmoid_double_backward, smooth_l1_loss_double_backward
-from dispatchviz.core.autograd.formulas_linalg import linalg_det_jvp, linalg_inv_jvp, linalg_solve_jvp, linalg_solve_triangular_forward_AD, slogdet_jvp, triangular_solve_jvp
-from dispatchviz.core.autograd.formulas_least_squares import linalg_lstsq_residuals_jvp, linalg_lstsq_solution_jvp
-from dispatchviz.core.autograd.formulas_factors import cholesky_inverse_jvp, cholesky_jvp, cholesky_solve_jvp, linalg_qr_jvp
-from dispatchviz.core.autograd.formulas_lu import linalg_lu_jvp, linalg_lu_solve_jvp, lower_of_lu, lu_factor_ex_jvp, upper_of_lu
-from dispatchviz.core.autograd.formulas_matrix_exp import linalg_matrix_exp_differential
-from dispatchviz.core.autograd.formulas_spectral import linalg_eig_jvp, linalg_svd_jvp, pinv_jvp
-from dispatchviz.core.autograd.formulas_householder import householder_product_jvp
-from dispatchviz.core.autograd.functions_manual import clamp_min_backward, conjugated, conjugated_number, handle_r_to_c, maybe_multiply, number_sub, pow_backward, pow_backward_exponent, pow_backward_self, undefined, zeros_like_options
-from dispatchviz.core.autograd.formulas_forward import amaxamin_jvp, aminmax_jvp, apply_loss_reduction, clamp_jvp, convolution_backward_jvp_grad_bias, convolution_jvp, cumprod_jvp, evenly_read_jvp, gather_with_keepdimed_indices, hardtanh_backward_jvp, logcumsumexp_jvp, logsumexp_jvp, maximum_slope, mean_jvp, minimum_slope, nansum_jvp, native_dropout_jvp, prelu_weight_jvp, prod_dim_jvp, prod_jvp, safe_logsumexp_jvp, scatter_reduce_jvp, shrink_backward_jvp, std_jvp, var_jvp
-from dispatchviz.core.autograd.jvp_decompositions import DECOMPOSITIONS
-from dispatchviz.core.autograd.saved_variable import NOT_SAVED, keep, save
-from dispatchviz.core.autograd.variable import (
+from dispatchviz.core.autograd.formulas.complex_gradients import conjugated, conjugated_number, handle_r_to_c
+from dispatchviz.core.autograd.formulas.formulas_activation import gelu_double_backward, silu_gradient
+from dispatchviz.core.autograd.formulas.formulas_factors import cholesky_inverse_jvp, cholesky_jvp, cholesky_solve_jvp, linalg_qr_jvp
+from dispatchviz.core.autograd.formulas.formulas_forward import amaxamin_jvp, aminmax_jvp, apply_loss_reduction, clamp_jvp, convolution_backward_jvp_grad_bias, convolution_jvp, cumprod_jvp, evenly_read_jvp, gather_with_keepdimed_indices, hardtanh_backward_jvp, logcumsumexp_jvp, logsumexp_jvp, maximum_slope, mean_jvp, minimum_slope, nansum_jvp, native_dropout_jvp, prelu_weight_jvp, prod_dim_jvp, prod_jvp, safe_logsumexp_jvp, scatter_reduce_jvp, shrink_backward_jvp, std_jvp, var_jvp
+from dispatchviz.core.autograd.formulas.formulas_householder import householder_product_jvp
+from dispatchviz.core.autograd.formulas.formulas_index import zeros_like_saved
+from dispatchviz.core.autograd.formulas.formulas_least_squares import linalg_lstsq_residuals_jvp, linalg_lstsq_solution_jvp
+from dispatchviz.core.autograd.formulas.formulas_linalg import linalg_det_jvp, linalg_inv_jvp, linalg_solve_jvp, linalg_solve_triangular_forward_AD, slogdet_jvp, triangular_solve_jvp
+from dispatchviz.core.autograd.formulas.formulas_losses import binary_cross_entropy_double_backward, binary_cross_entropy_double_backward_grad_output, binary_cross_entropy_double_backward_target, binary_cross_entropy_target_backward, binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, log_sigmoid_double_backward, smooth_l1_loss_double_backward
+from dispatchviz.core.autograd.formulas.formulas_lu import linalg_lu_jvp, linalg_lu_solve_jvp, lower_of_lu, lu_factor_ex_jvp, upper_of_lu
+from dispatchviz.core.autograd.formulas.formulas_matrix_exp import linalg_matrix_exp_differential
+from dispatchviz.core.autograd.formulas.formulas_nn import elu_double_backward, hardswish_double_backward, mish_gradient, mse_loss_double_backward, softplus_double_backward
+from dispatchviz.core.autograd.formulas.formulas_norms import linalg_vector_norm_jvp, norm_jvp, renorm_jvp
+from dispatchviz.core.autograd.formulas.formulas_norms_forward import batch_norm_jvp, group_norm_invstd_jvp, group_norm_jvp, group_norm_mean_jvp, layer_norm_jvp
+from dispatchviz.core.autograd.formulas.formulas_pointwise import angle_backward, clamp_backward, clamp_max_backward, erf_backward, log1p_backward, sgn_backward, xlog1py_number_backward, xlogy_number_backward
+from dispatchviz.core.autograd.formulas.formulas_special import acosh_backward, copysign_tensor_self_backward, deg2rad_backward, i1_backward, i1e_backward, logit_gradient, mvlgamma_backward, rad2deg_backward, sinc_backward
+from dispatchviz.core.autograd.formulas.formulas_spectral import linalg_eig_jvp, linalg_svd_jvp, pinv_jvp
+from dispatchviz.core.autograd.formulas.functions_manual import clamp_min_backward, maybe_multiply, number_sub, pow_backward, pow_backward_exponent, pow_backward_self, undefined, zeros_like_options
+from dispatchviz.core.autograd.formulas.jvp_decompositions import DECOMPOSITIONS
+from dispatchviz.core.autograd.graph.saved_variable import NOT_SAVED, keep, save
+from dispatchviz.core.autograd.variables.variable import (
     collect_next_edges,
     compute_requires_grad,
     set_history,
     strides_or_error,
 )
-from dispatchviz.core.autograd.views import rebase_history
-from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import DType
+from dispatchviz.core.autograd.variables.view_info import rebase_history
+from dispatchviz.core.device.device import Device
+from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.generated import nodes
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.keyset import after_autograd_keyset
-from dispatchviz.core.native.random import Generator
-from dispatchviz.core.streams import Stream
-from dispatchviz.core.tensor import Size, Storage, Tensor, numel, options_of, type_and_size
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.keys.key_set import after_autograd_keyset
+from dispatchviz.core.native.random.generator import Generator
+from dispatchviz.core.device.streams import Stream
+from dispatchviz.core.tensor.tensor import Size, Storage, Tensor, numel, options_of, type_and_size
+from dispatchviz.core.thread.thread_state import thread
 
 Scalar = bool | int | float | complex
 

@@ -1,9 +1,9 @@
 """A redispatch within a guard, as one function: what nearly every autograd kernel does once its Node is built.
 
 It is ``with guard(): op.redispatch(ks, *args)`` without an object for the guard and with half the Python calls, since
-every operation passes through it up to three times. As in ``recorded_calls.py``, the functions are compiled from a text,
-with as many parameters as the operator has; ``operator_entry.py`` makes them as sets are met, and forgets them when a
-recorder begins or ceases to listen.
+every operation passes through it up to three times. As in ``recorded_calls.py``, the functions are compiled from a
+text, with as many parameters as the operator has; ``operator_entry.py`` makes them as sets are met, and forgets them
+when a recorder begins or ceases to listen.
 
 Rule 1: an exception may come from anywhere (Ctrl+C): what is put back at the end is written within ``try``, and put
 back before anything is called. The interpreter looks for signals where functions begin, after calls and in loops only.

@@ -3,7 +3,8 @@
 The dispatcher runs these in a cell's stead while a recording goes on. Every event of a trace pays for what happens
 here, so these functions are compiled from one text: with as many parameters as the operator has (``*args`` would cost
 more than the notes), with the recorder's values as constants, and calls whose only tensors are one or two plain
-parameters, most calls, name those outright. ``operator_entry.py`` forgets them when a recorder begins or ceases to listen.
+parameters, most calls, name those outright. ``operator_entry.py`` forgets them when a recorder begins or ceases to
+listen.
 """
 
 from __future__ import annotations

@@ -99,7 +99,9 @@ class _Snapshot:
 
 @cache
 def _snapshot() -> _Snapshot:
-    with open(os.path.join(os.path.dirname(__file__), "native", "registrations.txt"), encoding="utf-8") as file:
+    with open(
+        os.path.join(os.path.dirname(os.path.dirname(__file__)), "native", "registrations.txt"), encoding="utf-8"
+    ) as file:
         return _Snapshot(file.read())
 
 

@@ -1,8 +1,8 @@
 """Bits of a tensor's key set that say how to read its memory: conjugated, negated, all zeros without memory.
 
 Mirrors ``is_conj``, ``_set_conj``, ``is_neg``, ``_set_neg`` and ``_is_zerotensor`` of ``c10/core/TensorImpl.h``. The
-kernels that set them are in ``native/arithmetic/conj.py`` and ``native/factories/zero_tensor.py``; the fallbacks that make the values real
-before other kernels run in ``conj_neg_fallback.py`` and ``zero_tensor_fallback.py``.
+kernels that set them are in ``native/arithmetic/conj.py`` and ``native/factories/zero_tensor.py``; the fallbacks that
+make the values real before other kernels run in ``conj_neg_fallback.py`` and ``zero_tensor_fallback.py``.
 """
 
 from __future__ import annotations

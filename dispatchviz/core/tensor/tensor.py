@@ -4,8 +4,8 @@ Sizes, strides and the offset are in elements and always explicit, so that they 
 library would normalise them; the array behind it is a view of the storage's flat buffer (absent on meta). ``None``
 stands for the undefined tensor everywhere in ``core``.
 
-Not here: what the fields mean to autograd (``autograd/variables/variable.py``), methods for users (``generated/python_bindings``
-installs them on this class), how many bytes are printed (``torch/printing.py``).
+Not here: what the fields mean to autograd (``autograd/variables/variable.py``), methods for users
+(``generated/python_bindings`` installs them on this class), how many bytes are printed (``torch/printing.py``).
 """
 
 from __future__ import annotations

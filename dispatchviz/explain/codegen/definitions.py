@@ -157,12 +157,7 @@ def operators() -> dict[str, str]:
 @cache
 def formula_modules() -> tuple[str, ...]:
     """Files with the functions that formulas call, written by hand."""
-    folder = CORE / "autograd"
-    return tuple(f"autograd/{path.name}" for path in sorted(folder.glob("f*.py")) if path.stem.startswith(FORMULAS))
-
-
-FORMULAS = ("formulas_", "functions_manual")
-"""How their names begin."""
+    return tuple(f"autograd/formulas/{path.name}" for path in sorted((CORE / "autograd" / "formulas").glob("*.py")))
 
 
 def formula_function(name: str) -> Piece | None:

@@ -16,7 +16,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.trace_index.display_names import plain_node
 from dispatchviz.explain.trace_index.enclosing_steps import user_stack
 
-PACKAGE = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True, slots=True)

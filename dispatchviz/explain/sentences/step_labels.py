@@ -1,4 +1,4 @@
-"""The short text of a step's row in the event list, and the sign in front of it. The long form is ``step_sentences.py``."""
+"""The short text of a step in the event list, and the sign in front of it; the long form is ``step_sentences.py``."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ check_nan = True
 when_it_changes: list[Callable[[], None]] = []
 """Called when one of the two has been set."""
 
-_PACKAGE = f"{Path(__file__).parents[2]}{os.sep}"
+_PACKAGE = f"{Path(__file__).parents[3]}{os.sep}"
 _TRACE = "traceback_"
 _PARENT = "parent_"
 _FILE = "torch/csrc/autograd/python_anomaly_mode.cpp"

@@ -2,7 +2,8 @@
 
 Mirrors what ``torchgen/gen_functionalization_type.py`` generates into ``RegisterFunctionalization_*.cpp``, from the
 schema alone: ``add_`` becomes ``add`` and a new value for the wrapper, ``add.out`` the same, ``view`` a wrapper that
-remembers the view, ``t_`` a wrapper that has become a view of itself. The hand-written kernels are in ``functionalize_fallback.py``.
+remembers the view, ``t_`` a wrapper that has become a view of itself. The hand-written kernels are in
+``functionalize_fallback.py``.
 """
 
 from __future__ import annotations

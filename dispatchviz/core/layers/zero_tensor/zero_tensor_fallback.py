@@ -1,7 +1,8 @@
 """The backend fallback of ZeroTensor (``aten/src/ATen/ZeroTensorFallback.cpp``).
 
 A zero tensor has a shape and no memory; autograd uses it for gradients that are known to be zero. Operators that stay
-zero have kernels of their own (``native/factories/zero_tensor.py``) or a fallthrough; for all others it is made real here.
+zero have kernels of their own (``native/factories/zero_tensor.py``) or a fallthrough; for all others it is made real
+here.
 """
 
 from __future__ import annotations

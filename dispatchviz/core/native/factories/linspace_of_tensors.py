@@ -1,4 +1,4 @@
-"""Numbers evenly spaced between tensors (``aten/src/ATen/native/RangeFactories.cpp``): their items, then ``linspace_eye.py``.
+"""Numbers evenly spaced between tensors (``aten/src/ATen/native/RangeFactories.cpp``): items, then ``linspace_eye.py``.
 
 A 0-dim tensor may stand for start, end, or both.
 """

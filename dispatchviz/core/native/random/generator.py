@@ -1,10 +1,9 @@
 """Generators of random numbers (``aten/src/ATen/CPUGeneratorImpl.cpp``, ``torch/csrc/Generator.cpp``).
 
-A generator is a stream of words, and one normal number that was made and not yet used. ``distributions_helper.py`` turns words into
-numbers.
-NB: in PyTorch, the default CPU generator is seeded at random until ``manual_seed`` is called; here each process starts
-from one seed, so that a program gives the same trace each time.
-NB: in PyTorch, CUDA generators are Philox, whose numbers a GPU's threads draw; here they draw as CPU generators do.
+A generator is a stream of words, and one normal number that was made and not yet used. ``distributions_helper.py``
+turns words into numbers. NB: in PyTorch, the default CPU generator is seeded at random until ``manual_seed`` is called;
+here each process starts from one seed, so that a program gives the same trace each time. NB: in PyTorch, CUDA
+generators are Philox, whose numbers a GPU's threads draw; here they draw as CPU generators do.
 """
 
 from __future__ import annotations
