@@ -109,7 +109,7 @@ def test_the_tree_tells_who_calls_whom() -> None:
         "            └ calls aten::add.out",
         "AddBackward0::apply  Functions.cpp",
         "├ other: handle_r_to_c(self.other_scalar_type, maybe_multiply(grad, conjugated_number(self.alpha)))",
-        "│   └ calls aten::mul.Scalar",
+        "│ │ └ calls aten::mul.Scalar",
     ]
     at = -1
     for line in order:

@@ -119,7 +119,7 @@ MISTAKES = {
     ),
     "kernel of two modules": (
         ADD.replace("ufunc_add", "is_dense"), DERIVATIVE,
-        r"yaml:3: add\.out: batch_norm_cpu and geometry of native/ all define is_dense: rename the helpers",
+        r"yaml:3: add\.out: iterator\.strides and norm\.batch_norm_kernels of native/ all define is_dense: rename the helpers",
     ),
     "missing meta function": (
         ADD.replace("add.Tensor", "add.Tensr").replace("Tensr(Tensor self", "Tensr(Tensor self"),
@@ -276,4 +276,4 @@ def test_kernels_are_found_without_their_device(tmp_path: Path) -> None:
     (tmp_path / "functions.yaml").write_text(ADD)
     (tmp_path / "derivatives.yaml").write_text(DERIVATIVE)
     function = load(tmp_path / "functions.yaml", tmp_path / "derivatives.yaml").functions["add.out"]
-    assert native.body(function, "ufunc_add_CUDA") == "pointwise.ufunc_add"
+    assert native.body(function, "ufunc_add_CUDA") == "binary_ops.ufunc_add"

@@ -37,7 +37,13 @@ class Piece(NamedTuple):
 def text_of(file: str) -> str:
     """A file of ``dispatchviz/core``; empty if there is none."""
     path = CORE / file
-    return path.read_text(encoding="utf-8") if path.exists() else ""
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+@cache
+def native_file(module: str) -> str:
+    """The file of ``native/`` with a module of that name, in whichever room; empty if there is none."""
+    return next((f"native/{path.parent.name}/{path.name}" for path in (CORE / "native").glob(f"*/{module}.py")), "")
 
 
 def definition(file: str, name: str) -> Piece | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from dispatchviz.core.keys.keys import DispatchKey
-from dispatchviz.explain.codegen.definitions import Piece, definition, formula_function, operators
+from dispatchviz.explain.codegen.definitions import Piece, definition, formula_function, native_file, operators
 from dispatchviz.explain.codegen.generated_functions import Function
 
 K = DispatchKey
@@ -89,7 +89,7 @@ def _work(function: Function) -> Iterator[Call]:
     finished = re.search(r'enter_impl\("(\w+)"', text)
     seen: set[str] = set()
     for module, called in re.findall(r"\b(\w+)\.(\w+)\(", text):
-        piece = definition(f"native/{module}.py", called) if module not in ("ops", "op") else None
+        piece = definition(native_file(module), called) if module not in ("ops", "op") else None
         if piece is not None and called not in seen:
             seen.add(called)
             yield Call(_impl_name(called, family, finished), piece.place, tuple(_operators_in(piece)))

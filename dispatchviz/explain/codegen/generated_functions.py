@@ -38,7 +38,7 @@ BINDINGS = {
 NODES = "generated/nodes.py"
 
 
-MANUAL = ("autograd/variable_type_manual.py", "autograd/list_nodes.py", "autograd/index_nodes.py")
+MANUAL = ("autograd/kernels/variable_type_manual.py", "autograd/graph/list_nodes.py")
 """Modules with autograd kernels that are written by hand here, and the tables in them:"""
 
 MANUAL_TABLES = {K.Autograd: "AUTOGRAD_KERNELS", K.ADInplaceOrView: "INPLACE_OR_VIEW_KERNELS"}

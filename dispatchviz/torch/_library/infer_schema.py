@@ -251,6 +251,6 @@ def _as_list(annotation: Any) -> str:
 
 def _in_pytorchs_words(text: str) -> str:
     """Our classes under the names that they have in PyTorch."""
-    for ours, theirs in (("tensor.Tensor", "Tensor"), ("dtype.DType", "dtype"), ("device.Device", "device")):
-        text = re.sub(rf"\bdispatchviz\.core\.{re.escape(ours)}\b", f"torch.{theirs}", text)
+    for ours, theirs in ((Tensor, "Tensor"), (DType, "dtype"), (Device, "device")):
+        text = re.sub(rf"\b{re.escape(f'{ours.__module__}.{ours.__qualname__}')}\b", f"torch.{theirs}", text)
     return text
