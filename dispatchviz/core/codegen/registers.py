@@ -41,39 +41,17 @@ Kernel = tuple[NativeFunction, str, str]
 
 def _page(key: str, kernels: list[Kernel]) -> str:
     table = "".join(f'    "{function.name}": {name},\n' for function, name, _ in kernels)
-    imports = [
-        "from typing import TYPE_CHECKING",
-        "",
-        *_imports_used(key, [text for *_, text in kernels]),
-        "from dispatchviz.core.tensor.tensor import Size, Storage, Tensor",
-        "",
-        "if TYPE_CHECKING:",
-        "    from dispatchviz.core.device.device import Device",
-        "    from dispatchviz.core.tensor.dtype import DType",
-        "    from dispatchviz.core.native.random.generator import Generator",
-        "    from dispatchviz.core.device.streams import Stream",
-        "",
-        "Scalar = bool | int | float | complex",
-    ]
+    imports = {
+        "dispatchviz.core": ("recorder",),
+        "dispatchviz.core.call.aten": ("backend_select_keys",),
+        "dispatchviz.core.generated": ("operators as ops",),
+        "dispatchviz.core.native": [name for name in native.modules() if any(f" {name}." in k[2] for k in kernels)],
+        "dispatchviz.core.call.structured": VARIANTS,
+    }
     what = f"Kernels registered under {key}; ``KERNELS`` is the table."
     mirrors = f"build/aten/src/ATen/Register{key}_*.cpp"
-    return page(what, mirrors, imports, [*(text for *_, text in kernels), f"KERNELS = {{\n{table}}}\n"])
-
-
-def _imports_used(key: str, texts: list[str]) -> Iterator[str]:
-    everything = "\n".join(texts)
-    if "recorder." in everything:
-        yield "from dispatchviz.core.seam import recorder"
-    if "backend_select_keys(" in everything:
-        yield "from dispatchviz.core.call.aten import backend_select_keys"
-    if "ops." in everything:
-        yield "from dispatchviz.core.generated import operators as ops"
-    used = [module for module in native.modules() if f" {module}." in everything]
-    if used:
-        yield f"from dispatchviz.core.native import {', '.join(used)}"
-    classes = [name for name in VARIANTS if re.search(rf"\b{name}\(", everything)]
-    if classes:
-        yield f"from dispatchviz.core.call.structured import {', '.join(classes)}"
+    parts = [*(text for *_, text in kernels), f"KERNELS = {{\n{table}}}\n"]
+    return page(what, mirrors, imports, parts, signature.TYPE_IMPORTS)
 
 
 def _kernels(spec: Specification, function: NativeFunction, key: str) -> Iterator[Kernel]:

@@ -9,105 +9,227 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation_units, added_products, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bessel_functions, bitwise, blas, chunk_cat, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_tbc, conversions, convolution, copies, cutting, diagonals, discrete_distributions, distances, factories, fft_frequencies, fill, foreach, foreach_clamp, foreach_more, foreach_powers, gamma, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_lstsq, linalg_ranks, logcumsumexp, losses_elementwise, masked_index, masks, normal_overloads, ordering, packed_sequence, padding, permutation, pinned_memory, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, sampling_grids, scaled, selecting, shifts, signs, slicing, softmax, spaced, spaced_tensors, sparse_questions, special, splitting, turning, view_copies, view_scatter, views, windows
-from dispatchviz.core.tensor import Size, Storage, Tensor
+from dispatchviz.core.native import (
+    accumulating,
+    activation_units,
+    added_products,
+    advanced_indexing,
+    any_true,
+    attention,
+    autograd_composite,
+    batch_norm_cpu,
+    bessel_functions,
+    bitwise,
+    blas,
+    chunk_cat,
+    closeness,
+    comparison,
+    complex_numbers,
+    conj,
+    conv_backward,
+    conv_libraries,
+    conv_tbc,
+    conversions,
+    convolution,
+    copies,
+    cutting,
+    diagonals,
+    discrete_distributions,
+    distances,
+    factories,
+    fft_frequencies,
+    fill,
+    foreach,
+    foreach_clamp,
+    foreach_more,
+    foreach_powers,
+    gamma,
+    gating,
+    grids,
+    joining,
+    layers,
+    linalg_checks,
+    linalg_cholesky,
+    linalg_lstsq,
+    linalg_ranks,
+    logcumsumexp,
+    losses_elementwise,
+    masked_index,
+    masks,
+    normal_overloads,
+    ordering,
+    packed_sequence,
+    padding,
+    permutation,
+    pinned_memory,
+    placing,
+    pointwise,
+    random_factories,
+    random_integer_factories,
+    ranges,
+    reductions,
+    remainders,
+    renorm,
+    running_extremes,
+    sampling_grids,
+    scaled,
+    selecting,
+    shifts,
+    signs,
+    slicing,
+    softmax,
+    spaced,
+    spaced_tensors,
+    sparse_questions,
+    special,
+    splitting,
+    turning,
+    view_copies,
+    view_scatter,
+    views,
+    windows,
+)
 
 if TYPE_CHECKING:
     from dispatchviz.core.device import Device
     from dispatchviz.core.dtype import DType
     from dispatchviz.core.native.random import Generator
-    from dispatchviz.core.streams import Stream
+    from dispatchviz.core.tensor import Size, Tensor
 
 Scalar = bool | int | float | complex
 
 
 def wrapper_CompositeExplicitAutograd__new_empty(
-    ks: int, self: Tensor, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None
+    ks: int,
+    self: Tensor,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return factories.new_empty(self, size, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__empty_like(
-    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return factories.empty_like(self, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd__empty_permuted(
-    ks: int, size: Size, physical_layout: Size, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    size: Size,
+    physical_layout: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return factories.empty_permuted_symint(size, physical_layout, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__bartlett_window(
-    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
-    None
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     return windows.bartlett_window(window_length, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_periodic_bartlett_window(
-    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return windows.bartlett_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__blackman_window(
-    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
-    None
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     return windows.blackman_window(window_length, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_periodic_blackman_window(
-    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return windows.blackman_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__hann_window(
-    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
-    None
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     return windows.hann_window(window_length, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_periodic_hann_window(
-    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return windows.hann_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__hamming_window(
-    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
-    None
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     return windows.hamming_window(window_length, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_periodic_hamming_window(
-    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return windows.hamming_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_periodic_alpha_hamming_window(
-    ks: int, window_length: int, periodic: bool, alpha: float, dtype: DType | None, layout: str | None, device: Device
-    | None, pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    alpha: float,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return windows.hamming_window_periodic_alpha(window_length, periodic, alpha, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_periodic_alpha_beta_hamming_window(
-    ks: int, window_length: int, periodic: bool, alpha: float, beta: float, dtype: DType | None, layout: str | None,
-    device: Device | None, pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    alpha: float,
+    beta: float,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return windows.hamming_window_periodic_alpha_beta(
         window_length, periodic, alpha, beta, dtype, layout, device, pin_memory
@@ -115,29 +237,44 @@ def wrapper_CompositeExplicitAutograd_periodic_alpha_beta_hamming_window(
 
 
 def wrapper_CompositeExplicitAutograd__kaiser_window(
-    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
-    None
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     return windows.kaiser_window(window_length, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_periodic_kaiser_window(
-    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return windows.kaiser_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_beta_kaiser_window(
-    ks: int, window_length: int, periodic: bool, beta: float, dtype: DType | None, layout: str | None, device: Device
-    | None, pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    beta: float,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return windows.kaiser_window_beta(window_length, periodic, beta, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__new_zeros(
-    ks: int, self: Tensor, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None
+    ks: int,
+    self: Tensor,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return factories.new_zeros(self, size, dtype, layout, device, pin_memory)
 
@@ -155,15 +292,26 @@ def wrapper_CompositeExplicitAutograd__arange(
 
 
 def wrapper_CompositeExplicitAutograd_start_arange(
-    ks: int, start: Scalar, end: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None
+    ks: int,
+    start: Scalar,
+    end: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ranges.arange_start(start, end, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_start_step_arange(
-    ks: int, start: Scalar, end: Scalar, step: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    start: Scalar,
+    end: Scalar,
+    step: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ranges.arange_start_step(start, end, step, dtype, layout, device, pin_memory)
 
@@ -173,15 +321,26 @@ def wrapper_CompositeExplicitAutograd_out_arange_out(ks: int, end: Scalar, out: 
 
 
 def wrapper_CompositeExplicitAutograd_step_range(
-    ks: int, start: Scalar, end: Scalar, step: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    start: Scalar,
+    end: Scalar,
+    step: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ranges.range_step(start, end, step, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__range(
-    ks: int, start: Scalar, end: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None
+    ks: int,
+    start: Scalar,
+    end: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ranges.range(start, end, dtype, layout, device, pin_memory)
 
@@ -191,8 +350,13 @@ def wrapper_CompositeExplicitAutograd_out__range_out(ks: int, start: Scalar, end
 
 
 def wrapper_CompositeExplicitAutograd__full(
-    ks: int, size: Size, fill_value: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    size: Size,
+    fill_value: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return factories.full(size, fill_value, dtype, layout, device, pin_memory)
 
@@ -202,8 +366,14 @@ def wrapper_CompositeExplicitAutograd_out_full_out(ks: int, size: Size, fill_val
 
 
 def wrapper_CompositeExplicitAutograd__full_like(
-    ks: int, self: Tensor, fill_value: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    fill_value: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return factories.full_like(self, fill_value, dtype, layout, device, pin_memory, memory_format)
 
@@ -219,8 +389,13 @@ def wrapper_CompositeExplicitAutograd_out_ones_out(ks: int, size: Size, out: Ten
 
 
 def wrapper_CompositeExplicitAutograd__ones_like(
-    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return factories.ones_like(self, dtype, layout, device, pin_memory, memory_format)
 
@@ -236,36 +411,65 @@ def wrapper_CompositeExplicitAutograd_out_zeros_out(ks: int, size: Size, out: Te
 
 
 def wrapper_CompositeExplicitAutograd__zeros_like(
-    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return factories.zeros_like(self, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd__linspace(
-    ks: int, start: Scalar, end: Scalar, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    start: Scalar,
+    end: Scalar,
+    steps: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return spaced.linspace(start, end, steps, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_Tensor_linspace(
-    ks: int, start: Tensor, end: Tensor, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    start: Tensor,
+    end: Tensor,
+    steps: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return spaced_tensors.linspace_Tensor_Tensor(start, end, steps, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_Scalar_linspace(
-    ks: int, start: Tensor, end: Scalar, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    start: Tensor,
+    end: Scalar,
+    steps: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return spaced_tensors.linspace_Tensor_Scalar(start, end, steps, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_Tensor_linspace(
-    ks: int, start: Scalar, end: Tensor, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    start: Scalar,
+    end: Tensor,
+    steps: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return spaced_tensors.linspace_Scalar_Tensor(start, end, steps, dtype, layout, device, pin_memory)
 
@@ -289,29 +493,57 @@ def wrapper_CompositeExplicitAutograd_Scalar_Tensor_out_linspace_out(
 
 
 def wrapper_CompositeExplicitAutograd__logspace(
-    ks: int, start: Scalar, end: Scalar, steps: int, base: float, dtype: DType | None, layout: str | None, device:
-    Device | None, pin_memory: bool | None
+    ks: int,
+    start: Scalar,
+    end: Scalar,
+    steps: int,
+    base: float,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return spaced.logspace(start, end, steps, base, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_Tensor_logspace(
-    ks: int, start: Tensor, end: Tensor, steps: int, base: float, dtype: DType | None, layout: str | None, device:
-    Device | None, pin_memory: bool | None
+    ks: int,
+    start: Tensor,
+    end: Tensor,
+    steps: int,
+    base: float,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return spaced_tensors.logspace_Tensor_Tensor(start, end, steps, base, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_Scalar_logspace(
-    ks: int, start: Tensor, end: Scalar, steps: int, base: float, dtype: DType | None, layout: str | None, device:
-    Device | None, pin_memory: bool | None
+    ks: int,
+    start: Tensor,
+    end: Scalar,
+    steps: int,
+    base: float,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return spaced_tensors.logspace_Tensor_Scalar(start, end, steps, base, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_Tensor_logspace(
-    ks: int, start: Scalar, end: Tensor, steps: int, base: float, dtype: DType | None, layout: str | None, device:
-    Device | None, pin_memory: bool | None
+    ks: int,
+    start: Scalar,
+    end: Tensor,
+    steps: int,
+    base: float,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return spaced_tensors.logspace_Scalar_Tensor(start, end, steps, base, dtype, layout, device, pin_memory)
 
@@ -347,15 +579,26 @@ def wrapper_CompositeExplicitAutograd_m_eye(
 
 
 def wrapper_CompositeExplicitAutograd__new_ones(
-    ks: int, self: Tensor, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None
+    ks: int,
+    self: Tensor,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return factories.new_ones(self, size, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__new_full(
-    ks: int, self: Tensor, size: Size, fill_value: Scalar, dtype: DType | None, layout: str | None, device: Device |
-    None, pin_memory: bool | None
+    ks: int,
+    self: Tensor,
+    size: Size,
+    fill_value: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return factories.new_full(self, size, fill_value, dtype, layout, device, pin_memory)
 
@@ -367,8 +610,13 @@ def wrapper_CompositeExplicitAutograd__rand(
 
 
 def wrapper_CompositeExplicitAutograd_generator_rand(
-    ks: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    size: Size,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return random_factories.rand_generator(size, generator, dtype, layout, device, pin_memory)
 
@@ -378,15 +626,26 @@ def wrapper_CompositeExplicitAutograd_out_rand_out(ks: int, size: Size, out: Ten
 
 
 def wrapper_CompositeExplicitAutograd__rand_like(
-    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return random_factories.rand_like(self, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd_generator_rand_like(
-    ks: int, self: Tensor, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device |
-    None, pin_memory: bool | None, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return random_factories.rand_like_generator(self, generator, dtype, layout, device, pin_memory, memory_format)
 
@@ -398,22 +657,38 @@ def wrapper_CompositeExplicitAutograd__randn(
 
 
 def wrapper_CompositeExplicitAutograd_generator_randn(
-    ks: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    size: Size,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return random_factories.randn_generator(size, generator, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__randn_like(
-    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return random_factories.randn_like(self, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd_generator_randn_like(
-    ks: int, self: Tensor, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device |
-    None, pin_memory: bool | None, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return random_factories.randn_like_generator(self, generator, dtype, layout, device, pin_memory, memory_format)
 
@@ -423,8 +698,14 @@ def wrapper_CompositeExplicitAutograd__lift_fresh(ks: int, self: Tensor) -> Tens
 
 
 def wrapper_CompositeExplicitAutograd___to_copy(
-    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    non_blocking: bool, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    non_blocking: bool,
+    memory_format: str | None,
 ) -> Tensor:
     return conversions._to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
 
@@ -462,8 +743,15 @@ def wrapper_CompositeExplicitAutograd__bernoulli(ks: int, self: Tensor, generato
 
 
 def wrapper_CompositeExplicitAutograd_float_float_normal(
-    ks: int, mean: float, std: float, size: Size, generator: Generator | None, dtype: DType | None, layout: str |
-    None, device: Device | None, pin_memory: bool | None
+    ks: int,
+    mean: float,
+    std: float,
+    size: Size,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return normal_overloads.normal_float_float(mean, std, size, generator, dtype, layout, device, pin_memory)
 
@@ -475,33 +763,55 @@ def wrapper_CompositeExplicitAutograd_float_float_out_normal_out(
 
 
 def wrapper_CompositeExplicitAutograd__randint(
-    ks: int, high: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
-    None
+    ks: int,
+    high: int,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return random_integer_factories.randint(high, size, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_generator_randint(
-    ks: int, high: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device:
-    Device | None, pin_memory: bool | None
+    ks: int,
+    high: int,
+    size: Size,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return random_integer_factories.randint_generator(high, size, generator, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_low_randint(
-    ks: int, low: int, high: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    low: int,
+    high: int,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return random_integer_factories.randint_low(low, high, size, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_low_generator_randint(
-    ks: int, low: int, high: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None,
-    device: Device | None, pin_memory: bool | None
+    ks: int,
+    low: int,
+    high: int,
+    size: Size,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
-    return random_integer_factories.randint_low_generator(
-        low, high, size, generator, dtype, layout, device, pin_memory
-    )
+    return random_integer_factories.randint_low_generator(low, high, size, generator, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_out_randint_out(ks: int, high: int, size: Size, out: Tensor) -> Tensor:
@@ -527,15 +837,28 @@ def wrapper_CompositeExplicitAutograd_low_generator_out_randint_out(
 
 
 def wrapper_CompositeExplicitAutograd__randint_like(
-    ks: int, self: Tensor, high: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool
-    | None, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    high: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return random_integer_factories.randint_like(self, high, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd_generator_randint_like(
-    ks: int, self: Tensor, high: int, generator: Generator | None, dtype: DType | None, layout: str | None, device:
-    Device | None, pin_memory: bool | None, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    high: int,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return random_integer_factories.randint_like_generator(
         self, high, generator, dtype, layout, device, pin_memory, memory_format
@@ -543,8 +866,15 @@ def wrapper_CompositeExplicitAutograd_generator_randint_like(
 
 
 def wrapper_CompositeExplicitAutograd_low_dtype_randint_like(
-    ks: int, self: Tensor, low: int, high: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    low: int,
+    high: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return random_integer_factories.randint_like_low_dtype(
         self, low, high, dtype, layout, device, pin_memory, memory_format
@@ -552,8 +882,16 @@ def wrapper_CompositeExplicitAutograd_low_dtype_randint_like(
 
 
 def wrapper_CompositeExplicitAutograd_low_generator_dtype_randint_like(
-    ks: int, self: Tensor, low: int, high: int, generator: Generator | None, dtype: DType | None, layout: str | None,
-    device: Device | None, pin_memory: bool | None, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    low: int,
+    high: int,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return random_integer_factories.randint_like_low_generator_dtype(
         self, low, high, generator, dtype, layout, device, pin_memory, memory_format
@@ -561,15 +899,28 @@ def wrapper_CompositeExplicitAutograd_low_generator_dtype_randint_like(
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_randint_like(
-    ks: int, self: Tensor, high: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    high: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return random_integer_factories.randint_like_Tensor(self, high, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_generator_randint_like(
-    ks: int, self: Tensor, high: Tensor, generator: Generator | None, dtype: DType | None, layout: str | None, device:
-    Device | None, pin_memory: bool | None, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    high: Tensor,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return random_integer_factories.randint_like_Tensor_generator(
         self, high, generator, dtype, layout, device, pin_memory, memory_format
@@ -583,8 +934,13 @@ def wrapper_CompositeExplicitAutograd__randperm(
 
 
 def wrapper_CompositeExplicitAutograd_generator_randperm(
-    ks: int, n: int, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    n: int,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return random_integer_factories.randperm_generator(n, generator, dtype, layout, device, pin_memory)
 
@@ -743,9 +1099,7 @@ def wrapper_CompositeExplicitAutograd_out_ldexp_out(ks: int, self: Tensor, other
     return scaled.ldexp_out(self, other, out)
 
 
-def wrapper_CompositeExplicitAutograd_Scalar_out_fmod_out(
-    ks: int, self: Tensor, other: Scalar, out: Tensor
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_Scalar_out_fmod_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     return remainders.fmod_out_Scalar_out(self, other, out)
 
 
@@ -853,15 +1207,11 @@ def wrapper_CompositeExplicitAutograd_Scalar_bitwise_xor_(ks: int, self: Tensor,
     return bitwise.bitwise_xor__Scalar(self, other)
 
 
-def wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_left_shift(
-    ks: int, self: Tensor, other: Scalar
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_left_shift(ks: int, self: Tensor, other: Scalar) -> Tensor:
     return shifts.bitwise_left_shift_Tensor_Scalar(self, other)
 
 
-def wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_left_shift_(
-    ks: int, self: Tensor, other: Scalar
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_left_shift_(ks: int, self: Tensor, other: Scalar) -> Tensor:
     return shifts.bitwise_left_shift__Tensor_Scalar(self, other)
 
 
@@ -871,15 +1221,11 @@ def wrapper_CompositeExplicitAutograd_Tensor_Scalar_out_bitwise_left_shift_out(
     return shifts.bitwise_left_shift_out_Tensor_Scalar_out(self, other, out)
 
 
-def wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_left_shift(
-    ks: int, self: Scalar, other: Tensor
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_left_shift(ks: int, self: Scalar, other: Tensor) -> Tensor:
     return shifts.bitwise_left_shift_Scalar_Tensor(self, other)
 
 
-def wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_right_shift(
-    ks: int, self: Tensor, other: Scalar
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_right_shift(ks: int, self: Tensor, other: Scalar) -> Tensor:
     return shifts.bitwise_right_shift_Tensor_Scalar(self, other)
 
 
@@ -895,9 +1241,7 @@ def wrapper_CompositeExplicitAutograd_Tensor_Scalar_out_bitwise_right_shift_out(
     return shifts.bitwise_right_shift_out_Tensor_Scalar_out(self, other, out)
 
 
-def wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_right_shift(
-    ks: int, self: Scalar, other: Tensor
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_right_shift(ks: int, self: Scalar, other: Tensor) -> Tensor:
     return shifts.bitwise_right_shift_Scalar_Tensor(self, other)
 
 
@@ -907,15 +1251,11 @@ def wrapper_CompositeExplicitAutograd__allclose(
     return closeness.allclose(self, other, rtol, atol, equal_nan)
 
 
-def wrapper_CompositeExplicitAutograd_Scalar_masked_fill(
-    ks: int, self: Tensor, mask: Tensor, value: Scalar
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_Scalar_masked_fill(ks: int, self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
     return masks.masked_fill_Scalar(self, mask, value)
 
 
-def wrapper_CompositeExplicitAutograd_Tensor_masked_fill(
-    ks: int, self: Tensor, mask: Tensor, value: Tensor
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_Tensor_masked_fill(ks: int, self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     return masks.masked_fill_Tensor(self, mask, value)
 
 
@@ -1023,9 +1363,7 @@ def wrapper_CompositeExplicitAutograd__linalg_lstsq(
     return linalg_lstsq.linalg_lstsq(self, b, rcond, driver)
 
 
-def wrapper_CompositeExplicitAutograd__sort(
-    ks: int, self: Tensor, dim: int, descending: bool
-) -> tuple[Tensor, Tensor]:
+def wrapper_CompositeExplicitAutograd__sort(ks: int, self: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
     return ordering.sort(self, dim, descending)
 
 
@@ -1243,9 +1581,7 @@ def wrapper_CompositeExplicitAutograd_out_squeeze_copy_out(ks: int, self: Tensor
     return view_copies.squeeze_copy_out(self, out)
 
 
-def wrapper_CompositeExplicitAutograd_dim_out_squeeze_copy_out(
-    ks: int, self: Tensor, dim: int, out: Tensor
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_dim_out_squeeze_copy_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
     return view_copies.squeeze_copy_dim_out(self, dim, out)
 
 
@@ -1353,9 +1689,7 @@ def wrapper_CompositeExplicitAutograd_out_stack_out(ks: int, tensors: list[Tenso
     return joining.stack_out(tensors, dim, out)
 
 
-def wrapper_CompositeExplicitAutograd___chunk_cat(
-    ks: int, tensors: list[Tensor], dim: int, num_chunks: int
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd___chunk_cat(ks: int, tensors: list[Tensor], dim: int, num_chunks: int) -> Tensor:
     return chunk_cat._chunk_cat(tensors, dim, num_chunks)
 
 
@@ -1536,19 +1870,46 @@ def wrapper_CompositeExplicitAutograd__embedding(
 
 
 def wrapper_CompositeExplicitAutograd__convolution(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size,
-    transposed: bool, output_padding: Size, groups: int
+    ks: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    transposed: bool,
+    output_padding: Size,
+    groups: int,
 ) -> Tensor:
     return convolution.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
 def wrapper_CompositeExplicitAutograd__convolution_backward(
-    ks: int, grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Size | None, stride: Size, padding: Size,
-    dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: tuple[bool, ...]
+    ks: int,
+    grad_output: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    bias_sizes: Size | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    transposed: bool,
+    output_padding: Size,
+    groups: int,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
     return conv_backward.convolution_backward(
-        grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
-        output_mask
+        grad_output,
+        input,
+        weight,
+        bias_sizes,
+        stride,
+        padding,
+        dilation,
+        transposed,
+        output_padding,
+        groups,
+        output_mask,
     )
 
 
@@ -1559,19 +1920,40 @@ def wrapper_CompositeExplicitAutograd___pack_padded_sequence(
 
 
 def wrapper_CompositeExplicitAutograd___convolution(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size,
-    transposed: bool, output_padding: Size, groups: int, benchmark: bool, deterministic: bool, cudnn_enabled: bool,
-    allow_tf32: bool
+    ks: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    transposed: bool,
+    output_padding: Size,
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    cudnn_enabled: bool,
+    allow_tf32: bool,
 ) -> Tensor:
     return convolution._convolution(
-        input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic,
-        cudnn_enabled, allow_tf32
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        dilation,
+        transposed,
+        output_padding,
+        groups,
+        benchmark,
+        deterministic,
+        cudnn_enabled,
+        allow_tf32,
     )
 
 
 def wrapper_CompositeExplicitAutograd__mkldnn_convolution(
-    ks: int, self: Tensor, weight: Tensor, bias: Tensor | None, padding: Size, stride: Size, dilation: Size, groups:
-    int
+    ks: int, self: Tensor, weight: Tensor, bias: Tensor | None, padding: Size, stride: Size, dilation: Size, groups: int
 ) -> Tensor:
     return conv_libraries.mkldnn_convolution(self, weight, bias, padding, stride, dilation, groups)
 
@@ -1586,9 +1968,7 @@ def wrapper_CompositeExplicitAutograd__constant_pad_nd(ks: int, self: Tensor, pa
     return padding.constant_pad_nd(self, pad, value)
 
 
-def wrapper_CompositeExplicitAutograd_Scalar__foreach_add(
-    ks: int, self: list[Tensor], scalar: Scalar
-) -> list[Tensor]:
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_add(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
     return foreach.foreach_tensor_add_scalar_kernel_slow(self, scalar)
 
 
@@ -1614,9 +1994,7 @@ def wrapper_CompositeExplicitAutograd_Tensor__foreach_add_(
     return foreach.foreach_tensor_add_tensor_kernel_slow_(self, other, alpha)
 
 
-def wrapper_CompositeExplicitAutograd_Scalar__foreach_sub(
-    ks: int, self: list[Tensor], scalar: Scalar
-) -> list[Tensor]:
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_sub(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
     return foreach_powers.foreach_tensor_sub_scalar_kernel_slow(self, scalar)
 
 
@@ -1630,9 +2008,7 @@ def wrapper_CompositeExplicitAutograd_List__foreach_sub_(
     return foreach.foreach_tensor_sub_list_kernel_slow_(self, other, alpha)
 
 
-def wrapper_CompositeExplicitAutograd_Scalar__foreach_mul(
-    ks: int, self: list[Tensor], scalar: Scalar
-) -> list[Tensor]:
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_mul(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
     return foreach.foreach_tensor_mul_scalar_kernel_slow(self, scalar)
 
 
@@ -1714,15 +2090,11 @@ def wrapper_CompositeExplicitAutograd_Scalar__foreach_maximum_(ks: int, self: li
     return foreach_clamp.foreach_tensor_clamp_min_scalar_kernel_slow_(self, scalar)
 
 
-def wrapper_CompositeExplicitAutograd_List__foreach_minimum_(
-    ks: int, self: list[Tensor], other: list[Tensor]
-) -> None:
+def wrapper_CompositeExplicitAutograd_List__foreach_minimum_(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
     return foreach_clamp.foreach_tensor_clamp_max_list_kernel_slow_(self, other)
 
 
-def wrapper_CompositeExplicitAutograd_List__foreach_maximum_(
-    ks: int, self: list[Tensor], other: list[Tensor]
-) -> None:
+def wrapper_CompositeExplicitAutograd_List__foreach_maximum_(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
     return foreach.foreach_tensor_clamp_min_list_kernel_slow_(self, other)
 
 
@@ -1857,8 +2229,14 @@ def wrapper_CompositeExplicitAutograd___foreach_sqrt_(ks: int, self: list[Tensor
 
 
 def wrapper_CompositeExplicitAutograd__rrelu_with_noise_backward(
-    ks: int, grad_output: Tensor, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool,
-    self_is_result: bool
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    noise: Tensor,
+    lower: Scalar,
+    upper: Scalar,
+    training: bool,
+    self_is_result: bool,
 ) -> Tensor:
     return gating.rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, self_is_result)
 
@@ -1985,15 +2363,11 @@ def wrapper_CompositeExplicitAutograd_other_scalar_out_special_xlog1py_out(
     return special.special_xlog1py_out_other_scalar_out(self, other, out)
 
 
-def wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_t(
-    ks: int, x: Scalar, n: Tensor
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_t(ks: int, x: Scalar, n: Tensor) -> Tensor:
     return bessel_functions.special_chebyshev_polynomial_t(x, n)
 
 
-def wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_t(
-    ks: int, x: Tensor, n: Scalar
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_t(ks: int, x: Tensor, n: Scalar) -> Tensor:
     return bessel_functions.special_chebyshev_polynomial_t(x, n)
 
 
@@ -2009,15 +2383,11 @@ def wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_
     return bessel_functions.special_chebyshev_polynomial_t_out_n_scalar_out(x, n, out)
 
 
-def wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_u(
-    ks: int, x: Scalar, n: Tensor
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_u(ks: int, x: Scalar, n: Tensor) -> Tensor:
     return bessel_functions.special_chebyshev_polynomial_u(x, n)
 
 
-def wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_u(
-    ks: int, x: Tensor, n: Scalar
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_u(ks: int, x: Tensor, n: Scalar) -> Tensor:
     return bessel_functions.special_chebyshev_polynomial_u(x, n)
 
 
@@ -2033,15 +2403,11 @@ def wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_
     return bessel_functions.special_chebyshev_polynomial_u_out_n_scalar_out(x, n, out)
 
 
-def wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_v(
-    ks: int, x: Scalar, n: Tensor
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_v(ks: int, x: Scalar, n: Tensor) -> Tensor:
     return bessel_functions.special_chebyshev_polynomial_v(x, n)
 
 
-def wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_v(
-    ks: int, x: Tensor, n: Scalar
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_v(ks: int, x: Tensor, n: Scalar) -> Tensor:
     return bessel_functions.special_chebyshev_polynomial_v(x, n)
 
 
@@ -2057,15 +2423,11 @@ def wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_
     return bessel_functions.special_chebyshev_polynomial_v_out_n_scalar_out(x, n, out)
 
 
-def wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_w(
-    ks: int, x: Scalar, n: Tensor
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_w(ks: int, x: Scalar, n: Tensor) -> Tensor:
     return bessel_functions.special_chebyshev_polynomial_w(x, n)
 
 
-def wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_w(
-    ks: int, x: Tensor, n: Scalar
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_w(ks: int, x: Tensor, n: Scalar) -> Tensor:
     return bessel_functions.special_chebyshev_polynomial_w(x, n)
 
 
@@ -2286,15 +2648,27 @@ def wrapper_CompositeExplicitAutograd__dist(ks: int, self: Tensor, other: Tensor
 
 
 def wrapper_CompositeExplicitAutograd___native_batch_norm_legit_no_training(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
-    momentum: float, eps: float
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_cpu._batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps)
 
 
 def wrapper_CompositeExplicitAutograd___batch_norm_no_update(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
-    Tensor | None, momentum: float, eps: float
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    momentum: float,
+    eps: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return batch_norm_cpu._batch_norm_no_update(input, weight, bias, running_mean, running_var, momentum, eps)
 
@@ -2464,7 +2838,9 @@ KERNELS = {
     "bitwise_left_shift.Scalar_Tensor": wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_left_shift,
     "bitwise_right_shift.Tensor_Scalar": wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_right_shift,
     "bitwise_right_shift_.Tensor_Scalar": wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_right_shift_,
-    "bitwise_right_shift.Tensor_Scalar_out": wrapper_CompositeExplicitAutograd_Tensor_Scalar_out_bitwise_right_shift_out,
+    "bitwise_right_shift.Tensor_Scalar_out": (
+        wrapper_CompositeExplicitAutograd_Tensor_Scalar_out_bitwise_right_shift_out
+    ),
     "bitwise_right_shift.Scalar_Tensor": wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_right_shift,
     "allclose": wrapper_CompositeExplicitAutograd__allclose,
     "masked_fill.Scalar": wrapper_CompositeExplicitAutograd_Scalar_masked_fill,
@@ -2680,54 +3056,134 @@ KERNELS = {
     "special_xlog1py.other_scalar": wrapper_CompositeExplicitAutograd_other_scalar_special_xlog1py,
     "special_xlog1py.self_scalar_out": wrapper_CompositeExplicitAutograd_self_scalar_out_special_xlog1py_out,
     "special_xlog1py.other_scalar_out": wrapper_CompositeExplicitAutograd_other_scalar_out_special_xlog1py_out,
-    "special_chebyshev_polynomial_t.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_t,
-    "special_chebyshev_polynomial_t.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_t,
-    "special_chebyshev_polynomial_t.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_t_out,
-    "special_chebyshev_polynomial_t.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_t_out,
-    "special_chebyshev_polynomial_u.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_u,
-    "special_chebyshev_polynomial_u.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_u,
-    "special_chebyshev_polynomial_u.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_u_out,
-    "special_chebyshev_polynomial_u.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_u_out,
-    "special_chebyshev_polynomial_v.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_v,
-    "special_chebyshev_polynomial_v.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_v,
-    "special_chebyshev_polynomial_v.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_v_out,
-    "special_chebyshev_polynomial_v.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_v_out,
-    "special_chebyshev_polynomial_w.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_w,
-    "special_chebyshev_polynomial_w.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_w,
-    "special_chebyshev_polynomial_w.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_w_out,
-    "special_chebyshev_polynomial_w.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_w_out,
+    "special_chebyshev_polynomial_t.x_scalar": (
+        wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_t
+    ),
+    "special_chebyshev_polynomial_t.n_scalar": (
+        wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_t
+    ),
+    "special_chebyshev_polynomial_t.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_t_out
+    ),
+    "special_chebyshev_polynomial_t.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_t_out
+    ),
+    "special_chebyshev_polynomial_u.x_scalar": (
+        wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_u
+    ),
+    "special_chebyshev_polynomial_u.n_scalar": (
+        wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_u
+    ),
+    "special_chebyshev_polynomial_u.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_u_out
+    ),
+    "special_chebyshev_polynomial_u.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_u_out
+    ),
+    "special_chebyshev_polynomial_v.x_scalar": (
+        wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_v
+    ),
+    "special_chebyshev_polynomial_v.n_scalar": (
+        wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_v
+    ),
+    "special_chebyshev_polynomial_v.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_v_out
+    ),
+    "special_chebyshev_polynomial_v.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_v_out
+    ),
+    "special_chebyshev_polynomial_w.x_scalar": (
+        wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_w
+    ),
+    "special_chebyshev_polynomial_w.n_scalar": (
+        wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_w
+    ),
+    "special_chebyshev_polynomial_w.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_w_out
+    ),
+    "special_chebyshev_polynomial_w.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_w_out
+    ),
     "special_hermite_polynomial_h.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_hermite_polynomial_h,
     "special_hermite_polynomial_h.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_hermite_polynomial_h,
-    "special_hermite_polynomial_h.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_hermite_polynomial_h_out,
-    "special_hermite_polynomial_h.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_hermite_polynomial_h_out,
+    "special_hermite_polynomial_h.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_hermite_polynomial_h_out
+    ),
+    "special_hermite_polynomial_h.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_hermite_polynomial_h_out
+    ),
     "special_hermite_polynomial_he.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_hermite_polynomial_he,
     "special_hermite_polynomial_he.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_hermite_polynomial_he,
-    "special_hermite_polynomial_he.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_hermite_polynomial_he_out,
-    "special_hermite_polynomial_he.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_hermite_polynomial_he_out,
+    "special_hermite_polynomial_he.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_hermite_polynomial_he_out
+    ),
+    "special_hermite_polynomial_he.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_hermite_polynomial_he_out
+    ),
     "special_laguerre_polynomial_l.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_laguerre_polynomial_l,
     "special_laguerre_polynomial_l.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_laguerre_polynomial_l,
-    "special_laguerre_polynomial_l.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_laguerre_polynomial_l_out,
-    "special_laguerre_polynomial_l.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_laguerre_polynomial_l_out,
+    "special_laguerre_polynomial_l.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_laguerre_polynomial_l_out
+    ),
+    "special_laguerre_polynomial_l.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_laguerre_polynomial_l_out
+    ),
     "special_legendre_polynomial_p.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_legendre_polynomial_p,
     "special_legendre_polynomial_p.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_legendre_polynomial_p,
-    "special_legendre_polynomial_p.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_legendre_polynomial_p_out,
-    "special_legendre_polynomial_p.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_legendre_polynomial_p_out,
-    "special_shifted_chebyshev_polynomial_t.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_t,
-    "special_shifted_chebyshev_polynomial_t.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_t,
-    "special_shifted_chebyshev_polynomial_t.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_t_out,
-    "special_shifted_chebyshev_polynomial_t.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_t_out,
-    "special_shifted_chebyshev_polynomial_u.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_u,
-    "special_shifted_chebyshev_polynomial_u.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_u,
-    "special_shifted_chebyshev_polynomial_u.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_u_out,
-    "special_shifted_chebyshev_polynomial_u.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_u_out,
-    "special_shifted_chebyshev_polynomial_v.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_v,
-    "special_shifted_chebyshev_polynomial_v.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_v,
-    "special_shifted_chebyshev_polynomial_v.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_v_out,
-    "special_shifted_chebyshev_polynomial_v.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_v_out,
-    "special_shifted_chebyshev_polynomial_w.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_w,
-    "special_shifted_chebyshev_polynomial_w.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_w,
-    "special_shifted_chebyshev_polynomial_w.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_w_out,
-    "special_shifted_chebyshev_polynomial_w.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_w_out,
+    "special_legendre_polynomial_p.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_legendre_polynomial_p_out
+    ),
+    "special_legendre_polynomial_p.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_legendre_polynomial_p_out
+    ),
+    "special_shifted_chebyshev_polynomial_t.x_scalar": (
+        wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_t
+    ),
+    "special_shifted_chebyshev_polynomial_t.n_scalar": (
+        wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_t
+    ),
+    "special_shifted_chebyshev_polynomial_t.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_t_out
+    ),
+    "special_shifted_chebyshev_polynomial_t.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_t_out
+    ),
+    "special_shifted_chebyshev_polynomial_u.x_scalar": (
+        wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_u
+    ),
+    "special_shifted_chebyshev_polynomial_u.n_scalar": (
+        wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_u
+    ),
+    "special_shifted_chebyshev_polynomial_u.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_u_out
+    ),
+    "special_shifted_chebyshev_polynomial_u.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_u_out
+    ),
+    "special_shifted_chebyshev_polynomial_v.x_scalar": (
+        wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_v
+    ),
+    "special_shifted_chebyshev_polynomial_v.n_scalar": (
+        wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_v
+    ),
+    "special_shifted_chebyshev_polynomial_v.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_v_out
+    ),
+    "special_shifted_chebyshev_polynomial_v.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_v_out
+    ),
+    "special_shifted_chebyshev_polynomial_w.x_scalar": (
+        wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_w
+    ),
+    "special_shifted_chebyshev_polynomial_w.n_scalar": (
+        wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_w
+    ),
+    "special_shifted_chebyshev_polynomial_w.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_w_out
+    ),
+    "special_shifted_chebyshev_polynomial_w.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_w_out
+    ),
     "special_zeta.self_scalar": wrapper_CompositeExplicitAutograd_self_scalar_special_zeta,
     "special_zeta.other_scalar": wrapper_CompositeExplicitAutograd_other_scalar_special_zeta,
     "special_zeta.self_scalar_out": wrapper_CompositeExplicitAutograd_self_scalar_out_special_zeta_out,

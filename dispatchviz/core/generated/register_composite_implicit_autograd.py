@@ -10,14 +10,119 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conv_tbc, conversions, convolution, copies, covariance, cross_entropy, cumprod_backward, cutting, diagonals, differences, distances, dropout, einsum, embedding_bags, extremes, factories, fft, fft_frequencies, fft_several, gating, grids, group_norm, histograms, indexing, item, layers, linalg_cholesky, linalg_cond, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_matrix_exp, linalg_norms, linalg_products, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masks, matmul, one_hot, ordering, packed_sequence, padding, permutation, pinned_memory, placing, pooling, pooling_adaptive, pooling_average, power, quantiles, random_factories, reductions, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, sampling_grids, scaled, scattering, set_storage, shuffling, signs, slicing, softmax, sparse_questions, special, splitting, spreads, stacking, stft, trapezoids, trilinear, turning, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, views, weight_norm
-from dispatchviz.core.tensor import Size, Storage, Tensor
+from dispatchviz.core.native import (
+    activation,
+    activation_flat,
+    activation_units,
+    attention,
+    autograd_composite,
+    batch_norm,
+    bitwise,
+    blas,
+    choice,
+    closeness,
+    complex_numbers,
+    conj,
+    conv_backward,
+    conv_slow,
+    conv_tbc,
+    conversions,
+    convolution,
+    copies,
+    covariance,
+    cross_entropy,
+    cumprod_backward,
+    cutting,
+    diagonals,
+    differences,
+    distances,
+    dropout,
+    einsum,
+    embedding_bags,
+    extremes,
+    factories,
+    fft,
+    fft_frequencies,
+    fft_several,
+    gating,
+    grids,
+    group_norm,
+    histograms,
+    indexing,
+    item,
+    layers,
+    linalg_cholesky,
+    linalg_cond,
+    linalg_cross,
+    linalg_det,
+    linalg_eig,
+    linalg_householder,
+    linalg_ldl,
+    linalg_lu,
+    linalg_matrix_exp,
+    linalg_norms,
+    linalg_products,
+    linalg_qr,
+    linalg_ranks,
+    linalg_solve,
+    linalg_spectral,
+    losses,
+    losses_elementwise,
+    losses_images,
+    losses_margins,
+    losses_sequences,
+    masks,
+    matmul,
+    one_hot,
+    ordering,
+    packed_sequence,
+    padding,
+    permutation,
+    pinned_memory,
+    placing,
+    pooling,
+    pooling_adaptive,
+    pooling_average,
+    power,
+    quantiles,
+    random_factories,
+    reductions,
+    repeating,
+    rnn,
+    rnn_cells,
+    rnn_cudnn,
+    rnn_fused,
+    running_extremes,
+    sampling_grids,
+    scaled,
+    scattering,
+    set_storage,
+    shuffling,
+    signs,
+    slicing,
+    softmax,
+    sparse_questions,
+    special,
+    splitting,
+    spreads,
+    stacking,
+    stft,
+    trapezoids,
+    trilinear,
+    turning,
+    unary,
+    upsampling_cubic,
+    upsampling_linear,
+    upsampling_nearest,
+    views,
+    weight_norm,
+)
 
 if TYPE_CHECKING:
     from dispatchviz.core.device import Device
     from dispatchviz.core.dtype import DType
     from dispatchviz.core.native.random import Generator
-    from dispatchviz.core.streams import Stream
+    from dispatchviz.core.tensor import Size, Tensor
 
 Scalar = bool | int | float | complex
 
@@ -45,8 +150,15 @@ def wrapper_CompositeImplicitAutograd_generator_out_randn_out(
 
 
 def wrapper_CompositeImplicitAutograd_dtype_layout_to(
-    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    non_blocking: bool, copy: bool, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    non_blocking: bool,
+    copy: bool,
+    memory_format: str | None,
 ) -> Tensor:
     return conversions.to_dtype_layout(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format)
 
@@ -73,9 +185,7 @@ def wrapper_CompositeImplicitAutograd__contiguous(ks: int, self: Tensor, memory_
     return copies.contiguous(self, memory_format)
 
 
-def wrapper_CompositeImplicitAutograd___has_compatible_shallow_copy_type(
-    ks: int, self: Tensor, from_: Tensor
-) -> bool:
+def wrapper_CompositeImplicitAutograd___has_compatible_shallow_copy_type(ks: int, self: Tensor, from_: Tensor) -> bool:
     return copies._has_compatible_shallow_copy_type(self, from_)
 
 
@@ -173,9 +283,7 @@ def wrapper_CompositeImplicitAutograd_Tensor_true_divide_(ks: int, self: Tensor,
     return ops.div__Tensor.call(self, other)
 
 
-def wrapper_CompositeImplicitAutograd_out_true_divide_out(
-    ks: int, self: Tensor, other: Tensor, out: Tensor
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd_out_true_divide_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     return ops.div_out.call(self, other, out)
 
 
@@ -587,9 +695,7 @@ def wrapper_CompositeImplicitAutograd_Tensor_greater_(ks: int, self: Tensor, oth
     return ops.gt__Tensor.call(self, other)
 
 
-def wrapper_CompositeImplicitAutograd_Scalar_out_less_out(
-    ks: int, self: Tensor, other: Scalar, out: Tensor
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd_Scalar_out_less_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     return ops.lt_Scalar_out.call(self, other, out)
 
 
@@ -597,9 +703,7 @@ def wrapper_CompositeImplicitAutograd_Scalar_less(ks: int, self: Tensor, other: 
     return ops.lt_Scalar.call(self, other)
 
 
-def wrapper_CompositeImplicitAutograd_Tensor_out_less_out(
-    ks: int, self: Tensor, other: Tensor, out: Tensor
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd_Tensor_out_less_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     return ops.lt_Tensor_out.call(self, other, out)
 
 
@@ -793,9 +897,7 @@ def wrapper_CompositeImplicitAutograd_out_chain_matmul_out(ks: int, matrices: li
     return linalg_products.chain_matmul_out(matrices, out)
 
 
-def wrapper_CompositeImplicitAutograd__linalg_diagonal(
-    ks: int, A: Tensor, offset: int, dim1: int, dim2: int
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd__linalg_diagonal(ks: int, A: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     return linalg_products.linalg_diagonal(A, offset, dim1, dim2)
 
 
@@ -857,9 +959,7 @@ def wrapper_CompositeImplicitAutograd__nuclear_norm(ks: int, self: Tensor, keepd
     return linalg_norms.nuclear_norm(self, keepdim)
 
 
-def wrapper_CompositeImplicitAutograd_out_nuclear_norm_out(
-    ks: int, self: Tensor, keepdim: bool, out: Tensor
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd_out_nuclear_norm_out(ks: int, self: Tensor, keepdim: bool, out: Tensor) -> Tensor:
     return linalg_norms.nuclear_norm_out(self, keepdim, out)
 
 
@@ -1047,9 +1147,7 @@ def wrapper_CompositeImplicitAutograd__linalg_eigvalsh(ks: int, self: Tensor, UP
     return linalg_spectral.linalg_eigvalsh(self, UPLO)
 
 
-def wrapper_CompositeImplicitAutograd_out_linalg_eigvalsh_out(
-    ks: int, self: Tensor, UPLO: str, out: Tensor
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd_out_linalg_eigvalsh_out(ks: int, self: Tensor, UPLO: str, out: Tensor) -> Tensor:
     return linalg_spectral.linalg_eigvalsh_out(self, UPLO, out)
 
 
@@ -1231,9 +1329,7 @@ def wrapper_CompositeImplicitAutograd__linalg_tensorinv(ks: int, self: Tensor, i
     return linalg_products.linalg_tensorinv(self, ind)
 
 
-def wrapper_CompositeImplicitAutograd_out_linalg_tensorinv_out(
-    ks: int, self: Tensor, ind: int, out: Tensor
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd_out_linalg_tensorinv_out(ks: int, self: Tensor, ind: int, out: Tensor) -> Tensor:
     return linalg_products.linalg_tensorinv_out(self, ind, out)
 
 
@@ -1253,9 +1349,7 @@ def wrapper_CompositeImplicitAutograd__linalg_matrix_power(ks: int, self: Tensor
     return linalg_products.linalg_matrix_power(self, n)
 
 
-def wrapper_CompositeImplicitAutograd_out_linalg_matrix_power_out(
-    ks: int, self: Tensor, n: int, out: Tensor
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd_out_linalg_matrix_power_out(ks: int, self: Tensor, n: int, out: Tensor) -> Tensor:
     return linalg_products.linalg_matrix_power_out(self, n, out)
 
 
@@ -1283,9 +1377,7 @@ def wrapper_CompositeImplicitAutograd_atol_rtol_float_out_linalg_matrix_rank_out
     return linalg_ranks.linalg_matrix_rank_atol_rtol_float_out(self, atol, rtol, hermitian, out)
 
 
-def wrapper_CompositeImplicitAutograd__linalg_matrix_rank(
-    ks: int, self: Tensor, tol: float, hermitian: bool
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd__linalg_matrix_rank(ks: int, self: Tensor, tol: float, hermitian: bool) -> Tensor:
     return linalg_ranks.linalg_matrix_rank(self, tol, hermitian)
 
 
@@ -1347,9 +1439,7 @@ def wrapper_CompositeImplicitAutograd_scalararray_gradient(
     return differences.gradient_scalararray(self, spacing, dim, edge_order)
 
 
-def wrapper_CompositeImplicitAutograd_array_gradient(
-    ks: int, self: Tensor, dim: Size, edge_order: int
-) -> list[Tensor]:
+def wrapper_CompositeImplicitAutograd_array_gradient(ks: int, self: Tensor, dim: Size, edge_order: int) -> list[Tensor]:
     return differences.gradient_array(self, dim, edge_order)
 
 
@@ -1509,9 +1599,7 @@ def wrapper_CompositeImplicitAutograd__numpy_T(ks: int, self: Tensor) -> Tensor:
     return views.numpy_T(self)
 
 
-def wrapper_CompositeImplicitAutograd_intlist_movedim(
-    ks: int, self: Tensor, source: Size, destination: Size
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd_intlist_movedim(ks: int, self: Tensor, source: Size, destination: Size) -> Tensor:
     return permutation.movedim_intlist(self, source, destination)
 
 
@@ -1551,9 +1639,7 @@ def wrapper_CompositeImplicitAutograd__chunk(ks: int, self: Tensor, chunks: int,
     return cutting.chunk(self, chunks, dim)
 
 
-def wrapper_CompositeImplicitAutograd_using_ints_flatten(
-    ks: int, self: Tensor, start_dim: int, end_dim: int
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd_using_ints_flatten(ks: int, self: Tensor, start_dim: int, end_dim: int) -> Tensor:
     return cutting.flatten_using_ints(self, start_dim, end_dim)
 
 
@@ -1655,9 +1741,7 @@ def wrapper_CompositeImplicitAutograd__meshgrid(ks: int, tensors: list[Tensor]) 
     return grids.meshgrid(tensors)
 
 
-def wrapper_CompositeImplicitAutograd_indexing_meshgrid(
-    ks: int, tensors: list[Tensor], indexing: str
-) -> list[Tensor]:
+def wrapper_CompositeImplicitAutograd_indexing_meshgrid(ks: int, tensors: list[Tensor], indexing: str) -> list[Tensor]:
     return grids.meshgrid_indexing(tensors, indexing)
 
 
@@ -1673,9 +1757,7 @@ def wrapper_CompositeImplicitAutograd__diagflat(ks: int, self: Tensor, offset: i
     return diagonals.diagflat(self, offset)
 
 
-def wrapper_CompositeImplicitAutograd__fill_diagonal_(
-    ks: int, self: Tensor, fill_value: Scalar, wrap: bool
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd__fill_diagonal_(ks: int, self: Tensor, fill_value: Scalar, wrap: bool) -> Tensor:
     return diagonals.fill_diagonal_(self, fill_value, wrap)
 
 
@@ -1908,8 +1990,13 @@ def wrapper_CompositeImplicitAutograd_int_log_softmax(ks: int, self: Tensor, dim
 
 
 def wrapper_CompositeImplicitAutograd__cross_entropy_loss(
-    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, label_smoothing:
-    float
+    ks: int,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    label_smoothing: float,
 ) -> Tensor:
     return cross_entropy.cross_entropy_loss_symint(self, target, weight, reduction, ignore_index, label_smoothing)
 
@@ -1927,8 +2014,13 @@ def wrapper_CompositeImplicitAutograd__nll_loss(
 
 
 def wrapper_CompositeImplicitAutograd__layer_norm(
-    ks: int, input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float,
-    cudnn_enable: bool
+    ks: int,
+    input: Tensor,
+    normalized_shape: Size,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+    cudnn_enable: bool,
 ) -> Tensor:
     return layers.layer_norm_symint(input, normalized_shape, weight, bias, eps, cudnn_enable)
 
@@ -1940,8 +2032,15 @@ def wrapper_CompositeImplicitAutograd__einsum(
 
 
 def wrapper_CompositeImplicitAutograd__embedding_bag(
-    ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
-    per_sample_weights: Tensor | None, include_last_offset: bool
+    ks: int,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return embedding_bags.embedding_bag(
         weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset
@@ -1949,12 +2048,19 @@ def wrapper_CompositeImplicitAutograd__embedding_bag(
 
 
 def wrapper_CompositeImplicitAutograd_padding_idx_embedding_bag(
-    ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
-    per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int | None
+    ks: int,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding_idx: int | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return embedding_bags.embedding_bag_padding_idx(
-        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
-        padding_idx
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
     )
 
 
@@ -1969,8 +2075,14 @@ def wrapper_CompositeImplicitAutograd__embedding_backward(
 
 
 def wrapper_CompositeImplicitAutograd__conv2d(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size, groups:
-    int
+    ks: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    groups: int,
 ) -> Tensor:
     return convolution.conv2d_symint(input, weight, bias, stride, padding, dilation, groups)
 
@@ -1986,57 +2098,121 @@ def wrapper_CompositeImplicitAutograd__dropout(ks: int, input: Tensor, p: float,
 
 
 def wrapper_CompositeImplicitAutograd_input_lstm(
-    ks: int, input: Tensor, hx: list[Tensor], params: list[Tensor], has_biases: bool, num_layers: int, dropout: float,
-    train: bool, bidirectional: bool, batch_first: bool
+    ks: int,
+    input: Tensor,
+    hx: list[Tensor],
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return rnn.lstm_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
 
 
 def wrapper_CompositeImplicitAutograd_data_lstm(
-    ks: int, data: Tensor, batch_sizes: Tensor, hx: list[Tensor], params: list[Tensor], has_biases: bool, num_layers:
-    int, dropout: float, train: bool, bidirectional: bool
+    ks: int,
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: list[Tensor],
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return rnn.lstm_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
 
 
 def wrapper_CompositeImplicitAutograd_input_gru(
-    ks: int, input: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float,
-    train: bool, bidirectional: bool, batch_first: bool
+    ks: int,
+    input: Tensor,
+    hx: Tensor,
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
 ) -> tuple[Tensor, Tensor]:
     return rnn.gru_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
 
 
 def wrapper_CompositeImplicitAutograd_data_gru(
-    ks: int, data: Tensor, batch_sizes: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int,
-    dropout: float, train: bool, bidirectional: bool
+    ks: int,
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Tensor,
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
 ) -> tuple[Tensor, Tensor]:
     return rnn.gru_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
 
 
 def wrapper_CompositeImplicitAutograd_input_rnn_tanh(
-    ks: int, input: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float,
-    train: bool, bidirectional: bool, batch_first: bool
+    ks: int,
+    input: Tensor,
+    hx: Tensor,
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
 ) -> tuple[Tensor, Tensor]:
     return rnn.rnn_tanh_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
 
 
 def wrapper_CompositeImplicitAutograd_data_rnn_tanh(
-    ks: int, data: Tensor, batch_sizes: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int,
-    dropout: float, train: bool, bidirectional: bool
+    ks: int,
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Tensor,
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
 ) -> tuple[Tensor, Tensor]:
     return rnn.rnn_tanh_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
 
 
 def wrapper_CompositeImplicitAutograd_input_rnn_relu(
-    ks: int, input: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float,
-    train: bool, bidirectional: bool, batch_first: bool
+    ks: int,
+    input: Tensor,
+    hx: Tensor,
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
 ) -> tuple[Tensor, Tensor]:
     return rnn.rnn_relu_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
 
 
 def wrapper_CompositeImplicitAutograd_data_rnn_relu(
-    ks: int, data: Tensor, batch_sizes: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int,
-    dropout: float, train: bool, bidirectional: bool
+    ks: int,
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Tensor,
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
 ) -> tuple[Tensor, Tensor]:
     return rnn.rnn_relu_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
 
@@ -2072,8 +2248,15 @@ def wrapper_CompositeImplicitAutograd___thnn_fused_lstm_cell_backward(
 
 
 def wrapper_CompositeImplicitAutograd___thnn_differentiable_lstm_cell_backward(
-    ks: int, grad_hy: Tensor | None, grad_cy: Tensor | None, input_gates: Tensor, hidden_gates: Tensor, input_bias:
-    Tensor | None, hidden_bias: Tensor | None, cx: Tensor, cy: Tensor
+    ks: int,
+    grad_hy: Tensor | None,
+    grad_cy: Tensor | None,
+    input_gates: Tensor,
+    hidden_gates: Tensor,
+    input_bias: Tensor | None,
+    hidden_bias: Tensor | None,
+    cx: Tensor,
+    cy: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     return rnn_fused._thnn_differentiable_lstm_cell_backward(
         grad_hy, grad_cy, input_gates, hidden_gates, input_bias, hidden_bias, cx, cy
@@ -2081,8 +2264,13 @@ def wrapper_CompositeImplicitAutograd___thnn_differentiable_lstm_cell_backward(
 
 
 def wrapper_CompositeImplicitAutograd___thnn_differentiable_gru_cell_backward(
-    ks: int, grad_hy: Tensor, input_gates: Tensor, hidden_gates: Tensor, hx: Tensor, input_bias: Tensor | None,
-    hidden_bias: Tensor | None
+    ks: int,
+    grad_hy: Tensor,
+    input_gates: Tensor,
+    hidden_gates: Tensor,
+    hx: Tensor,
+    input_bias: Tensor | None,
+    hidden_bias: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     return rnn_fused._thnn_differentiable_gru_cell_backward(
         grad_hy, input_gates, hidden_gates, hx, input_bias, hidden_bias
@@ -2112,64 +2300,93 @@ def wrapper_CompositeImplicitAutograd__cudnn_is_acceptable(ks: int, self: Tensor
 
 
 def wrapper_CompositeImplicitAutograd__conv1d(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size, groups:
-    int
+    ks: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    groups: int,
 ) -> Tensor:
     return convolution.conv1d_symint(input, weight, bias, stride, padding, dilation, groups)
 
 
 def wrapper_CompositeImplicitAutograd_padding_conv1d(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: str, dilation: Size, groups:
-    int
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: str, dilation: Size, groups: int
 ) -> Tensor:
     return convolution.conv1d_padding_symint(input, weight, bias, stride, padding, dilation, groups)
 
 
 def wrapper_CompositeImplicitAutograd_padding_conv2d(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: str, dilation: Size, groups:
-    int
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: str, dilation: Size, groups: int
 ) -> Tensor:
     return convolution.conv2d_padding_symint(input, weight, bias, stride, padding, dilation, groups)
 
 
 def wrapper_CompositeImplicitAutograd__conv3d(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size, groups:
-    int
+    ks: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    groups: int,
 ) -> Tensor:
     return convolution.conv3d_symint(input, weight, bias, stride, padding, dilation, groups)
 
 
 def wrapper_CompositeImplicitAutograd_padding_conv3d(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: str, dilation: Size, groups:
-    int
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: str, dilation: Size, groups: int
 ) -> Tensor:
     return convolution.conv3d_padding_symint(input, weight, bias, stride, padding, dilation, groups)
 
 
 def wrapper_CompositeImplicitAutograd___convolution_mode(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: str, dilation: Size, groups:
-    int
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: str, dilation: Size, groups: int
 ) -> Tensor:
     return convolution._convolution_mode_symint(input, weight, bias, stride, padding, dilation, groups)
 
 
 def wrapper_CompositeImplicitAutograd__conv_transpose1d(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, output_padding: Size,
-    groups: int, dilation: Size
+    ks: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    groups: int,
+    dilation: Size,
 ) -> Tensor:
     return convolution.conv_transpose1d_symint(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def wrapper_CompositeImplicitAutograd_input_conv_transpose2d(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, output_padding: Size,
-    groups: int, dilation: Size
+    ks: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    groups: int,
+    dilation: Size,
 ) -> Tensor:
     return convolution.conv_transpose2d_symint(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def wrapper_CompositeImplicitAutograd_input_conv_transpose3d(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, output_padding: Size,
-    groups: int, dilation: Size
+    ks: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    groups: int,
+    dilation: Size,
 ) -> Tensor:
     return convolution.conv_transpose3d_symint(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
@@ -2187,9 +2404,20 @@ def wrapper_CompositeImplicitAutograd__slow_conv3d(
 
 
 def wrapper_CompositeImplicitAutograd___convolution_double_backward(
-    ks: int, ggI: Tensor | None, ggW: Tensor | None, ggb: Tensor | None, gO: Tensor, weight: Tensor, self: Tensor,
-    stride: Size, padding: Size, dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask:
-    tuple[bool, ...]
+    ks: int,
+    ggI: Tensor | None,
+    ggW: Tensor | None,
+    ggb: Tensor | None,
+    gO: Tensor,
+    weight: Tensor,
+    self: Tensor,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    transposed: bool,
+    output_padding: Size,
+    groups: int,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
     return conv_backward._convolution_double_backward(
         ggI, ggW, ggb, gO, weight, self, stride, padding, dilation, transposed, output_padding, groups, output_mask
@@ -2210,9 +2438,7 @@ def wrapper_CompositeImplicitAutograd___pad_enum(
     return padding._pad_enum_symint(self, pad, mode, value)
 
 
-def wrapper_CompositeImplicitAutograd__pad(
-    ks: int, self: Tensor, pad: Size, mode: str, value: float | None
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd__pad(ks: int, self: Tensor, pad: Size, mode: str, value: float | None) -> Tensor:
     return padding.pad_symint(self, pad, mode, value)
 
 
@@ -2297,17 +2523,30 @@ def wrapper_CompositeImplicitAutograd_int_unflatten(ks: int, self: Tensor, dim: 
 
 
 def wrapper_CompositeImplicitAutograd__scaled_dot_product_attention(
-    ks: int, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool,
-    scale: float | None, enable_gqa: bool
+    ks: int,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
 ) -> Tensor:
-    return attention.scaled_dot_product_attention(
-        query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa
-    )
+    return attention.scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
 
 
 def wrapper_CompositeImplicitAutograd___scaled_dot_product_attention_math(
-    ks: int, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool,
-    dropout_mask: Tensor | None, scale: float | None, enable_gqa: bool
+    ks: int,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+    dropout_mask: Tensor | None,
+    scale: float | None,
+    enable_gqa: bool,
 ) -> tuple[Tensor, Tensor]:
     return attention._scaled_dot_product_attention_math(
         query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa
@@ -2405,8 +2644,14 @@ def wrapper_CompositeImplicitAutograd__multilabel_margin_loss(
 
 
 def wrapper_CompositeImplicitAutograd_IntList_ctc_loss(
-    ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int, reduction:
-    int, zero_infinity: bool
+    ks: int,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Size,
+    target_lengths: Size,
+    blank: int,
+    reduction: int,
+    zero_infinity: bool,
 ) -> Tensor:
     return losses_sequences.ctc_loss_IntList(
         log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity
@@ -2414,8 +2659,14 @@ def wrapper_CompositeImplicitAutograd_IntList_ctc_loss(
 
 
 def wrapper_CompositeImplicitAutograd_Tensor_ctc_loss(
-    ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int, reduction:
-    int, zero_infinity: bool
+    ks: int,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: int,
+    reduction: int,
+    zero_infinity: bool,
 ) -> Tensor:
     return losses_sequences.ctc_loss_Tensor(
         log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity
@@ -2459,8 +2710,15 @@ def wrapper_CompositeImplicitAutograd__margin_ranking_loss(
 
 
 def wrapper_CompositeImplicitAutograd__triplet_margin_loss(
-    ks: int, anchor: Tensor, positive: Tensor, negative: Tensor, margin: float, p: float, eps: float, swap: bool,
-    reduction: int
+    ks: int,
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float,
+    p: float,
+    eps: float,
+    swap: bool,
+    reduction: int,
 ) -> Tensor:
     return losses_elementwise.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction)
 
@@ -2728,32 +2986,63 @@ def wrapper_CompositeImplicitAutograd__fft_ifftshift(ks: int, self: Tensor, dim:
 
 
 def wrapper_CompositeImplicitAutograd__stft(
-    ks: int, self: Tensor, n_fft: int, hop_length: int | None, win_length: int | None, window: Tensor | None,
-    normalized: bool, onesided: bool | None, return_complex: bool | None, align_to_window: bool | None
+    ks: int,
+    self: Tensor,
+    n_fft: int,
+    hop_length: int | None,
+    win_length: int | None,
+    window: Tensor | None,
+    normalized: bool,
+    onesided: bool | None,
+    return_complex: bool | None,
+    align_to_window: bool | None,
 ) -> Tensor:
-    return stft.stft(
-        self, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window
-    )
+    return stft.stft(self, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
 
 
 def wrapper_CompositeImplicitAutograd_center_stft(
-    ks: int, self: Tensor, n_fft: int, hop_length: int | None, win_length: int | None, window: Tensor | None, center:
-    bool, pad_mode: str, normalized: bool, onesided: bool | None, return_complex: bool | None, align_to_window: bool |
-    None
+    ks: int,
+    self: Tensor,
+    n_fft: int,
+    hop_length: int | None,
+    win_length: int | None,
+    window: Tensor | None,
+    center: bool,
+    pad_mode: str,
+    normalized: bool,
+    onesided: bool | None,
+    return_complex: bool | None,
+    align_to_window: bool | None,
 ) -> Tensor:
     return stft.stft_center(
-        self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex,
-        align_to_window
+        self,
+        n_fft,
+        hop_length,
+        win_length,
+        window,
+        center,
+        pad_mode,
+        normalized,
+        onesided,
+        return_complex,
+        align_to_window,
     )
 
 
 def wrapper_CompositeImplicitAutograd__istft(
-    ks: int, self: Tensor, n_fft: int, hop_length: int | None, win_length: int | None, window: Tensor | None, center:
-    bool, normalized: bool, onesided: bool | None, length: int | None, return_complex: bool
+    ks: int,
+    self: Tensor,
+    n_fft: int,
+    hop_length: int | None,
+    win_length: int | None,
+    window: Tensor | None,
+    center: bool,
+    normalized: bool,
+    onesided: bool | None,
+    length: int | None,
+    return_complex: bool,
 ) -> Tensor:
-    return stft.istft(
-        self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex
-    )
+    return stft.istft(self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex)
 
 
 def wrapper_CompositeImplicitAutograd__special_expm1(ks: int, self: Tensor) -> Tensor:
@@ -2964,9 +3253,7 @@ def wrapper_CompositeImplicitAutograd_out_special_multigammaln_out(
     return ops.mvlgamma_out.call(self, p, out)
 
 
-def wrapper_CompositeImplicitAutograd__special_softmax(
-    ks: int, self: Tensor, dim: int, dtype: DType | None
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd__special_softmax(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     return special.special_softmax(self, dim, dtype)
 
 
@@ -2985,17 +3272,31 @@ def wrapper_CompositeImplicitAutograd___weight_norm_differentiable_backward(
 
 
 def wrapper_CompositeImplicitAutograd__batch_norm(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
-    Tensor | None, training: bool, momentum: float, eps: float, cudnn_enabled: bool
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
 ) -> Tensor:
-    return batch_norm.batch_norm(
-        input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled
-    )
+    return batch_norm.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
 
 
 def wrapper_CompositeImplicitAutograd___batch_norm_impl_index(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
-    Tensor | None, training: bool, momentum: float, eps: float, cudnn_enabled: bool
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
     return batch_norm._batch_norm_impl_index(
         input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled
@@ -3003,8 +3304,16 @@ def wrapper_CompositeImplicitAutograd___batch_norm_impl_index(
 
 
 def wrapper_CompositeImplicitAutograd__instance_norm(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
-    Tensor | None, use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
 ) -> Tensor:
     return batch_norm.instance_norm(
         input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled
@@ -3012,8 +3321,7 @@ def wrapper_CompositeImplicitAutograd__instance_norm(
 
 
 def wrapper_CompositeImplicitAutograd__group_norm(
-    ks: int, input: Tensor, num_groups: int, weight: Tensor | None, bias: Tensor | None, eps: float, cudnn_enabled:
-    bool
+    ks: int, input: Tensor, num_groups: int, weight: Tensor | None, bias: Tensor | None, eps: float, cudnn_enabled: bool
 ) -> Tensor:
     return group_norm.group_norm(input, num_groups, weight, bias, eps, cudnn_enabled)
 
@@ -3313,9 +3621,13 @@ KERNELS = {
     "linalg_matrix_power": wrapper_CompositeImplicitAutograd__linalg_matrix_power,
     "linalg_matrix_power.out": wrapper_CompositeImplicitAutograd_out_linalg_matrix_power_out,
     "linalg_matrix_rank.atol_rtol_tensor": wrapper_CompositeImplicitAutograd_atol_rtol_tensor_linalg_matrix_rank,
-    "linalg_matrix_rank.atol_rtol_tensor_out": wrapper_CompositeImplicitAutograd_atol_rtol_tensor_out_linalg_matrix_rank_out,
+    "linalg_matrix_rank.atol_rtol_tensor_out": (
+        wrapper_CompositeImplicitAutograd_atol_rtol_tensor_out_linalg_matrix_rank_out
+    ),
     "linalg_matrix_rank.atol_rtol_float": wrapper_CompositeImplicitAutograd_atol_rtol_float_linalg_matrix_rank,
-    "linalg_matrix_rank.atol_rtol_float_out": wrapper_CompositeImplicitAutograd_atol_rtol_float_out_linalg_matrix_rank_out,
+    "linalg_matrix_rank.atol_rtol_float_out": (
+        wrapper_CompositeImplicitAutograd_atol_rtol_float_out_linalg_matrix_rank_out
+    ),
     "linalg_matrix_rank": wrapper_CompositeImplicitAutograd__linalg_matrix_rank,
     "linalg_matrix_rank.out": wrapper_CompositeImplicitAutograd_out_linalg_matrix_rank_out,
     "linalg_matrix_rank.tol_tensor": wrapper_CompositeImplicitAutograd_tol_tensor_linalg_matrix_rank,
@@ -3378,7 +3690,9 @@ KERNELS = {
     "repeat_interleave.self_Tensor": wrapper_CompositeImplicitAutograd_self_Tensor_repeat_interleave,
     "repeat_interleave.self_int": wrapper_CompositeImplicitAutograd_self_int_repeat_interleave,
     "tensor_split.sections": wrapper_CompositeImplicitAutograd_sections_tensor_split,
-    "tensor_split.tensor_indices_or_sections": wrapper_CompositeImplicitAutograd_tensor_indices_or_sections_tensor_split,
+    "tensor_split.tensor_indices_or_sections": (
+        wrapper_CompositeImplicitAutograd_tensor_indices_or_sections_tensor_split
+    ),
     "hsplit.int": wrapper_CompositeImplicitAutograd_int_hsplit,
     "hsplit.array": wrapper_CompositeImplicitAutograd_array_hsplit,
     "vsplit.int": wrapper_CompositeImplicitAutograd_int_vsplit,
@@ -3476,7 +3790,9 @@ KERNELS = {
     "rnn_tanh_cell": wrapper_CompositeImplicitAutograd__rnn_tanh_cell,
     "rnn_relu_cell": wrapper_CompositeImplicitAutograd__rnn_relu_cell,
     "_thnn_fused_lstm_cell_backward": wrapper_CompositeImplicitAutograd___thnn_fused_lstm_cell_backward,
-    "_thnn_differentiable_lstm_cell_backward": wrapper_CompositeImplicitAutograd___thnn_differentiable_lstm_cell_backward,
+    "_thnn_differentiable_lstm_cell_backward": (
+        wrapper_CompositeImplicitAutograd___thnn_differentiable_lstm_cell_backward
+    ),
     "_thnn_differentiable_gru_cell_backward": wrapper_CompositeImplicitAutograd___thnn_differentiable_gru_cell_backward,
     "_pack_padded_sequence_backward": wrapper_CompositeImplicitAutograd___pack_padded_sequence_backward,
     "_pad_packed_sequence": wrapper_CompositeImplicitAutograd___pad_packed_sequence,

@@ -10,29 +10,164 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core import recorder
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, attention, batch_norm_backward, batch_norm_cpu, bessel_functions, binary_float, bitwise, blas, choice, clamping, closeness, comparison, complex_numbers, conj, conv_slow, conv_slow_backward, copies, cutting, dirichlet, discrete_distributions, distances, distributions, dropout, embedding_bags, embedding_bags_backward, extremes, factories, fft_kernels, fill, fold, fused_attention, fused_optimizers, gamma, gamma_gradient, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lstsq, linalg_lu, linalg_matrix_exp, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, loss_scaling, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masked_softmax, masks, membership, memory_overlap, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integer_factories, random_integers, ranges, reductions, rejection_tensors, remainders, renorm, repeating, rnn_mkldnn, rounding, running_extremes, sampling_grids, scaled, scattering, searching, segments, selecting, set_storage, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, views, weight_norm, zero_tensor
+from dispatchviz.core.native import (
+    accumulating,
+    activation,
+    activation_flat,
+    activation_units,
+    added_products,
+    advanced_indexing,
+    any_true,
+    asserting,
+    attention,
+    batch_norm_backward,
+    batch_norm_cpu,
+    bessel_functions,
+    binary_float,
+    bitwise,
+    blas,
+    choice,
+    clamping,
+    closeness,
+    comparison,
+    complex_numbers,
+    conj,
+    conv_slow,
+    conv_slow_backward,
+    copies,
+    cutting,
+    dirichlet,
+    discrete_distributions,
+    distances,
+    distributions,
+    dropout,
+    embedding_bags,
+    embedding_bags_backward,
+    extremes,
+    factories,
+    fft_kernels,
+    fill,
+    fold,
+    fused_attention,
+    fused_optimizers,
+    gamma,
+    gamma_gradient,
+    gating,
+    grids,
+    group_norm,
+    histograms,
+    indexing,
+    item,
+    joining,
+    layers,
+    linalg,
+    linalg_cholesky,
+    linalg_cross,
+    linalg_det,
+    linalg_eig,
+    linalg_householder,
+    linalg_ldl,
+    linalg_lstsq,
+    linalg_lu,
+    linalg_matrix_exp,
+    linalg_qr,
+    linalg_solve,
+    linalg_spectral,
+    linalg_triangular,
+    logcumsumexp,
+    logit,
+    loss_scaling,
+    losses,
+    losses_elementwise,
+    losses_images,
+    losses_margins,
+    losses_sequences,
+    masked_softmax,
+    masks,
+    membership,
+    memory_overlap,
+    multinomial,
+    nested_masks,
+    normal_overloads,
+    ordering,
+    padding_edges,
+    placing,
+    pointwise,
+    pooling,
+    pooling_adaptive,
+    pooling_average,
+    pooling_fractional,
+    power,
+    random_integer_factories,
+    random_integers,
+    ranges,
+    reductions,
+    rejection_tensors,
+    remainders,
+    renorm,
+    repeating,
+    rnn_mkldnn,
+    rounding,
+    running_extremes,
+    sampling_grids,
+    scaled,
+    scattering,
+    searching,
+    segments,
+    selecting,
+    set_storage,
+    several_operands,
+    shifts,
+    shuffling,
+    signs,
+    slopes,
+    softmax,
+    spaced,
+    special,
+    spreads,
+    turning,
+    unary,
+    unary_float,
+    unique,
+    upsampling_cubic,
+    upsampling_linear,
+    upsampling_nearest,
+    view_copies,
+    views,
+    weight_norm,
+    zero_tensor,
+)
 from dispatchviz.core.structured import Functional, InPlace, Out
-from dispatchviz.core.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
     from dispatchviz.core.device import Device
     from dispatchviz.core.dtype import DType
     from dispatchviz.core.native.random import Generator
-    from dispatchviz.core.streams import Stream
+    from dispatchviz.core.tensor import Size, Storage, Tensor
 
 Scalar = bool | int | float | complex
 
 
 def wrapper_CPU_memory_format_empty(
-    ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return factories.empty(size, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CPU__empty_strided(
-    ks: int, size: Size, stride: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None
+    ks: int,
+    size: Size,
+    stride: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return factories.empty_strided(size, stride, dtype, layout, device, pin_memory)
 
@@ -101,9 +236,7 @@ def wrapper_CPU_Tensor_bernoulli_(ks: int, self: Tensor, p: Tensor, generator: G
     return discrete_distributions.bernoulli__Tensor(self, p, generator)
 
 
-def wrapper_CPU_from_random_(
-    ks: int, self: Tensor, from_: int, to: int | None, generator: Generator | None
-) -> Tensor:
+def wrapper_CPU_from_random_(ks: int, self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
     return random_integers.random__from(self, from_, to, generator)
 
 
@@ -3019,9 +3152,7 @@ def wrapper_CPU_silu_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return op.finish()
 
 
-def wrapper_CPU_silu_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor
-) -> Tensor:
+def wrapper_CPU_silu_backward_out_grad_input(ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor) -> Tensor:
     op = Out("silu_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -4100,9 +4231,7 @@ def wrapper_CPU__masked_scatter_(ks: int, self: Tensor, mask: Tensor, source: Te
     return masks.masked_scatter_(self, mask, source)
 
 
-def wrapper_CPU_sum_dim_IntList(
-    ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
-) -> Tensor:
+def wrapper_CPU_sum_dim_IntList(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
     op = Functional("sum_dim_IntList")
     if recorder.active is not None:
         op.enter_meta()
@@ -4668,8 +4797,7 @@ def wrapper_CPU_lu_unpack(
 
 
 def wrapper_CPU_lu_unpack_out_out(
-    ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool, P: Tensor, L: Tensor, U:
-    Tensor
+    ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool, P: Tensor, L: Tensor, U: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Out("lu_unpack", P), Out("lu_unpack", L), Out("lu_unpack", U)
     if recorder.active is not None:
@@ -4730,7 +4858,9 @@ def wrapper_CPU_linalg_cross_out_out(ks: int, self: Tensor, other: Tensor, dim: 
 def wrapper_CPU_linalg_lu_factor_ex(
     ks: int, A: Tensor, pivot: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    op0, op1, op2 = Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex")
+    op0, op1, op2 = Functional(
+        "linalg_lu_factor_ex"
+    ), Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex")
     if recorder.active is not None:
         op0.enter_meta()
     linalg_lu.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
@@ -4828,7 +4958,9 @@ def wrapper_CPU__linalg_det_out_result(
 def wrapper_CPU_linalg_ldl_factor_ex(
     ks: int, self: Tensor, hermitian: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    op0, op1, op2 = Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex")
+    op0, op1, op2 = Functional(
+        "linalg_ldl_factor_ex"
+    ), Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex")
     if recorder.active is not None:
         op0.enter_meta()
     linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
@@ -4841,7 +4973,9 @@ def wrapper_CPU_linalg_ldl_factor_ex(
 def wrapper_CPU_linalg_ldl_factor_ex_out_out(
     ks: int, self: Tensor, hermitian: bool, check_errors: bool, LD: Tensor, pivots: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    op0, op1, op2 = Out("linalg_ldl_factor_ex", LD), Out("linalg_ldl_factor_ex", pivots), Out("linalg_ldl_factor_ex", info)
+    op0, op1, op2 = Out("linalg_ldl_factor_ex", LD), Out(
+        "linalg_ldl_factor_ex", pivots
+    ), Out("linalg_ldl_factor_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
     linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
@@ -4876,7 +5010,9 @@ def wrapper_CPU_linalg_ldl_solve_out_out(
 
 
 def wrapper_CPU__linalg_slogdet(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet")
+    op0, op1, op2, op3 = Functional(
+        "_linalg_slogdet"
+    ), Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet")
     if recorder.active is not None:
         op0.enter_meta()
     linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
@@ -4889,7 +5025,9 @@ def wrapper_CPU__linalg_slogdet(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Ten
 def wrapper_CPU__linalg_slogdet_out_sign(
     ks: int, A: Tensor, sign: Tensor, logabsdet: Tensor, LU: Tensor, pivots: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Out("_linalg_slogdet", sign), Out("_linalg_slogdet", logabsdet), Out("_linalg_slogdet", LU), Out("_linalg_slogdet", pivots)
+    op0, op1, op2, op3 = Out("_linalg_slogdet", sign), Out(
+        "_linalg_slogdet", logabsdet
+    ), Out("_linalg_slogdet", LU), Out("_linalg_slogdet", pivots)
     if recorder.active is not None:
         op0.enter_meta()
     linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
@@ -5018,8 +5156,15 @@ def wrapper_CPU__set_(ks: int, self: Tensor) -> Tensor:
 
 
 def wrapper_CPU_out_linalg_lstsq_out(
-    ks: int, self: Tensor, b: Tensor, rcond: float | None, driver: str | None, solution: Tensor, residuals: Tensor,
-    rank: Tensor, singular_values: Tensor
+    ks: int,
+    self: Tensor,
+    b: Tensor,
+    rcond: float | None,
+    driver: str | None,
+    solution: Tensor,
+    residuals: Tensor,
+    rank: Tensor,
+    singular_values: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return linalg_lstsq.linalg_lstsq_out(self, b, rcond, driver, solution, residuals, rank, singular_values)
 
@@ -5027,7 +5172,9 @@ def wrapper_CPU_out_linalg_lstsq_out(
 def wrapper_CPU__linalg_solve_ex(
     ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex")
+    op0, op1, op2, op3 = Functional(
+        "_linalg_solve_ex"
+    ), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex")
     if recorder.active is not None:
         op0.enter_meta()
     linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
@@ -5038,10 +5185,19 @@ def wrapper_CPU__linalg_solve_ex(
 
 
 def wrapper_CPU__linalg_solve_ex_out_result(
-    ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool, result: Tensor, LU: Tensor, pivots: Tensor, info:
-    Tensor
+    ks: int,
+    A: Tensor,
+    B: Tensor,
+    left: bool,
+    check_errors: bool,
+    result: Tensor,
+    LU: Tensor,
+    pivots: Tensor,
+    info: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Out("_linalg_solve_ex", result), Out("_linalg_solve_ex", LU), Out("_linalg_solve_ex", pivots), Out("_linalg_solve_ex", info)
+    op0, op1, op2, op3 = Out(
+        "_linalg_solve_ex", result
+    ), Out("_linalg_solve_ex", LU), Out("_linalg_solve_ex", pivots), Out("_linalg_solve_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
     linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
@@ -5315,9 +5471,7 @@ def wrapper_CPU_out_addr_out(
     return added_products.addr_out(self, vec1, vec2, beta, alpha, out)
 
 
-def wrapper_CPU__addbmm_(
-    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
-) -> Tensor:
+def wrapper_CPU__addbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     return added_products.addbmm_(self, batch1, batch2, beta, alpha)
 
 
@@ -5496,50 +5650,82 @@ def wrapper_CPU__unfold(ks: int, self: Tensor, dimension: int, size: int, step: 
     return repeating.unfold(self, dimension, size, step)
 
 
-def wrapper_CPU__unfold_backward(
-    ks: int, grad_in: Tensor, input_sizes: Size, dim: int, size: int, step: int
-) -> Tensor:
+def wrapper_CPU__unfold_backward(ks: int, grad_in: Tensor, input_sizes: Size, dim: int, size: int, step: int) -> Tensor:
     return repeating.unfold_backward(grad_in, input_sizes, dim, size, step)
 
 
 def wrapper_CPU__tril_indices(
-    ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    row: int,
+    col: int,
+    offset: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return grids.tril_indices(row, col, offset, dtype, layout, device, pin_memory)
 
 
 def wrapper_CPU__triu_indices(
-    ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    row: int,
+    col: int,
+    offset: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return grids.triu_indices(row, col, offset, dtype, layout, device, pin_memory)
 
 
 def wrapper_CPU_Tensor_searchsorted(
-    ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
-    None
+    ks: int,
+    sorted_sequence: Tensor,
+    self: Tensor,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
 ) -> Tensor:
     return searching.searchsorted_Tensor(sorted_sequence, self, out_int32, right, side, sorter)
 
 
 def wrapper_CPU_Tensor_out_searchsorted_out(
-    ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
-    None, out: Tensor
+    ks: int,
+    sorted_sequence: Tensor,
+    self: Tensor,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
+    out: Tensor,
 ) -> Tensor:
     return searching.searchsorted_out_Tensor_out(sorted_sequence, self, out_int32, right, side, sorter, out)
 
 
 def wrapper_CPU_Scalar_searchsorted(
-    ks: int, sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
-    None
+    ks: int,
+    sorted_sequence: Tensor,
+    self: Scalar,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
 ) -> Tensor:
     return searching.searchsorted_Scalar(sorted_sequence, self, out_int32, right, side, sorter)
 
 
 def wrapper_CPU_Scalar_out_searchsorted_out(
-    ks: int, sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
-    None, out: Tensor
+    ks: int,
+    sorted_sequence: Tensor,
+    self: Scalar,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
+    out: Tensor,
 ) -> Tensor:
     return searching.searchsorted_out_Scalar_out(sorted_sequence, self, out_int32, right, side, sorter, out)
 
@@ -5894,9 +6080,7 @@ def wrapper_CPU_scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, src
     return op.finish()
 
 
-def wrapper_CPU_scatter_out_src_out(
-    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor
-) -> Tensor:
+def wrapper_CPU_scatter_out_src_out(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
     op = Out("scatter_src", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -6017,15 +6201,29 @@ def wrapper_CPU_scatter_out_value_reduce_out(
 
 
 def wrapper_CPU__segment_reduce(
-    ks: int, data: Tensor, reduce: str, lengths: Tensor | None, indices: Tensor | None, offsets: Tensor | None, axis:
-    int, unsafe: bool, initial: Scalar | None
+    ks: int,
+    data: Tensor,
+    reduce: str,
+    lengths: Tensor | None,
+    indices: Tensor | None,
+    offsets: Tensor | None,
+    axis: int,
+    unsafe: bool,
+    initial: Scalar | None,
 ) -> Tensor:
     return segments.segment_reduce_kernel(data, reduce, lengths, indices, offsets, axis, unsafe, initial)
 
 
 def wrapper_CPU___segment_reduce_backward(
-    ks: int, grad: Tensor, output: Tensor, data: Tensor, reduce: str, lengths: Tensor | None, offsets: Tensor | None,
-    axis: int, initial: Scalar | None
+    ks: int,
+    grad: Tensor,
+    output: Tensor,
+    data: Tensor,
+    reduce: str,
+    lengths: Tensor | None,
+    offsets: Tensor | None,
+    axis: int,
+    initial: Scalar | None,
 ) -> Tensor:
     return segments._segment_reduce_backward_kernel(grad, output, data, reduce, lengths, offsets, axis, initial)
 
@@ -6091,9 +6289,7 @@ def wrapper_CPU_scatter_add_(ks: int, self: Tensor, dim: int, index: Tensor, src
     return op.finish()
 
 
-def wrapper_CPU_scatter_add_out_out(
-    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor
-) -> Tensor:
+def wrapper_CPU_scatter_add_out_out(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
     op = Out("scatter_add", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -6161,8 +6357,14 @@ def wrapper_CPU_bins_tensor_histogram(
 
 
 def wrapper_CPU_bin_ct_out_histogram_out(
-    ks: int, self: Tensor, bins: int, range: list[float] | None, weight: Tensor | None, density: bool, hist: Tensor,
-    bin_edges: Tensor
+    ks: int,
+    self: Tensor,
+    bins: int,
+    range: list[float] | None,
+    weight: Tensor | None,
+    density: bool,
+    hist: Tensor,
+    bin_edges: Tensor,
 ) -> tuple[Tensor, Tensor]:
     return histograms.histogram_out_bin_ct_out(self, bins, range, weight, density, hist, bin_edges)
 
@@ -6287,9 +6489,7 @@ def wrapper_CPU__softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float:
     return op.finish()
 
 
-def wrapper_CPU___masked_softmax(
-    ks: int, self: Tensor, mask: Tensor, dim: int | None, mask_type: int | None
-) -> Tensor:
+def wrapper_CPU___masked_softmax(ks: int, self: Tensor, mask: Tensor, dim: int | None, mask_type: int | None) -> Tensor:
     return masked_softmax.masked_softmax(self, mask, dim, mask_type)
 
 
@@ -6387,8 +6587,14 @@ def wrapper_CPU_nll_loss_forward(
 
 
 def wrapper_CPU_nll_loss_forward_out_output(
-    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, output: Tensor,
-    total_weight: Tensor
+    ks: int,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    output: Tensor,
+    total_weight: Tensor,
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("nll_loss_forward", output), Out("nll_loss_forward", total_weight)
     if recorder.active is not None:
@@ -6401,8 +6607,14 @@ def wrapper_CPU_nll_loss_forward_out_output(
 
 
 def wrapper_CPU_nll_loss_backward(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
-    int, total_weight: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
 ) -> Tensor:
     op = Functional("nll_loss_backward")
     if recorder.active is not None:
@@ -6415,8 +6627,15 @@ def wrapper_CPU_nll_loss_backward(
 
 
 def wrapper_CPU_nll_loss_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
-    int, total_weight: Tensor, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("nll_loss_backward", grad_input)
     if recorder.active is not None:
@@ -6435,62 +6654,124 @@ def wrapper_CPU__native_layer_norm(
 
 
 def wrapper_CPU__native_layer_norm_backward(
-    ks: int, grad_out: Tensor, input: Tensor, normalized_shape: Size, mean: Tensor, rstd: Tensor, weight: Tensor |
-    None, bias: Tensor | None, output_mask: tuple[bool, ...]
+    ks: int,
+    grad_out: Tensor,
+    input: Tensor,
+    normalized_shape: Size,
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
     return layers.layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
 
 
-def wrapper_CPU__embedding_renorm_(
-    ks: int, self: Tensor, indices: Tensor, max_norm: float, norm_type: float
-) -> Tensor:
+def wrapper_CPU__embedding_renorm_(ks: int, self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     return embedding_bags_backward.embedding_renorm_(self, indices, max_norm, norm_type)
 
 
 def wrapper_CPU___embedding_bag(
-    ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
-    per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int
+    ks: int,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding_idx: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return embedding_bags._embedding_bag(
-        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
-        padding_idx
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
     )
 
 
 def wrapper_CPU___embedding_bag_forward_only(
-    ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
-    per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int
+    ks: int,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding_idx: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return embedding_bags._embedding_bag_forward_only(
-        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
-        padding_idx
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
     )
 
 
 def wrapper_CPU___embedding_bag_backward(
-    ks: int, grad: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, bag_size: Tensor, maximum_indices:
-    Tensor, num_weights: int, scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Tensor | None,
-    padding_idx: int
+    ks: int,
+    grad: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    offset2bag: Tensor,
+    bag_size: Tensor,
+    maximum_indices: Tensor,
+    num_weights: int,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    padding_idx: int,
 ) -> Tensor:
     return embedding_bags_backward._embedding_bag_backward_symint(
-        grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, sparse,
-        per_sample_weights, padding_idx
+        grad,
+        indices,
+        offsets,
+        offset2bag,
+        bag_size,
+        maximum_indices,
+        num_weights,
+        scale_grad_by_freq,
+        mode,
+        sparse,
+        per_sample_weights,
+        padding_idx,
     )
 
 
 def wrapper_CPU___embedding_bag_dense_backward(
-    ks: int, grad: Tensor, indices: Tensor, offset2bag: Tensor, bag_size: Tensor, maximum_indices: Tensor,
-    num_weights: int, scale_grad_by_freq: bool, mode: int, per_sample_weights: Tensor | None, padding_idx: int
+    ks: int,
+    grad: Tensor,
+    indices: Tensor,
+    offset2bag: Tensor,
+    bag_size: Tensor,
+    maximum_indices: Tensor,
+    num_weights: int,
+    scale_grad_by_freq: bool,
+    mode: int,
+    per_sample_weights: Tensor | None,
+    padding_idx: int,
 ) -> Tensor:
     return embedding_bags_backward._embedding_bag_dense_backward(
-        grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode,
-        per_sample_weights, padding_idx
+        grad,
+        indices,
+        offset2bag,
+        bag_size,
+        maximum_indices,
+        num_weights,
+        scale_grad_by_freq,
+        mode,
+        per_sample_weights,
+        padding_idx,
     )
 
 
 def wrapper_CPU___embedding_bag_per_sample_weights_backward(
-    ks: int, grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, mode: int,
-    padding_idx: int
+    ks: int,
+    grad: Tensor,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    offset2bag: Tensor,
+    mode: int,
+    padding_idx: int,
 ) -> Tensor:
     return embedding_bags_backward._embedding_bag_per_sample_weights_backward(
         grad, weight, indices, offsets, offset2bag, mode, padding_idx
@@ -6512,15 +6793,20 @@ def wrapper_CPU_max_pool2d_with_indices(
     pooling.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
     if recorder.active is not None:
         op0.enter_impl("max_pool2d_with_indices_out_cpu", pooling.max_pool2d_with_indices_out, op1)
-    pooling.max_pool2d_with_indices_out(
-        self, kernel_size, stride, padding, dilation, ceil_mode, op0.target, op1.target
-    )
+    pooling.max_pool2d_with_indices_out(self, kernel_size, stride, padding, dilation, ceil_mode, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_max_pool2d_with_indices_out_out(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool, out:
-    Tensor, indices: Tensor
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    out: Tensor,
+    indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("max_pool2d_with_indices", out), Out("max_pool2d_with_indices", indices)
     if recorder.active is not None:
@@ -6528,15 +6814,20 @@ def wrapper_CPU_max_pool2d_with_indices_out_out(
     pooling.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
     if recorder.active is not None:
         op0.enter_impl("max_pool2d_with_indices_out_cpu", pooling.max_pool2d_with_indices_out, op1)
-    pooling.max_pool2d_with_indices_out(
-        self, kernel_size, stride, padding, dilation, ceil_mode, op0.target, op1.target
-    )
+    pooling.max_pool2d_with_indices_out(self, kernel_size, stride, padding, dilation, ceil_mode, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_max_pool2d_with_indices_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
-    ceil_mode: bool, indices: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    indices: Tensor,
 ) -> Tensor:
     op = Functional("max_pool2d_with_indices_backward")
     if recorder.active is not None:
@@ -6553,8 +6844,16 @@ def wrapper_CPU_max_pool2d_with_indices_backward(
 
 
 def wrapper_CPU_max_pool2d_with_indices_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
-    ceil_mode: bool, indices: Tensor, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    indices: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("max_pool2d_with_indices_backward", grad_input)
     if recorder.active is not None:
@@ -6579,25 +6878,94 @@ def wrapper_CPU__native_dropout_backward(ks: int, grad_output: Tensor, mask: Ten
 
 
 def wrapper_CPU__mkldnn_rnn_layer(
-    ks: int, input: Tensor, weight0: Tensor, weight1: Tensor, weight2: Tensor, weight3: Tensor, hx_: Tensor, cx_:
-    Tensor, reverse: bool, batch_sizes: Size, mode: int, hidden_size: int, num_layers: int, has_biases: bool,
-    bidirectional: bool, batch_first: bool, train: bool
+    ks: int,
+    input: Tensor,
+    weight0: Tensor,
+    weight1: Tensor,
+    weight2: Tensor,
+    weight3: Tensor,
+    hx_: Tensor,
+    cx_: Tensor,
+    reverse: bool,
+    batch_sizes: Size,
+    mode: int,
+    hidden_size: int,
+    num_layers: int,
+    has_biases: bool,
+    bidirectional: bool,
+    batch_first: bool,
+    train: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return rnn_mkldnn.mkldnn_rnn_layer(
-        input, weight0, weight1, weight2, weight3, hx_, cx_, reverse, batch_sizes, mode, hidden_size, num_layers,
-        has_biases, bidirectional, batch_first, train
+        input,
+        weight0,
+        weight1,
+        weight2,
+        weight3,
+        hx_,
+        cx_,
+        reverse,
+        batch_sizes,
+        mode,
+        hidden_size,
+        num_layers,
+        has_biases,
+        bidirectional,
+        batch_first,
+        train,
     )
 
 
 def wrapper_CPU__mkldnn_rnn_layer_backward(
-    ks: int, input: Tensor, weight1: Tensor, weight2: Tensor, weight3: Tensor, weight4: Tensor, hx_: Tensor, cx_tmp:
-    Tensor, output: Tensor, hy_: Tensor, cy_: Tensor, grad_output: Tensor | None, grad_hy: Tensor | None, grad_cy:
-    Tensor | None, reverse: bool, mode: int, hidden_size: int, num_layers: int, has_biases: bool, train: bool,
-    bidirectional: bool, batch_sizes: Size, batch_first: bool, workspace: Tensor
+    ks: int,
+    input: Tensor,
+    weight1: Tensor,
+    weight2: Tensor,
+    weight3: Tensor,
+    weight4: Tensor,
+    hx_: Tensor,
+    cx_tmp: Tensor,
+    output: Tensor,
+    hy_: Tensor,
+    cy_: Tensor,
+    grad_output: Tensor | None,
+    grad_hy: Tensor | None,
+    grad_cy: Tensor | None,
+    reverse: bool,
+    mode: int,
+    hidden_size: int,
+    num_layers: int,
+    has_biases: bool,
+    train: bool,
+    bidirectional: bool,
+    batch_sizes: Size,
+    batch_first: bool,
+    workspace: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     return rnn_mkldnn.mkldnn_rnn_layer_backward(
-        input, weight1, weight2, weight3, weight4, hx_, cx_tmp, output, hy_, cy_, grad_output, grad_hy, grad_cy,
-        reverse, mode, hidden_size, num_layers, has_biases, train, bidirectional, batch_sizes, batch_first, workspace
+        input,
+        weight1,
+        weight2,
+        weight3,
+        weight4,
+        hx_,
+        cx_tmp,
+        output,
+        hy_,
+        cy_,
+        grad_output,
+        grad_hy,
+        grad_cy,
+        reverse,
+        mode,
+        hidden_size,
+        num_layers,
+        has_biases,
+        train,
+        bidirectional,
+        batch_sizes,
+        batch_first,
+        workspace,
     )
 
 
@@ -6608,38 +6976,60 @@ def wrapper_CPU___slow_conv2d_forward(
 
 
 def wrapper_CPU_output_mask__slow_conv2d_backward(
-    ks: int, grad_output: Tensor, self: Tensor, weight: Tensor, kernel_size: Size, stride: Size, padding: Size,
-    output_mask: tuple[bool, ...]
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return conv_slow_backward.slow_conv2d_backward(
-        grad_output, self, weight, kernel_size, stride, padding, output_mask
-    )
+    return conv_slow_backward.slow_conv2d_backward(grad_output, self, weight, kernel_size, stride, padding, output_mask)
 
 
 def wrapper_CPU__slow_conv_dilated2d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
 ) -> Tensor:
     return conv_slow.slow_conv_dilated2d(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
 def wrapper_CPU__slow_conv_dilated3d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
 ) -> Tensor:
     return conv_slow.slow_conv_dilated3d(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
 def wrapper_CPU_slow_conv_transpose2d_out_out(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    output_padding: Size, dilation: Size, out: Tensor
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    dilation: Size,
+    out: Tensor,
 ) -> Tensor:
     op = Out("slow_conv_transpose2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    conv_slow.slow_conv_transpose2d_meta(
-        op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
-    )
+    conv_slow.slow_conv_transpose2d_meta(op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
     if recorder.active is not None:
         op.enter_impl("slow_conv_transpose2d_structured_cpu", conv_slow.slow_conv_transpose2d_structured)
     conv_slow.slow_conv_transpose2d_structured(
@@ -6649,15 +7039,20 @@ def wrapper_CPU_slow_conv_transpose2d_out_out(
 
 
 def wrapper_CPU_slow_conv_transpose2d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    output_padding: Size, dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    dilation: Size,
 ) -> Tensor:
     op = Functional("slow_conv_transpose2d")
     if recorder.active is not None:
         op.enter_meta()
-    conv_slow.slow_conv_transpose2d_meta(
-        op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
-    )
+    conv_slow.slow_conv_transpose2d_meta(op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
     if recorder.active is not None:
         op.enter_impl("slow_conv_transpose2d_structured_cpu", conv_slow.slow_conv_transpose2d_structured)
     conv_slow.slow_conv_transpose2d_structured(
@@ -6667,8 +7062,15 @@ def wrapper_CPU_slow_conv_transpose2d(
 
 
 def wrapper_CPU__slow_conv_transpose3d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    output_padding: Size, dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    dilation: Size,
 ) -> Tensor:
     return conv_slow.slow_conv_transpose3d(self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
 
@@ -6926,8 +7328,13 @@ def wrapper_CPU_upsample_linear1d(
 
 
 def wrapper_CPU_upsample_linear1d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None,
-    grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_linear1d_backward", grad_input)
     if recorder.active is not None:
@@ -6957,8 +7364,13 @@ def wrapper_CPU_upsample_linear1d_backward(
 
 
 def wrapper_CPU_upsample_bilinear2d_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_bilinear2d", out)
     if recorder.active is not None:
@@ -6984,8 +7396,14 @@ def wrapper_CPU_upsample_bilinear2d(
 
 
 def wrapper_CPU_upsample_bilinear2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_bilinear2d_backward", grad_input)
     if recorder.active is not None:
@@ -7002,8 +7420,13 @@ def wrapper_CPU_upsample_bilinear2d_backward_out_grad_input(
 
 
 def wrapper_CPU_upsample_bilinear2d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_bilinear2d_backward")
     if recorder.active is not None:
@@ -7020,8 +7443,13 @@ def wrapper_CPU_upsample_bilinear2d_backward(
 
 
 def wrapper_CPU__upsample_bilinear2d_aa_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bilinear2d_aa", out)
     if recorder.active is not None:
@@ -7047,8 +7475,14 @@ def wrapper_CPU__upsample_bilinear2d_aa(
 
 
 def wrapper_CPU__upsample_bilinear2d_aa_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bilinear2d_aa_backward", grad_input)
     if recorder.active is not None:
@@ -7057,7 +7491,9 @@ def wrapper_CPU__upsample_bilinear2d_aa_backward_out_grad_input(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_bilinear2d_aa_backward_out_cpu", upsampling_linear._upsample_bilinear2d_aa_backward_out)
+        op.enter_impl(
+            "_upsample_bilinear2d_aa_backward_out_cpu", upsampling_linear._upsample_bilinear2d_aa_backward_out
+        )
     upsampling_linear._upsample_bilinear2d_aa_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
@@ -7065,8 +7501,13 @@ def wrapper_CPU__upsample_bilinear2d_aa_backward_out_grad_input(
 
 
 def wrapper_CPU__upsample_bilinear2d_aa_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("_upsample_bilinear2d_aa_backward")
     if recorder.active is not None:
@@ -7075,7 +7516,9 @@ def wrapper_CPU__upsample_bilinear2d_aa_backward(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_bilinear2d_aa_backward_out_cpu", upsampling_linear._upsample_bilinear2d_aa_backward_out)
+        op.enter_impl(
+            "_upsample_bilinear2d_aa_backward_out_cpu", upsampling_linear._upsample_bilinear2d_aa_backward_out
+        )
     upsampling_linear._upsample_bilinear2d_aa_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
@@ -7083,8 +7526,13 @@ def wrapper_CPU__upsample_bilinear2d_aa_backward(
 
 
 def wrapper_CPU_upsample_bicubic2d_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_bicubic2d", out)
     if recorder.active is not None:
@@ -7110,8 +7558,14 @@ def wrapper_CPU_upsample_bicubic2d(
 
 
 def wrapper_CPU_upsample_bicubic2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_bicubic2d_backward", grad_input)
     if recorder.active is not None:
@@ -7128,8 +7582,13 @@ def wrapper_CPU_upsample_bicubic2d_backward_out_grad_input(
 
 
 def wrapper_CPU_upsample_bicubic2d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_bicubic2d_backward")
     if recorder.active is not None:
@@ -7146,8 +7605,13 @@ def wrapper_CPU_upsample_bicubic2d_backward(
 
 
 def wrapper_CPU__upsample_bicubic2d_aa_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bicubic2d_aa", out)
     if recorder.active is not None:
@@ -7173,8 +7637,14 @@ def wrapper_CPU__upsample_bicubic2d_aa(
 
 
 def wrapper_CPU__upsample_bicubic2d_aa_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bicubic2d_aa_backward", grad_input)
     if recorder.active is not None:
@@ -7191,8 +7661,13 @@ def wrapper_CPU__upsample_bicubic2d_aa_backward_out_grad_input(
 
 
 def wrapper_CPU__upsample_bicubic2d_aa_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("_upsample_bicubic2d_aa_backward")
     if recorder.active is not None:
@@ -7209,8 +7684,14 @@ def wrapper_CPU__upsample_bicubic2d_aa_backward(
 
 
 def wrapper_CPU_upsample_trilinear3d_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None, out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_trilinear3d", out)
     if recorder.active is not None:
@@ -7225,8 +7706,13 @@ def wrapper_CPU_upsample_trilinear3d_out_out(
 
 
 def wrapper_CPU_upsample_trilinear3d(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_trilinear3d")
     if recorder.active is not None:
@@ -7241,8 +7727,15 @@ def wrapper_CPU_upsample_trilinear3d(
 
 
 def wrapper_CPU_upsample_trilinear3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
-    scales_h: float | None, scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_trilinear3d_backward", grad_input)
     if recorder.active is not None:
@@ -7259,8 +7752,14 @@ def wrapper_CPU_upsample_trilinear3d_backward_out_grad_input(
 
 
 def wrapper_CPU_upsample_trilinear3d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
-    scales_h: float | None, scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_trilinear3d_backward")
     if recorder.active is not None:
@@ -7345,7 +7844,9 @@ def wrapper_CPU__upsample_nearest_exact1d_backward_out_grad_input(
         op.enter_meta()
     upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact1d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact1d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact1d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact1d_backward_out
+        )
     upsampling_nearest._upsample_nearest_exact1d_backward_out(grad_output, output_size, input_size, scales, op.target)
     return op.finish()
 
@@ -7371,7 +7872,9 @@ def wrapper_CPU__upsample_nearest_exact1d_backward(
         op.enter_meta()
     upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact1d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact1d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact1d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact1d_backward_out
+        )
     upsampling_nearest._upsample_nearest_exact1d_backward_out(grad_output, output_size, input_size, scales, op.target)
     return op.finish()
 
@@ -7429,8 +7932,13 @@ def wrapper_CPU__upsample_nearest_exact2d(
 
 
 def wrapper_CPU_upsample_nearest2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
-    grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_nearest2d_backward", grad_input)
     if recorder.active is not None:
@@ -7445,8 +7953,13 @@ def wrapper_CPU_upsample_nearest2d_backward_out_grad_input(
 
 
 def wrapper_CPU__upsample_nearest_exact2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
-    grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_nearest_exact2d_backward", grad_input)
     if recorder.active is not None:
@@ -7455,7 +7968,9 @@ def wrapper_CPU__upsample_nearest_exact2d_backward_out_grad_input(
         op, grad_output, output_size, input_size, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact2d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact2d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact2d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact2d_backward_out
+        )
     upsampling_nearest._upsample_nearest_exact2d_backward_out(
         grad_output, output_size, input_size, scales_h, scales_w, op.target
     )
@@ -7487,7 +8002,9 @@ def wrapper_CPU__upsample_nearest_exact2d_backward(
         op, grad_output, output_size, input_size, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact2d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact2d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact2d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact2d_backward_out
+        )
     upsampling_nearest._upsample_nearest_exact2d_backward_out(
         grad_output, output_size, input_size, scales_h, scales_w, op.target
     )
@@ -7495,8 +8012,13 @@ def wrapper_CPU__upsample_nearest_exact2d_backward(
 
 
 def wrapper_CPU_upsample_nearest3d_out_out(
-    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_nearest3d", out)
     if recorder.active is not None:
@@ -7509,8 +8031,13 @@ def wrapper_CPU_upsample_nearest3d_out_out(
 
 
 def wrapper_CPU__upsample_nearest_exact3d_out_out(
-    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("_upsample_nearest_exact3d", out)
     if recorder.active is not None:
@@ -7549,8 +8076,14 @@ def wrapper_CPU__upsample_nearest_exact3d(
 
 
 def wrapper_CPU_upsample_nearest3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_nearest3d_backward", grad_input)
     if recorder.active is not None:
@@ -7567,8 +8100,14 @@ def wrapper_CPU_upsample_nearest3d_backward_out_grad_input(
 
 
 def wrapper_CPU__upsample_nearest_exact3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_nearest_exact3d_backward", grad_input)
     if recorder.active is not None:
@@ -7577,7 +8116,9 @@ def wrapper_CPU__upsample_nearest_exact3d_backward_out_grad_input(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact3d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact3d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact3d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact3d_backward_out
+        )
     upsampling_nearest._upsample_nearest_exact3d_backward_out(
         grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
     )
@@ -7585,8 +8126,13 @@ def wrapper_CPU__upsample_nearest_exact3d_backward_out_grad_input(
 
 
 def wrapper_CPU_upsample_nearest3d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_nearest3d_backward")
     if recorder.active is not None:
@@ -7603,8 +8149,13 @@ def wrapper_CPU_upsample_nearest3d_backward(
 
 
 def wrapper_CPU__upsample_nearest_exact3d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("_upsample_nearest_exact3d_backward")
     if recorder.active is not None:
@@ -7613,7 +8164,9 @@ def wrapper_CPU__upsample_nearest_exact3d_backward(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact3d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact3d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact3d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact3d_backward_out
+        )
     upsampling_nearest._upsample_nearest_exact3d_backward_out(
         grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
     )
@@ -7655,8 +8208,13 @@ def wrapper_CPU___amp_foreach_non_finite_check_and_unscale_(
 
 
 def wrapper_CPU___amp_update_scale_(
-    ks: int, self: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: float,
-    scale_backoff_factor: float, growth_interval: int
+    ks: int,
+    self: Tensor,
+    growth_tracker: Tensor,
+    found_inf: Tensor,
+    scale_growth_factor: float,
+    scale_backoff_factor: float,
+    growth_interval: int,
 ) -> Tensor:
     return loss_scaling._amp_update_scale_(
         self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval
@@ -7664,75 +8222,228 @@ def wrapper_CPU___amp_update_scale_(
 
 
 def wrapper_CPU___fused_adam_(
-    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
-    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: float, beta1: float, beta2: float, weight_decay:
-    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    lr: float,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    amsgrad: bool,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers._fused_adam_kernel_cpu_(
-        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
-        amsgrad, maximize, grad_scale, found_inf
+        self,
+        grads,
+        exp_avgs,
+        exp_avg_sqs,
+        max_exp_avg_sqs,
+        state_steps,
+        lr,
+        beta1,
+        beta2,
+        weight_decay,
+        eps,
+        amsgrad,
+        maximize,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CPU_tensor_lr__fused_adam_(
-    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
-    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: Tensor, beta1: float, beta2: float, weight_decay:
-    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    lr: Tensor,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    amsgrad: bool,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers._fused_adam_kernel_cpu_(
-        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
-        amsgrad, maximize, grad_scale, found_inf
+        self,
+        grads,
+        exp_avgs,
+        exp_avg_sqs,
+        max_exp_avg_sqs,
+        state_steps,
+        lr,
+        beta1,
+        beta2,
+        weight_decay,
+        eps,
+        amsgrad,
+        maximize,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CPU___fused_adamw_(
-    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
-    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: float, beta1: float, beta2: float, weight_decay:
-    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    lr: float,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    amsgrad: bool,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers._fused_adamw_kernel_cpu_(
-        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
-        amsgrad, maximize, grad_scale, found_inf
+        self,
+        grads,
+        exp_avgs,
+        exp_avg_sqs,
+        max_exp_avg_sqs,
+        state_steps,
+        lr,
+        beta1,
+        beta2,
+        weight_decay,
+        eps,
+        amsgrad,
+        maximize,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CPU_tensor_lr__fused_adamw_(
-    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
-    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: Tensor, beta1: float, beta2: float, weight_decay:
-    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    lr: Tensor,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    amsgrad: bool,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers._fused_adamw_kernel_cpu_(
-        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
-        amsgrad, maximize, grad_scale, found_inf
+        self,
+        grads,
+        exp_avgs,
+        exp_avg_sqs,
+        max_exp_avg_sqs,
+        state_steps,
+        lr,
+        beta1,
+        beta2,
+        weight_decay,
+        eps,
+        amsgrad,
+        maximize,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CPU___fused_sgd_(
-    ks: int, self: list[Tensor], grads: list[Tensor], momentum_buffer_list: list[Tensor], weight_decay: float,
-    momentum: float, lr: float, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool, grad_scale:
-    Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    momentum_buffer_list: list[Tensor],
+    weight_decay: float,
+    momentum: float,
+    lr: float,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+    is_first_step: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers._fused_sgd_kernel_cpu_(
-        self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step,
-        grad_scale, found_inf
+        self,
+        grads,
+        momentum_buffer_list,
+        weight_decay,
+        momentum,
+        lr,
+        dampening,
+        nesterov,
+        maximize,
+        is_first_step,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CPU_tensor_lr__fused_sgd_(
-    ks: int, self: list[Tensor], grads: list[Tensor], momentum_buffer_list: list[Tensor], weight_decay: float,
-    momentum: float, lr: Tensor, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool, grad_scale:
-    Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    momentum_buffer_list: list[Tensor],
+    weight_decay: float,
+    momentum: float,
+    lr: Tensor,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+    is_first_step: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers._fused_sgd_kernel_cpu_(
-        self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step,
-        grad_scale, found_inf
+        self,
+        grads,
+        momentum_buffer_list,
+        weight_decay,
+        momentum,
+        lr,
+        dampening,
+        nesterov,
+        maximize,
+        is_first_step,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CPU___fused_adagrad_(
-    ks: int, self: list[Tensor], grads: list[Tensor], state_sums: list[Tensor], state_steps: list[Tensor], lr: float,
-    lr_decay: float, weight_decay: float, eps: float, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor |
-    None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    state_sums: list[Tensor],
+    state_steps: list[Tensor],
+    lr: float,
+    lr_decay: float,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers._fused_adagrad_kernel_cpu_(
         self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf
@@ -7740,9 +8451,18 @@ def wrapper_CPU___fused_adagrad_(
 
 
 def wrapper_CPU_tensor_lr__fused_adagrad_(
-    ks: int, self: list[Tensor], grads: list[Tensor], state_sums: list[Tensor], state_steps: list[Tensor], lr: Tensor,
-    lr_decay: float, weight_decay: float, eps: float, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor |
-    None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    state_sums: list[Tensor],
+    state_steps: list[Tensor],
+    lr: Tensor,
+    lr_decay: float,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers._fused_adagrad_kernel_cpu_(
         self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf
@@ -7760,9 +8480,7 @@ def wrapper_CPU_baddbmm(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, b
     return op.finish()
 
 
-def wrapper_CPU_baddbmm_(
-    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
-) -> Tensor:
+def wrapper_CPU_baddbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = InPlace("baddbmm", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -7823,41 +8541,110 @@ def wrapper_CPU___nested_tensor_from_mask_left_aligned(ks: int, t: Tensor, mask:
 
 
 def wrapper_CPU___transformer_encoder_layer_fwd(
-    ks: int, src: Tensor, embed_dim: int, num_heads: int, qkv_weight: Tensor, qkv_bias: Tensor, proj_weight: Tensor,
-    proj_bias: Tensor, use_gelu: bool, norm_first: bool, eps: float, norm_weight_1: Tensor, norm_bias_1: Tensor,
-    norm_weight_2: Tensor, norm_bias_2: Tensor, ffn_weight_1: Tensor, ffn_bias_1: Tensor, ffn_weight_2: Tensor,
-    ffn_bias_2: Tensor, mask: Tensor | None, mask_type: int | None
+    ks: int,
+    src: Tensor,
+    embed_dim: int,
+    num_heads: int,
+    qkv_weight: Tensor,
+    qkv_bias: Tensor,
+    proj_weight: Tensor,
+    proj_bias: Tensor,
+    use_gelu: bool,
+    norm_first: bool,
+    eps: float,
+    norm_weight_1: Tensor,
+    norm_bias_1: Tensor,
+    norm_weight_2: Tensor,
+    norm_bias_2: Tensor,
+    ffn_weight_1: Tensor,
+    ffn_bias_1: Tensor,
+    ffn_weight_2: Tensor,
+    ffn_bias_2: Tensor,
+    mask: Tensor | None,
+    mask_type: int | None,
 ) -> Tensor:
     return fused_attention.transformer_encoder_layer_forward(
-        src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps,
-        norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2,
-        mask, mask_type
+        src,
+        embed_dim,
+        num_heads,
+        qkv_weight,
+        qkv_bias,
+        proj_weight,
+        proj_bias,
+        use_gelu,
+        norm_first,
+        eps,
+        norm_weight_1,
+        norm_bias_1,
+        norm_weight_2,
+        norm_bias_2,
+        ffn_weight_1,
+        ffn_bias_1,
+        ffn_weight_2,
+        ffn_bias_2,
+        mask,
+        mask_type,
     )
 
 
 def wrapper_CPU___native_multi_head_attention(
-    ks: int, query: Tensor, key: Tensor, value: Tensor, embed_dim: int, num_head: int, qkv_weight: Tensor, qkv_bias:
-    Tensor, proj_weight: Tensor, proj_bias: Tensor, mask: Tensor | None, need_weights: bool, average_attn_weights:
-    bool, mask_type: int | None
+    ks: int,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim: int,
+    num_head: int,
+    qkv_weight: Tensor,
+    qkv_bias: Tensor,
+    proj_weight: Tensor,
+    proj_bias: Tensor,
+    mask: Tensor | None,
+    need_weights: bool,
+    average_attn_weights: bool,
+    mask_type: int | None,
 ) -> tuple[Tensor, Tensor]:
     return fused_attention.native_multi_head_attention(
-        query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, need_weights,
-        average_attn_weights, mask_type
+        query,
+        key,
+        value,
+        embed_dim,
+        num_head,
+        qkv_weight,
+        qkv_bias,
+        proj_weight,
+        proj_bias,
+        mask,
+        need_weights,
+        average_attn_weights,
+        mask_type,
     )
 
 
 def wrapper_CPU___scaled_dot_product_flash_attention_for_cpu(
-    ks: int, query: Tensor, key: Tensor, value: Tensor, dropout_p: float, is_causal: bool, attn_mask: Tensor | None,
-    scale: float | None
+    ks: int,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    dropout_p: float,
+    is_causal: bool,
+    attn_mask: Tensor | None,
+    scale: float | None,
 ) -> tuple[Tensor, Tensor]:
-    return attention._scaled_dot_product_flash_attention_cpu(
-        query, key, value, dropout_p, is_causal, attn_mask, scale
-    )
+    return attention._scaled_dot_product_flash_attention_cpu(query, key, value, dropout_p, is_causal, attn_mask, scale)
 
 
 def wrapper_CPU___scaled_dot_product_flash_attention_for_cpu_backward(
-    ks: int, grad_out: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, logsumexp: Tensor, dropout_p:
-    float, is_causal: bool, attn_mask: Tensor | None, scale: float | None
+    ks: int,
+    grad_out: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    out: Tensor,
+    logsumexp: Tensor,
+    dropout_p: float,
+    is_causal: bool,
+    attn_mask: Tensor | None,
+    scale: float | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return attention._scaled_dot_product_flash_attention_cpu_backward(
         grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale
@@ -7962,8 +8749,14 @@ def wrapper_CPU_elu(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_s
 
 
 def wrapper_CPU_elu_backward_out_grad_input(
-    ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
-    Tensor, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    alpha: Scalar,
+    scale: Scalar,
+    input_scale: Scalar,
+    is_result: bool,
+    self_or_result: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("elu_backward", grad_input)
     if recorder.active is not None:
@@ -7978,8 +8771,13 @@ def wrapper_CPU_elu_backward_out_grad_input(
 
 
 def wrapper_CPU_elu_backward(
-    ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    alpha: Scalar,
+    scale: Scalar,
+    input_scale: Scalar,
+    is_result: bool,
+    self_or_result: Tensor,
 ) -> Tensor:
     op = Functional("elu_backward")
     if recorder.active is not None:
@@ -8109,8 +8907,14 @@ def wrapper_CPU__glu_backward_jvp(
 
 
 def wrapper_CPU_out_rrelu_with_noise_out(
-    ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    noise: Tensor,
+    lower: Scalar,
+    upper: Scalar,
+    training: bool,
+    generator: Generator | None,
+    out: Tensor,
 ) -> Tensor:
     return gating.rrelu_with_noise_out(self, noise, lower, upper, training, generator, out)
 
@@ -8134,8 +8938,15 @@ def wrapper_CPU__max_pool3d_with_indices(
 
 
 def wrapper_CPU__max_pool3d_with_indices_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
-    ceil_mode: bool, indices: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    indices: Tensor,
 ) -> Tensor:
     return pooling.max_pool3d_with_indices_backward(
         grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
@@ -8143,8 +8954,15 @@ def wrapper_CPU__max_pool3d_with_indices_backward(
 
 
 def wrapper_CPU_avg_pool2d_out_out(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None, out: Tensor
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("avg_pool2d", out)
     if recorder.active is not None:
@@ -8161,8 +8979,14 @@ def wrapper_CPU_avg_pool2d_out_out(
 
 
 def wrapper_CPU_avg_pool2d(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool2d")
     if recorder.active is not None:
@@ -8179,8 +9003,16 @@ def wrapper_CPU_avg_pool2d(
 
 
 def wrapper_CPU_avg_pool2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("avg_pool2d_backward", grad_input)
     if recorder.active is not None:
@@ -8197,8 +9029,15 @@ def wrapper_CPU_avg_pool2d_backward_out_grad_input(
 
 
 def wrapper_CPU_avg_pool2d_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool2d_backward")
     if recorder.active is not None:
@@ -8215,8 +9054,15 @@ def wrapper_CPU_avg_pool2d_backward(
 
 
 def wrapper_CPU_avg_pool3d_out_out(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None, out: Tensor
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("avg_pool3d", out)
     if recorder.active is not None:
@@ -8233,8 +9079,14 @@ def wrapper_CPU_avg_pool3d_out_out(
 
 
 def wrapper_CPU_avg_pool3d(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool3d")
     if recorder.active is not None:
@@ -8251,8 +9103,16 @@ def wrapper_CPU_avg_pool3d(
 
 
 def wrapper_CPU_avg_pool3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("avg_pool3d_backward", grad_input)
     if recorder.active is not None:
@@ -8269,8 +9129,15 @@ def wrapper_CPU_avg_pool3d_backward_out_grad_input(
 
 
 def wrapper_CPU_avg_pool3d_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool3d_backward")
     if recorder.active is not None:
@@ -8399,8 +9266,7 @@ def wrapper_CPU_adaptive_max_pool3d_backward(ks: int, grad_output: Tensor, self:
 
 
 def wrapper_CPU_fractional_max_pool2d_out_output(
-    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
-    Tensor
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("fractional_max_pool2d", output), Out("fractional_max_pool2d", indices)
     if recorder.active is not None:
@@ -8408,9 +9274,7 @@ def wrapper_CPU_fractional_max_pool2d_out_output(
     pooling_fractional.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     if recorder.active is not None:
         op0.enter_impl("fractional_max_pool2d_out_cpu", pooling_fractional.fractional_max_pool2d_out, op1)
-    pooling_fractional.fractional_max_pool2d_out(
-        self, kernel_size, output_size, random_samples, op0.target, op1.target
-    )
+    pooling_fractional.fractional_max_pool2d_out(self, kernel_size, output_size, random_samples, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -8423,15 +9287,12 @@ def wrapper_CPU_fractional_max_pool2d(
     pooling_fractional.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     if recorder.active is not None:
         op0.enter_impl("fractional_max_pool2d_out_cpu", pooling_fractional.fractional_max_pool2d_out, op1)
-    pooling_fractional.fractional_max_pool2d_out(
-        self, kernel_size, output_size, random_samples, op0.target, op1.target
-    )
+    pooling_fractional.fractional_max_pool2d_out(self, kernel_size, output_size, random_samples, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_fractional_max_pool3d_out_output(
-    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
-    Tensor
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("fractional_max_pool3d", output), Out("fractional_max_pool3d", indices)
     if recorder.active is not None:
@@ -8439,9 +9300,7 @@ def wrapper_CPU_fractional_max_pool3d_out_output(
     pooling_fractional.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     if recorder.active is not None:
         op0.enter_impl("fractional_max_pool3d_out_cpu", pooling_fractional.fractional_max_pool3d_out, op1)
-    pooling_fractional.fractional_max_pool3d_out(
-        self, kernel_size, output_size, random_samples, op0.target, op1.target
-    )
+    pooling_fractional.fractional_max_pool3d_out(self, kernel_size, output_size, random_samples, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -8454,15 +9313,18 @@ def wrapper_CPU_fractional_max_pool3d(
     pooling_fractional.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     if recorder.active is not None:
         op0.enter_impl("fractional_max_pool3d_out_cpu", pooling_fractional.fractional_max_pool3d_out, op1)
-    pooling_fractional.fractional_max_pool3d_out(
-        self, kernel_size, output_size, random_samples, op0.target, op1.target
-    )
+    pooling_fractional.fractional_max_pool3d_out(self, kernel_size, output_size, random_samples, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
 def wrapper_CPU_fractional_max_pool2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    output_size: Size,
+    indices: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("fractional_max_pool2d_backward", grad_input)
     if recorder.active is not None:
@@ -8488,8 +9350,13 @@ def wrapper_CPU_fractional_max_pool2d_backward(
 
 
 def wrapper_CPU_grad_input_fractional_max_pool3d_backward_out(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    output_size: Size,
+    indices: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     return pooling_fractional.fractional_max_pool3d_backward_out(
         grad_output, self, kernel_size, output_size, indices, grad_input
@@ -8509,8 +9376,14 @@ def wrapper_CPU__grid_sampler_2d(
 
 
 def wrapper_CPU__grid_sampler_2d_backward(
-    ks: int, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
-    align_corners: bool, output_mask: tuple[bool, ...]
+    ks: int,
+    grad_output: Tensor,
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor]:
     return sampling_grids.grid_sampler_2d_backward(
         grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
@@ -8524,8 +9397,14 @@ def wrapper_CPU__grid_sampler_3d(
 
 
 def wrapper_CPU__grid_sampler_3d_backward(
-    ks: int, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
-    align_corners: bool, output_mask: tuple[bool, ...]
+    ks: int,
+    grad_output: Tensor,
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor]:
     return sampling_grids.grid_sampler_3d_backward(
         grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
@@ -8543,8 +9422,7 @@ def wrapper_CPU__max_unpool3d(
 
 
 def wrapper_CPU_out_multi_margin_loss_out(
-    ks: int, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int, out:
-    Tensor
+    ks: int, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int, out: Tensor
 ) -> Tensor:
     return losses_margins.multi_margin_loss_out(self, target, p, margin, weight, reduction, out)
 
@@ -8556,8 +9434,15 @@ def wrapper_CPU__multi_margin_loss(
 
 
 def wrapper_CPU_grad_input_multi_margin_loss_backward_out(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None,
-    reduction: int, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    p: Scalar,
+    margin: Scalar,
+    weight: Tensor | None,
+    reduction: int,
+    grad_input: Tensor,
 ) -> Tensor:
     return losses_margins.multi_margin_loss_backward_out(
         grad_output, self, target, p, margin, weight, reduction, grad_input
@@ -8565,8 +9450,14 @@ def wrapper_CPU_grad_input_multi_margin_loss_backward_out(
 
 
 def wrapper_CPU__multi_margin_loss_backward(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None,
-    reduction: int
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    p: Scalar,
+    margin: Scalar,
+    weight: Tensor | None,
+    reduction: int,
 ) -> Tensor:
     return losses_margins.multi_margin_loss_backward(grad_output, self, target, p, margin, weight, reduction)
 
@@ -8598,22 +9489,40 @@ def wrapper_CPU__multilabel_margin_loss_backward(
 
 
 def wrapper_CPU___ctc_loss(
-    ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int, zero_infinity:
-    bool
+    ks: int,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Size,
+    target_lengths: Size,
+    blank: int,
+    zero_infinity: bool,
 ) -> tuple[Tensor, Tensor]:
     return losses_sequences.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
 
 
 def wrapper_CPU_Tensor__ctc_loss(
-    ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int,
-    zero_infinity: bool
+    ks: int,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: int,
+    zero_infinity: bool,
 ) -> tuple[Tensor, Tensor]:
     return losses_sequences.ctc_loss_tensor(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
 
 
 def wrapper_CPU___ctc_loss_backward(
-    ks: int, grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size,
-    neg_log_likelihood: Tensor, log_alpha: Tensor, blank: int, zero_infinity: bool
+    ks: int,
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Size,
+    target_lengths: Size,
+    neg_log_likelihood: Tensor,
+    log_alpha: Tensor,
+    blank: int,
+    zero_infinity: bool,
 ) -> Tensor:
     return losses_sequences.ctc_loss_backward(
         grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
@@ -8621,8 +9530,16 @@ def wrapper_CPU___ctc_loss_backward(
 
 
 def wrapper_CPU_Tensor__ctc_loss_backward(
-    ks: int, grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor,
-    neg_log_likelihood: Tensor, log_alpha: Tensor, blank: int, zero_infinity: bool
+    ks: int,
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    neg_log_likelihood: Tensor,
+    log_alpha: Tensor,
+    blank: int,
+    zero_infinity: bool,
 ) -> Tensor:
     return losses_sequences.ctc_loss_backward_tensor(
         grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
@@ -8636,8 +9553,14 @@ def wrapper_CPU__nll_loss2d_forward(
 
 
 def wrapper_CPU__nll_loss2d_backward(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
-    int, total_weight: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
 ) -> Tensor:
     return losses_images.nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
 
@@ -8661,8 +9584,13 @@ def wrapper_CPU__binary_cross_entropy_backward(
 
 
 def wrapper_CPU_grad_input_binary_cross_entropy_backward_out(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, grad_input:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    grad_input: Tensor,
 ) -> Tensor:
     return losses_elementwise.binary_cross_entropy_backward_out(
         grad_output, self, target, weight, reduction, grad_input
@@ -8864,9 +9792,7 @@ def wrapper_CPU_norm_ScalarOpt_dim(ks: int, self: Tensor, p: Scalar | None, dim:
     return op.finish()
 
 
-def wrapper_CPU_norm_out_out(
-    ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor
-) -> Tensor:
+def wrapper_CPU_norm_out_out(ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("norm_ScalarOpt_dim", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -9591,7 +10517,9 @@ def wrapper_CPU_special_shifted_chebyshev_polynomial_t(ks: int, x: Tensor, n: Te
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_t_out", bessel_functions.special_shifted_chebyshev_polynomial_t_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_t_out", bessel_functions.special_shifted_chebyshev_polynomial_t_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_t_out(x, n, op.target)
     return op.finish()
 
@@ -9604,7 +10532,9 @@ def wrapper_CPU_special_shifted_chebyshev_polynomial_t_out_out(ks: int, x: Tenso
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_t_out", bessel_functions.special_shifted_chebyshev_polynomial_t_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_t_out", bessel_functions.special_shifted_chebyshev_polynomial_t_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_t_out(x, n, op.target)
     return op.finish()
 
@@ -9617,7 +10547,9 @@ def wrapper_CPU_special_shifted_chebyshev_polynomial_u(ks: int, x: Tensor, n: Te
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_u_out", bessel_functions.special_shifted_chebyshev_polynomial_u_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_u_out", bessel_functions.special_shifted_chebyshev_polynomial_u_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_u_out(x, n, op.target)
     return op.finish()
 
@@ -9630,7 +10562,9 @@ def wrapper_CPU_special_shifted_chebyshev_polynomial_u_out_out(ks: int, x: Tenso
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_u_out", bessel_functions.special_shifted_chebyshev_polynomial_u_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_u_out", bessel_functions.special_shifted_chebyshev_polynomial_u_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_u_out(x, n, op.target)
     return op.finish()
 
@@ -9643,7 +10577,9 @@ def wrapper_CPU_special_shifted_chebyshev_polynomial_v(ks: int, x: Tensor, n: Te
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_v_out", bessel_functions.special_shifted_chebyshev_polynomial_v_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_v_out", bessel_functions.special_shifted_chebyshev_polynomial_v_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_v_out(x, n, op.target)
     return op.finish()
 
@@ -9656,7 +10592,9 @@ def wrapper_CPU_special_shifted_chebyshev_polynomial_v_out_out(ks: int, x: Tenso
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_v_out", bessel_functions.special_shifted_chebyshev_polynomial_v_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_v_out", bessel_functions.special_shifted_chebyshev_polynomial_v_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_v_out(x, n, op.target)
     return op.finish()
 
@@ -9669,7 +10607,9 @@ def wrapper_CPU_special_shifted_chebyshev_polynomial_w(ks: int, x: Tensor, n: Te
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_w_out", bessel_functions.special_shifted_chebyshev_polynomial_w_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_w_out", bessel_functions.special_shifted_chebyshev_polynomial_w_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_w_out(x, n, op.target)
     return op.finish()
 
@@ -9682,7 +10622,9 @@ def wrapper_CPU_special_shifted_chebyshev_polynomial_w_out_out(ks: int, x: Tenso
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_w_out", bessel_functions.special_shifted_chebyshev_polynomial_w_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_w_out", bessel_functions.special_shifted_chebyshev_polynomial_w_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_w_out(x, n, op.target)
     return op.finish()
 
@@ -9861,15 +10803,32 @@ def wrapper_CPU_renorm_(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Sca
 
 
 def wrapper_CPU__native_batch_norm(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
-    Tensor | None, training: bool, momentum: float, eps: float
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_cpu.batch_norm_cpu(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
 def wrapper_CPU_out_native_batch_norm_out(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
-    Tensor | None, training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_cpu.batch_norm_out(
         input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
@@ -9877,15 +10836,32 @@ def wrapper_CPU_out_native_batch_norm_out(
 
 
 def wrapper_CPU___native_batch_norm_legit(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
-    training: bool, momentum: float, eps: float
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    training: bool,
+    momentum: float,
+    eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_cpu._batch_norm_legit(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
 def wrapper_CPU_out__native_batch_norm_legit_out(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
-    training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    training: bool,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_cpu._batch_norm_legit_out(
         input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
@@ -9899,8 +10875,16 @@ def wrapper_CPU_no_stats__native_batch_norm_legit(
 
 
 def wrapper_CPU_no_stats_out__native_batch_norm_legit_out(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float,
-    out: Tensor, save_mean: Tensor, save_invstd: Tensor
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_cpu._batch_norm_legit_no_stats_out(
         input, weight, bias, training, momentum, eps, out, save_mean, save_invstd
@@ -9908,15 +10892,31 @@ def wrapper_CPU_no_stats_out__native_batch_norm_legit_out(
 
 
 def wrapper_CPU___batch_norm_with_update(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
-    momentum: float, eps: float
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return batch_norm_cpu._batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps)
 
 
 def wrapper_CPU_out__batch_norm_with_update_out(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
-    momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor, reserve: Tensor
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
+    reserve: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return batch_norm_cpu._batch_norm_with_update_out(
         input, weight, bias, running_mean, running_var, momentum, eps, out, save_mean, save_invstd, reserve
@@ -9924,9 +10924,18 @@ def wrapper_CPU_out__batch_norm_with_update_out(
 
 
 def wrapper_CPU__batch_norm_backward(
-    ks: int, grad_out: Tensor, input: Tensor, weight: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
-    save_mean: Tensor | None, save_var: Tensor | None, update: bool, eps: float, output_mask: tuple[bool, ...],
-    reserve: Tensor
+    ks: int,
+    grad_out: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    save_mean: Tensor | None,
+    save_var: Tensor | None,
+    update: bool,
+    eps: float,
+    output_mask: tuple[bool, ...],
+    reserve: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_backward._new_batch_norm_backward(
         grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask, reserve
@@ -9934,9 +10943,17 @@ def wrapper_CPU__batch_norm_backward(
 
 
 def wrapper_CPU__native_batch_norm_backward(
-    ks: int, grad_out: Tensor, input: Tensor, weight: Tensor | None, running_mean: Tensor | None, running_var: Tensor
-    | None, save_mean: Tensor | None, save_invstd: Tensor | None, train: bool, eps: float, output_mask: tuple[bool,
-    ...]
+    ks: int,
+    grad_out: Tensor,
+    input: Tensor,
+    weight: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    save_mean: Tensor | None,
+    save_invstd: Tensor | None,
+    train: bool,
+    eps: float,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_backward.batch_norm_backward_cpu(
         grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask
@@ -9944,15 +10961,23 @@ def wrapper_CPU__native_batch_norm_backward(
 
 
 def wrapper_CPU__native_group_norm(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps:
-    float
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     return group_norm.native_group_norm(input, weight, bias, N, C, HxW, group, eps)
 
 
 def wrapper_CPU__native_group_norm_backward(
-    ks: int, grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None, N: int, C: int, HxW:
-    int, group: int, output_mask: tuple[bool, ...]
+    ks: int,
+    grad_out: Tensor,
+    input: Tensor,
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
     return group_norm.native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask)
 
@@ -10972,7 +11997,9 @@ KERNELS = {
     "_transformer_encoder_layer_fwd": wrapper_CPU___transformer_encoder_layer_fwd,
     "_native_multi_head_attention": wrapper_CPU___native_multi_head_attention,
     "_scaled_dot_product_flash_attention_for_cpu": wrapper_CPU___scaled_dot_product_flash_attention_for_cpu,
-    "_scaled_dot_product_flash_attention_for_cpu_backward": wrapper_CPU___scaled_dot_product_flash_attention_for_cpu_backward,
+    "_scaled_dot_product_flash_attention_for_cpu_backward": (
+        wrapper_CPU___scaled_dot_product_flash_attention_for_cpu_backward
+    ),
     "leaky_relu.out": wrapper_CPU_leaky_relu_out_out,
     "leaky_relu": wrapper_CPU_leaky_relu,
     "leaky_relu_backward.grad_input": wrapper_CPU_leaky_relu_backward_out_grad_input,

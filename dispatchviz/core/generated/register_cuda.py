@@ -10,29 +10,172 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core import recorder
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, batch_norm_backward, batch_norm_cpu, bessel_functions, binary_float, bitwise, blas, choice, chunk_cat, clamping, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, dirichlet, discrete_distributions, distances, distributions, dropout, embedding_bags, embedding_bags_backward, extremes, factories, fft_kernels, fill, fold, foreach_clamp, foreach_cuda, foreach_more, foreach_powers, fused_attention, fused_optimizers_cuda, gamma, gamma_gradient, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lstsq, linalg_lu, linalg_matrix_exp, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, loss_scaling, losses, losses_elementwise, losses_images, losses_margins, losses_sequences, masked_softmax, masks, membership, memory_overlap, multinomial, nested_masks, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integer_factories, random_integers, ranges, record_stream, reductions, rejection_tensors, remainders, renorm, repeating, rnn_fused, rounding, running_extremes, sampling_grids, scaled, scattering, searching, segments, selecting, set_storage, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, views, weight_norm, zero_tensor
+from dispatchviz.core.native import (
+    accumulating,
+    activation,
+    activation_flat,
+    activation_units,
+    added_products,
+    advanced_indexing,
+    any_true,
+    asserting,
+    batch_norm_backward,
+    batch_norm_cpu,
+    bessel_functions,
+    binary_float,
+    bitwise,
+    blas,
+    choice,
+    chunk_cat,
+    clamping,
+    closeness,
+    comparison,
+    complex_numbers,
+    conj,
+    conv_backward,
+    conv_libraries,
+    conv_slow,
+    conv_slow_backward,
+    copies,
+    cutting,
+    dirichlet,
+    discrete_distributions,
+    distances,
+    distributions,
+    dropout,
+    embedding_bags,
+    embedding_bags_backward,
+    extremes,
+    factories,
+    fft_kernels,
+    fill,
+    fold,
+    foreach_clamp,
+    foreach_cuda,
+    foreach_more,
+    foreach_powers,
+    fused_attention,
+    fused_optimizers_cuda,
+    gamma,
+    gamma_gradient,
+    gating,
+    grids,
+    group_norm,
+    histograms,
+    indexing,
+    item,
+    joining,
+    layers,
+    linalg,
+    linalg_cholesky,
+    linalg_cross,
+    linalg_det,
+    linalg_eig,
+    linalg_householder,
+    linalg_ldl,
+    linalg_lstsq,
+    linalg_lu,
+    linalg_matrix_exp,
+    linalg_qr,
+    linalg_solve,
+    linalg_spectral,
+    linalg_triangular,
+    logcumsumexp,
+    logit,
+    loss_scaling,
+    losses,
+    losses_elementwise,
+    losses_images,
+    losses_margins,
+    losses_sequences,
+    masked_softmax,
+    masks,
+    membership,
+    memory_overlap,
+    multinomial,
+    nested_masks,
+    normal_overloads,
+    ordering,
+    padding_edges,
+    placing,
+    pointwise,
+    pooling,
+    pooling_adaptive,
+    pooling_average,
+    pooling_fractional,
+    power,
+    random_integer_factories,
+    random_integers,
+    ranges,
+    record_stream,
+    reductions,
+    rejection_tensors,
+    remainders,
+    renorm,
+    repeating,
+    rnn_fused,
+    rounding,
+    running_extremes,
+    sampling_grids,
+    scaled,
+    scattering,
+    searching,
+    segments,
+    selecting,
+    set_storage,
+    several_operands,
+    shifts,
+    shuffling,
+    signs,
+    slopes,
+    softmax,
+    spaced,
+    special,
+    spreads,
+    turning,
+    unary,
+    unary_float,
+    unique,
+    upsampling_cubic,
+    upsampling_linear,
+    upsampling_nearest,
+    view_copies,
+    views,
+    weight_norm,
+    zero_tensor,
+)
 from dispatchviz.core.structured import Functional, InPlace, Out
-from dispatchviz.core.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
     from dispatchviz.core.device import Device
     from dispatchviz.core.dtype import DType
     from dispatchviz.core.native.random import Generator
     from dispatchviz.core.streams import Stream
+    from dispatchviz.core.tensor import Size, Storage, Tensor
 
 Scalar = bool | int | float | complex
 
 
 def wrapper_CUDA_memory_format_empty(
-    ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return factories.empty(size, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CUDA__empty_strided(
-    ks: int, size: Size, stride: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None
+    ks: int,
+    size: Size,
+    stride: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return factories.empty_strided(size, stride, dtype, layout, device, pin_memory)
 
@@ -49,9 +192,7 @@ def wrapper_CUDA_out_linspace_out(ks: int, start: Scalar, end: Scalar, steps: in
     return spaced.linspace_out(start, end, steps, out)
 
 
-def wrapper_CUDA_out_logspace_out(
-    ks: int, start: Scalar, end: Scalar, steps: int, base: float, out: Tensor
-) -> Tensor:
+def wrapper_CUDA_out_logspace_out(ks: int, start: Scalar, end: Scalar, steps: int, base: float, out: Tensor) -> Tensor:
     return spaced.logspace_out(start, end, steps, base, out)
 
 
@@ -107,9 +248,7 @@ def wrapper_CUDA_Tensor_bernoulli_(ks: int, self: Tensor, p: Tensor, generator: 
     return discrete_distributions.bernoulli__Tensor(self, p, generator)
 
 
-def wrapper_CUDA_from_random_(
-    ks: int, self: Tensor, from_: int, to: int | None, generator: Generator | None
-) -> Tensor:
+def wrapper_CUDA_from_random_(ks: int, self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
     return random_integers.random__from(self, from_, to, generator)
 
 
@@ -3025,9 +3164,7 @@ def wrapper_CUDA_silu_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return op.finish()
 
 
-def wrapper_CUDA_silu_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor
-) -> Tensor:
+def wrapper_CUDA_silu_backward_out_grad_input(ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor) -> Tensor:
     op = Out("silu_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -4106,9 +4243,7 @@ def wrapper_CUDA__masked_scatter_(ks: int, self: Tensor, mask: Tensor, source: T
     return masks.masked_scatter_(self, mask, source)
 
 
-def wrapper_CUDA_sum_dim_IntList(
-    ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
-) -> Tensor:
+def wrapper_CUDA_sum_dim_IntList(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
     op = Functional("sum_dim_IntList")
     if recorder.active is not None:
         op.enter_meta()
@@ -4674,8 +4809,7 @@ def wrapper_CUDA_lu_unpack(
 
 
 def wrapper_CUDA_lu_unpack_out_out(
-    ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool, P: Tensor, L: Tensor, U:
-    Tensor
+    ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool, P: Tensor, L: Tensor, U: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Out("lu_unpack", P), Out("lu_unpack", L), Out("lu_unpack", U)
     if recorder.active is not None:
@@ -4736,7 +4870,9 @@ def wrapper_CUDA_linalg_cross_out_out(ks: int, self: Tensor, other: Tensor, dim:
 def wrapper_CUDA_linalg_lu_factor_ex(
     ks: int, A: Tensor, pivot: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    op0, op1, op2 = Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex")
+    op0, op1, op2 = Functional(
+        "linalg_lu_factor_ex"
+    ), Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex")
     if recorder.active is not None:
         op0.enter_meta()
     linalg_lu.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
@@ -4834,7 +4970,9 @@ def wrapper_CUDA__linalg_det_out_result(
 def wrapper_CUDA_linalg_ldl_factor_ex(
     ks: int, self: Tensor, hermitian: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    op0, op1, op2 = Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex")
+    op0, op1, op2 = Functional(
+        "linalg_ldl_factor_ex"
+    ), Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex")
     if recorder.active is not None:
         op0.enter_meta()
     linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
@@ -4847,7 +4985,9 @@ def wrapper_CUDA_linalg_ldl_factor_ex(
 def wrapper_CUDA_linalg_ldl_factor_ex_out_out(
     ks: int, self: Tensor, hermitian: bool, check_errors: bool, LD: Tensor, pivots: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    op0, op1, op2 = Out("linalg_ldl_factor_ex", LD), Out("linalg_ldl_factor_ex", pivots), Out("linalg_ldl_factor_ex", info)
+    op0, op1, op2 = Out("linalg_ldl_factor_ex", LD), Out(
+        "linalg_ldl_factor_ex", pivots
+    ), Out("linalg_ldl_factor_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
     linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
@@ -4882,7 +5022,9 @@ def wrapper_CUDA_linalg_ldl_solve_out_out(
 
 
 def wrapper_CUDA__linalg_slogdet(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet")
+    op0, op1, op2, op3 = Functional(
+        "_linalg_slogdet"
+    ), Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet")
     if recorder.active is not None:
         op0.enter_meta()
     linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
@@ -4895,7 +5037,9 @@ def wrapper_CUDA__linalg_slogdet(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Te
 def wrapper_CUDA__linalg_slogdet_out_sign(
     ks: int, A: Tensor, sign: Tensor, logabsdet: Tensor, LU: Tensor, pivots: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Out("_linalg_slogdet", sign), Out("_linalg_slogdet", logabsdet), Out("_linalg_slogdet", LU), Out("_linalg_slogdet", pivots)
+    op0, op1, op2, op3 = Out("_linalg_slogdet", sign), Out(
+        "_linalg_slogdet", logabsdet
+    ), Out("_linalg_slogdet", LU), Out("_linalg_slogdet", pivots)
     if recorder.active is not None:
         op0.enter_meta()
     linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
@@ -5024,8 +5168,15 @@ def wrapper_CUDA__set_(ks: int, self: Tensor) -> Tensor:
 
 
 def wrapper_CUDA_out_linalg_lstsq_out(
-    ks: int, self: Tensor, b: Tensor, rcond: float | None, driver: str | None, solution: Tensor, residuals: Tensor,
-    rank: Tensor, singular_values: Tensor
+    ks: int,
+    self: Tensor,
+    b: Tensor,
+    rcond: float | None,
+    driver: str | None,
+    solution: Tensor,
+    residuals: Tensor,
+    rank: Tensor,
+    singular_values: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return linalg_lstsq.linalg_lstsq_out(self, b, rcond, driver, solution, residuals, rank, singular_values)
 
@@ -5033,7 +5184,9 @@ def wrapper_CUDA_out_linalg_lstsq_out(
 def wrapper_CUDA__linalg_solve_ex(
     ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex")
+    op0, op1, op2, op3 = Functional(
+        "_linalg_solve_ex"
+    ), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex")
     if recorder.active is not None:
         op0.enter_meta()
     linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
@@ -5044,10 +5197,19 @@ def wrapper_CUDA__linalg_solve_ex(
 
 
 def wrapper_CUDA__linalg_solve_ex_out_result(
-    ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool, result: Tensor, LU: Tensor, pivots: Tensor, info:
-    Tensor
+    ks: int,
+    A: Tensor,
+    B: Tensor,
+    left: bool,
+    check_errors: bool,
+    result: Tensor,
+    LU: Tensor,
+    pivots: Tensor,
+    info: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Out("_linalg_solve_ex", result), Out("_linalg_solve_ex", LU), Out("_linalg_solve_ex", pivots), Out("_linalg_solve_ex", info)
+    op0, op1, op2, op3 = Out(
+        "_linalg_solve_ex", result
+    ), Out("_linalg_solve_ex", LU), Out("_linalg_solve_ex", pivots), Out("_linalg_solve_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
     linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
@@ -5321,9 +5483,7 @@ def wrapper_CUDA_out_addr_out(
     return added_products.addr_out(self, vec1, vec2, beta, alpha, out)
 
 
-def wrapper_CUDA__addbmm_(
-    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
-) -> Tensor:
+def wrapper_CUDA__addbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     return added_products.addbmm_(self, batch1, batch2, beta, alpha)
 
 
@@ -5333,9 +5493,7 @@ def wrapper_CUDA_out_addbmm_out(
     return added_products.addbmm_out(self, batch1, batch2, beta, alpha, out)
 
 
-def wrapper_CUDA__addbmm(
-    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
-) -> Tensor:
+def wrapper_CUDA__addbmm(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     return added_products.addbmm(self, batch1, batch2, beta, alpha)
 
 
@@ -5509,43 +5667,77 @@ def wrapper_CUDA__unfold_backward(
 
 
 def wrapper_CUDA__tril_indices(
-    ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    row: int,
+    col: int,
+    offset: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return grids.tril_indices(row, col, offset, dtype, layout, device, pin_memory)
 
 
 def wrapper_CUDA__triu_indices(
-    ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    row: int,
+    col: int,
+    offset: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return grids.triu_indices(row, col, offset, dtype, layout, device, pin_memory)
 
 
 def wrapper_CUDA_Tensor_searchsorted(
-    ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
-    None
+    ks: int,
+    sorted_sequence: Tensor,
+    self: Tensor,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
 ) -> Tensor:
     return searching.searchsorted_Tensor(sorted_sequence, self, out_int32, right, side, sorter)
 
 
 def wrapper_CUDA_Tensor_out_searchsorted_out(
-    ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
-    None, out: Tensor
+    ks: int,
+    sorted_sequence: Tensor,
+    self: Tensor,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
+    out: Tensor,
 ) -> Tensor:
     return searching.searchsorted_out_Tensor_out(sorted_sequence, self, out_int32, right, side, sorter, out)
 
 
 def wrapper_CUDA_Scalar_searchsorted(
-    ks: int, sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
-    None
+    ks: int,
+    sorted_sequence: Tensor,
+    self: Scalar,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
 ) -> Tensor:
     return searching.searchsorted_Scalar(sorted_sequence, self, out_int32, right, side, sorter)
 
 
 def wrapper_CUDA_Scalar_out_searchsorted_out(
-    ks: int, sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
-    None, out: Tensor
+    ks: int,
+    sorted_sequence: Tensor,
+    self: Scalar,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
+    out: Tensor,
 ) -> Tensor:
     return searching.searchsorted_out_Scalar_out(sorted_sequence, self, out_int32, right, side, sorter, out)
 
@@ -6031,15 +6223,29 @@ def wrapper_CUDA_scatter_out_value_reduce_out(
 
 
 def wrapper_CUDA__segment_reduce(
-    ks: int, data: Tensor, reduce: str, lengths: Tensor | None, indices: Tensor | None, offsets: Tensor | None, axis:
-    int, unsafe: bool, initial: Scalar | None
+    ks: int,
+    data: Tensor,
+    reduce: str,
+    lengths: Tensor | None,
+    indices: Tensor | None,
+    offsets: Tensor | None,
+    axis: int,
+    unsafe: bool,
+    initial: Scalar | None,
 ) -> Tensor:
     return segments.segment_reduce_kernel(data, reduce, lengths, indices, offsets, axis, unsafe, initial)
 
 
 def wrapper_CUDA___segment_reduce_backward(
-    ks: int, grad: Tensor, output: Tensor, data: Tensor, reduce: str, lengths: Tensor | None, offsets: Tensor | None,
-    axis: int, initial: Scalar | None
+    ks: int,
+    grad: Tensor,
+    output: Tensor,
+    data: Tensor,
+    reduce: str,
+    lengths: Tensor | None,
+    offsets: Tensor | None,
+    axis: int,
+    initial: Scalar | None,
 ) -> Tensor:
     return segments._segment_reduce_backward_kernel(grad, output, data, reduce, lengths, offsets, axis, initial)
 
@@ -6358,8 +6564,14 @@ def wrapper_CUDA_nll_loss_forward(
 
 
 def wrapper_CUDA_nll_loss_forward_out_output(
-    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, output: Tensor,
-    total_weight: Tensor
+    ks: int,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    output: Tensor,
+    total_weight: Tensor,
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("nll_loss_forward", output), Out("nll_loss_forward", total_weight)
     if recorder.active is not None:
@@ -6372,8 +6584,14 @@ def wrapper_CUDA_nll_loss_forward_out_output(
 
 
 def wrapper_CUDA_nll_loss_backward(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
-    int, total_weight: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
 ) -> Tensor:
     op = Functional("nll_loss_backward")
     if recorder.active is not None:
@@ -6386,8 +6604,15 @@ def wrapper_CUDA_nll_loss_backward(
 
 
 def wrapper_CUDA_nll_loss_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
-    int, total_weight: Tensor, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("nll_loss_backward", grad_input)
     if recorder.active is not None:
@@ -6406,8 +6631,15 @@ def wrapper_CUDA__native_layer_norm(
 
 
 def wrapper_CUDA__native_layer_norm_backward(
-    ks: int, grad_out: Tensor, input: Tensor, normalized_shape: Size, mean: Tensor, rstd: Tensor, weight: Tensor |
-    None, bias: Tensor | None, output_mask: tuple[bool, ...]
+    ks: int,
+    grad_out: Tensor,
+    input: Tensor,
+    normalized_shape: Size,
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
     return layers.layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
 
@@ -6419,49 +6651,106 @@ def wrapper_CUDA__embedding_renorm_(
 
 
 def wrapper_CUDA___embedding_bag(
-    ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
-    per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int
+    ks: int,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding_idx: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return embedding_bags._embedding_bag(
-        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
-        padding_idx
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
     )
 
 
 def wrapper_CUDA___embedding_bag_forward_only(
-    ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
-    per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int
+    ks: int,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding_idx: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return embedding_bags._embedding_bag_forward_only(
-        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
-        padding_idx
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
     )
 
 
 def wrapper_CUDA___embedding_bag_backward(
-    ks: int, grad: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, bag_size: Tensor, maximum_indices:
-    Tensor, num_weights: int, scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Tensor | None,
-    padding_idx: int
+    ks: int,
+    grad: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    offset2bag: Tensor,
+    bag_size: Tensor,
+    maximum_indices: Tensor,
+    num_weights: int,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    padding_idx: int,
 ) -> Tensor:
     return embedding_bags_backward._embedding_bag_backward_symint(
-        grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, sparse,
-        per_sample_weights, padding_idx
+        grad,
+        indices,
+        offsets,
+        offset2bag,
+        bag_size,
+        maximum_indices,
+        num_weights,
+        scale_grad_by_freq,
+        mode,
+        sparse,
+        per_sample_weights,
+        padding_idx,
     )
 
 
 def wrapper_CUDA___embedding_bag_dense_backward(
-    ks: int, grad: Tensor, indices: Tensor, offset2bag: Tensor, bag_size: Tensor, maximum_indices: Tensor,
-    num_weights: int, scale_grad_by_freq: bool, mode: int, per_sample_weights: Tensor | None, padding_idx: int
+    ks: int,
+    grad: Tensor,
+    indices: Tensor,
+    offset2bag: Tensor,
+    bag_size: Tensor,
+    maximum_indices: Tensor,
+    num_weights: int,
+    scale_grad_by_freq: bool,
+    mode: int,
+    per_sample_weights: Tensor | None,
+    padding_idx: int,
 ) -> Tensor:
     return embedding_bags_backward._embedding_bag_dense_backward(
-        grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode,
-        per_sample_weights, padding_idx
+        grad,
+        indices,
+        offset2bag,
+        bag_size,
+        maximum_indices,
+        num_weights,
+        scale_grad_by_freq,
+        mode,
+        per_sample_weights,
+        padding_idx,
     )
 
 
 def wrapper_CUDA___embedding_bag_per_sample_weights_backward(
-    ks: int, grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, mode: int,
-    padding_idx: int
+    ks: int,
+    grad: Tensor,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    offset2bag: Tensor,
+    mode: int,
+    padding_idx: int,
 ) -> Tensor:
     return embedding_bags_backward._embedding_bag_per_sample_weights_backward(
         grad, weight, indices, offsets, offset2bag, mode, padding_idx
@@ -6475,12 +6764,31 @@ def wrapper_CUDA__embedding_dense_backward(
 
 
 def wrapper_CUDA__convolution_backward(
-    ks: int, grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Size | None, stride: Size, padding: Size,
-    dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: tuple[bool, ...]
+    ks: int,
+    grad_output: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    bias_sizes: Size | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    transposed: bool,
+    output_padding: Size,
+    groups: int,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
     return conv_backward.convolution_backward(
-        grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
-        output_mask
+        grad_output,
+        input,
+        weight,
+        bias_sizes,
+        stride,
+        padding,
+        dilation,
+        transposed,
+        output_padding,
+        groups,
+        output_mask,
     )
 
 
@@ -6493,15 +6801,20 @@ def wrapper_CUDA_max_pool2d_with_indices(
     pooling.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
     if recorder.active is not None:
         op0.enter_impl("max_pool2d_with_indices_out_cuda", pooling.max_pool2d_with_indices_out, op1)
-    pooling.max_pool2d_with_indices_out(
-        self, kernel_size, stride, padding, dilation, ceil_mode, op0.target, op1.target
-    )
+    pooling.max_pool2d_with_indices_out(self, kernel_size, stride, padding, dilation, ceil_mode, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
 def wrapper_CUDA_max_pool2d_with_indices_out_out(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool, out:
-    Tensor, indices: Tensor
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    out: Tensor,
+    indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("max_pool2d_with_indices", out), Out("max_pool2d_with_indices", indices)
     if recorder.active is not None:
@@ -6509,15 +6822,20 @@ def wrapper_CUDA_max_pool2d_with_indices_out_out(
     pooling.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
     if recorder.active is not None:
         op0.enter_impl("max_pool2d_with_indices_out_cuda", pooling.max_pool2d_with_indices_out, op1)
-    pooling.max_pool2d_with_indices_out(
-        self, kernel_size, stride, padding, dilation, ceil_mode, op0.target, op1.target
-    )
+    pooling.max_pool2d_with_indices_out(self, kernel_size, stride, padding, dilation, ceil_mode, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
 def wrapper_CUDA_max_pool2d_with_indices_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
-    ceil_mode: bool, indices: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    indices: Tensor,
 ) -> Tensor:
     op = Functional("max_pool2d_with_indices_backward")
     if recorder.active is not None:
@@ -6534,8 +6852,16 @@ def wrapper_CUDA_max_pool2d_with_indices_backward(
 
 
 def wrapper_CUDA_max_pool2d_with_indices_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
-    ceil_mode: bool, indices: Tensor, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    indices: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("max_pool2d_with_indices_backward", grad_input)
     if recorder.active is not None:
@@ -6560,8 +6886,12 @@ def wrapper_CUDA__native_dropout_backward(ks: int, grad_output: Tensor, mask: Te
 
 
 def wrapper_CUDA___thnn_fused_lstm_cell(
-    ks: int, input_gates: Tensor, hidden_gates: Tensor, cx: Tensor, input_bias: Tensor | None, hidden_bias: Tensor |
-    None
+    ks: int,
+    input_gates: Tensor,
+    hidden_gates: Tensor,
+    cx: Tensor,
+    input_bias: Tensor | None,
+    hidden_bias: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return rnn_fused._thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias)
 
@@ -6573,8 +6903,12 @@ def wrapper_CUDA___thnn_fused_lstm_cell_backward_impl(
 
 
 def wrapper_CUDA___thnn_fused_gru_cell(
-    ks: int, input_gates: Tensor, hidden_gates: Tensor, hx: Tensor, input_bias: Tensor | None, hidden_bias: Tensor |
-    None
+    ks: int,
+    input_gates: Tensor,
+    hidden_gates: Tensor,
+    hx: Tensor,
+    input_bias: Tensor | None,
+    hidden_bias: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
     return rnn_fused._thnn_fused_gru_cell(input_gates, hidden_gates, hx, input_bias, hidden_bias)
 
@@ -6586,8 +6920,16 @@ def wrapper_CUDA___thnn_fused_gru_cell_backward(
 
 
 def wrapper_CUDA__cudnn_convolution(
-    ks: int, self: Tensor, weight: Tensor, padding: Size, stride: Size, dilation: Size, groups: int, benchmark: bool,
-    deterministic: bool, allow_tf32: bool
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    padding: Size,
+    stride: Size,
+    dilation: Size,
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    allow_tf32: bool,
 ) -> Tensor:
     return conv_libraries.cudnn_convolution(
         self, weight, padding, stride, dilation, groups, benchmark, deterministic, allow_tf32
@@ -6595,8 +6937,17 @@ def wrapper_CUDA__cudnn_convolution(
 
 
 def wrapper_CUDA__cudnn_convolution_transpose(
-    ks: int, self: Tensor, weight: Tensor, padding: Size, output_padding: Size, stride: Size, dilation: Size, groups:
-    int, benchmark: bool, deterministic: bool, allow_tf32: bool
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    padding: Size,
+    output_padding: Size,
+    stride: Size,
+    dilation: Size,
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    allow_tf32: bool,
 ) -> Tensor:
     return conv_libraries.cudnn_convolution_transpose(
         self, weight, padding, output_padding, stride, dilation, groups, benchmark, deterministic, allow_tf32
@@ -6604,15 +6955,27 @@ def wrapper_CUDA__cudnn_convolution_transpose(
 
 
 def wrapper_CUDA___conv_depthwise2d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
 ) -> Tensor:
     return conv_libraries.conv_depthwise2d(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
 def wrapper_CUDA__conv_depthwise3d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
 ) -> Tensor:
     return conv_libraries.conv_depthwise3d(self, weight, kernel_size, bias, stride, padding, dilation)
 
@@ -6624,38 +6987,60 @@ def wrapper_CUDA___slow_conv2d_forward(
 
 
 def wrapper_CUDA_output_mask__slow_conv2d_backward(
-    ks: int, grad_output: Tensor, self: Tensor, weight: Tensor, kernel_size: Size, stride: Size, padding: Size,
-    output_mask: tuple[bool, ...]
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return conv_slow_backward.slow_conv2d_backward(
-        grad_output, self, weight, kernel_size, stride, padding, output_mask
-    )
+    return conv_slow_backward.slow_conv2d_backward(grad_output, self, weight, kernel_size, stride, padding, output_mask)
 
 
 def wrapper_CUDA__slow_conv_dilated2d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
 ) -> Tensor:
     return conv_slow.slow_conv_dilated2d(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
 def wrapper_CUDA__slow_conv_dilated3d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
 ) -> Tensor:
     return conv_slow.slow_conv_dilated3d(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
 def wrapper_CUDA_slow_conv_transpose2d_out_out(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    output_padding: Size, dilation: Size, out: Tensor
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    dilation: Size,
+    out: Tensor,
 ) -> Tensor:
     op = Out("slow_conv_transpose2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    conv_slow.slow_conv_transpose2d_meta(
-        op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
-    )
+    conv_slow.slow_conv_transpose2d_meta(op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
     if recorder.active is not None:
         op.enter_impl("slow_conv_transpose2d_structured_cuda", conv_slow.slow_conv_transpose2d_structured)
     conv_slow.slow_conv_transpose2d_structured(
@@ -6665,15 +7050,20 @@ def wrapper_CUDA_slow_conv_transpose2d_out_out(
 
 
 def wrapper_CUDA_slow_conv_transpose2d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    output_padding: Size, dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    dilation: Size,
 ) -> Tensor:
     op = Functional("slow_conv_transpose2d")
     if recorder.active is not None:
         op.enter_meta()
-    conv_slow.slow_conv_transpose2d_meta(
-        op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
-    )
+    conv_slow.slow_conv_transpose2d_meta(op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
     if recorder.active is not None:
         op.enter_impl("slow_conv_transpose2d_structured_cuda", conv_slow.slow_conv_transpose2d_structured)
     conv_slow.slow_conv_transpose2d_structured(
@@ -6683,8 +7073,15 @@ def wrapper_CUDA_slow_conv_transpose2d(
 
 
 def wrapper_CUDA__slow_conv_transpose3d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    output_padding: Size, dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    dilation: Size,
 ) -> Tensor:
     return conv_slow.slow_conv_transpose3d(self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
 
@@ -6936,8 +7333,13 @@ def wrapper_CUDA_upsample_linear1d(
 
 
 def wrapper_CUDA_upsample_linear1d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None,
-    grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_linear1d_backward", grad_input)
     if recorder.active is not None:
@@ -6967,8 +7369,13 @@ def wrapper_CUDA_upsample_linear1d_backward(
 
 
 def wrapper_CUDA_upsample_bilinear2d_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_bilinear2d", out)
     if recorder.active is not None:
@@ -6994,8 +7401,14 @@ def wrapper_CUDA_upsample_bilinear2d(
 
 
 def wrapper_CUDA_upsample_bilinear2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_bilinear2d_backward", grad_input)
     if recorder.active is not None:
@@ -7012,8 +7425,13 @@ def wrapper_CUDA_upsample_bilinear2d_backward_out_grad_input(
 
 
 def wrapper_CUDA_upsample_bilinear2d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_bilinear2d_backward")
     if recorder.active is not None:
@@ -7030,8 +7448,13 @@ def wrapper_CUDA_upsample_bilinear2d_backward(
 
 
 def wrapper_CUDA__upsample_bilinear2d_aa_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bilinear2d_aa", out)
     if recorder.active is not None:
@@ -7057,8 +7480,14 @@ def wrapper_CUDA__upsample_bilinear2d_aa(
 
 
 def wrapper_CUDA__upsample_bilinear2d_aa_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bilinear2d_aa_backward", grad_input)
     if recorder.active is not None:
@@ -7067,7 +7496,9 @@ def wrapper_CUDA__upsample_bilinear2d_aa_backward_out_grad_input(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_bilinear2d_aa_backward_out_cuda", upsampling_linear._upsample_bilinear2d_aa_backward_out)
+        op.enter_impl(
+            "_upsample_bilinear2d_aa_backward_out_cuda", upsampling_linear._upsample_bilinear2d_aa_backward_out
+        )
     upsampling_linear._upsample_bilinear2d_aa_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
@@ -7075,8 +7506,13 @@ def wrapper_CUDA__upsample_bilinear2d_aa_backward_out_grad_input(
 
 
 def wrapper_CUDA__upsample_bilinear2d_aa_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("_upsample_bilinear2d_aa_backward")
     if recorder.active is not None:
@@ -7085,7 +7521,9 @@ def wrapper_CUDA__upsample_bilinear2d_aa_backward(
         op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_bilinear2d_aa_backward_out_cuda", upsampling_linear._upsample_bilinear2d_aa_backward_out)
+        op.enter_impl(
+            "_upsample_bilinear2d_aa_backward_out_cuda", upsampling_linear._upsample_bilinear2d_aa_backward_out
+        )
     upsampling_linear._upsample_bilinear2d_aa_backward_out(
         grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
     )
@@ -7093,8 +7531,13 @@ def wrapper_CUDA__upsample_bilinear2d_aa_backward(
 
 
 def wrapper_CUDA_upsample_bicubic2d_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_bicubic2d", out)
     if recorder.active is not None:
@@ -7120,8 +7563,14 @@ def wrapper_CUDA_upsample_bicubic2d(
 
 
 def wrapper_CUDA_upsample_bicubic2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_bicubic2d_backward", grad_input)
     if recorder.active is not None:
@@ -7138,8 +7587,13 @@ def wrapper_CUDA_upsample_bicubic2d_backward_out_grad_input(
 
 
 def wrapper_CUDA_upsample_bicubic2d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_bicubic2d_backward")
     if recorder.active is not None:
@@ -7156,8 +7610,13 @@ def wrapper_CUDA_upsample_bicubic2d_backward(
 
 
 def wrapper_CUDA__upsample_bicubic2d_aa_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bicubic2d_aa", out)
     if recorder.active is not None:
@@ -7183,8 +7642,14 @@ def wrapper_CUDA__upsample_bicubic2d_aa(
 
 
 def wrapper_CUDA__upsample_bicubic2d_aa_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bicubic2d_aa_backward", grad_input)
     if recorder.active is not None:
@@ -7201,8 +7666,13 @@ def wrapper_CUDA__upsample_bicubic2d_aa_backward_out_grad_input(
 
 
 def wrapper_CUDA__upsample_bicubic2d_aa_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("_upsample_bicubic2d_aa_backward")
     if recorder.active is not None:
@@ -7219,8 +7689,14 @@ def wrapper_CUDA__upsample_bicubic2d_aa_backward(
 
 
 def wrapper_CUDA_upsample_trilinear3d_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None, out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_trilinear3d", out)
     if recorder.active is not None:
@@ -7235,8 +7711,13 @@ def wrapper_CUDA_upsample_trilinear3d_out_out(
 
 
 def wrapper_CUDA_upsample_trilinear3d(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_trilinear3d")
     if recorder.active is not None:
@@ -7251,8 +7732,15 @@ def wrapper_CUDA_upsample_trilinear3d(
 
 
 def wrapper_CUDA_upsample_trilinear3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
-    scales_h: float | None, scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_trilinear3d_backward", grad_input)
     if recorder.active is not None:
@@ -7269,8 +7757,14 @@ def wrapper_CUDA_upsample_trilinear3d_backward_out_grad_input(
 
 
 def wrapper_CUDA_upsample_trilinear3d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
-    scales_h: float | None, scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_trilinear3d_backward")
     if recorder.active is not None:
@@ -7355,7 +7849,9 @@ def wrapper_CUDA__upsample_nearest_exact1d_backward_out_grad_input(
         op.enter_meta()
     upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact1d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact1d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact1d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact1d_backward_out
+        )
     upsampling_nearest._upsample_nearest_exact1d_backward_out(grad_output, output_size, input_size, scales, op.target)
     return op.finish()
 
@@ -7381,7 +7877,9 @@ def wrapper_CUDA__upsample_nearest_exact1d_backward(
         op.enter_meta()
     upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact1d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact1d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact1d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact1d_backward_out
+        )
     upsampling_nearest._upsample_nearest_exact1d_backward_out(grad_output, output_size, input_size, scales, op.target)
     return op.finish()
 
@@ -7439,8 +7937,13 @@ def wrapper_CUDA__upsample_nearest_exact2d(
 
 
 def wrapper_CUDA_upsample_nearest2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
-    grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_nearest2d_backward", grad_input)
     if recorder.active is not None:
@@ -7455,8 +7958,13 @@ def wrapper_CUDA_upsample_nearest2d_backward_out_grad_input(
 
 
 def wrapper_CUDA__upsample_nearest_exact2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
-    grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_nearest_exact2d_backward", grad_input)
     if recorder.active is not None:
@@ -7465,7 +7973,9 @@ def wrapper_CUDA__upsample_nearest_exact2d_backward_out_grad_input(
         op, grad_output, output_size, input_size, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact2d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact2d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact2d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact2d_backward_out
+        )
     upsampling_nearest._upsample_nearest_exact2d_backward_out(
         grad_output, output_size, input_size, scales_h, scales_w, op.target
     )
@@ -7497,7 +8007,9 @@ def wrapper_CUDA__upsample_nearest_exact2d_backward(
         op, grad_output, output_size, input_size, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact2d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact2d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact2d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact2d_backward_out
+        )
     upsampling_nearest._upsample_nearest_exact2d_backward_out(
         grad_output, output_size, input_size, scales_h, scales_w, op.target
     )
@@ -7505,8 +8017,13 @@ def wrapper_CUDA__upsample_nearest_exact2d_backward(
 
 
 def wrapper_CUDA_upsample_nearest3d_out_out(
-    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_nearest3d", out)
     if recorder.active is not None:
@@ -7519,8 +8036,13 @@ def wrapper_CUDA_upsample_nearest3d_out_out(
 
 
 def wrapper_CUDA__upsample_nearest_exact3d_out_out(
-    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("_upsample_nearest_exact3d", out)
     if recorder.active is not None:
@@ -7559,8 +8081,14 @@ def wrapper_CUDA__upsample_nearest_exact3d(
 
 
 def wrapper_CUDA_upsample_nearest3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_nearest3d_backward", grad_input)
     if recorder.active is not None:
@@ -7577,8 +8105,14 @@ def wrapper_CUDA_upsample_nearest3d_backward_out_grad_input(
 
 
 def wrapper_CUDA__upsample_nearest_exact3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_nearest_exact3d_backward", grad_input)
     if recorder.active is not None:
@@ -7587,7 +8121,9 @@ def wrapper_CUDA__upsample_nearest_exact3d_backward_out_grad_input(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact3d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact3d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact3d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact3d_backward_out
+        )
     upsampling_nearest._upsample_nearest_exact3d_backward_out(
         grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
     )
@@ -7595,8 +8131,13 @@ def wrapper_CUDA__upsample_nearest_exact3d_backward_out_grad_input(
 
 
 def wrapper_CUDA_upsample_nearest3d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_nearest3d_backward")
     if recorder.active is not None:
@@ -7613,8 +8154,13 @@ def wrapper_CUDA_upsample_nearest3d_backward(
 
 
 def wrapper_CUDA__upsample_nearest_exact3d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("_upsample_nearest_exact3d_backward")
     if recorder.active is not None:
@@ -7623,7 +8169,9 @@ def wrapper_CUDA__upsample_nearest_exact3d_backward(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact3d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact3d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact3d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact3d_backward_out
+        )
     upsampling_nearest._upsample_nearest_exact3d_backward_out(
         grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
     )
@@ -7717,8 +8265,13 @@ def wrapper_CUDA___amp_foreach_non_finite_check_and_unscale_(
 
 
 def wrapper_CUDA___amp_update_scale_(
-    ks: int, self: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: float,
-    scale_backoff_factor: float, growth_interval: int
+    ks: int,
+    self: Tensor,
+    growth_tracker: Tensor,
+    found_inf: Tensor,
+    scale_growth_factor: float,
+    scale_backoff_factor: float,
+    growth_interval: int,
 ) -> Tensor:
     return loss_scaling._amp_update_scale_(
         self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval
@@ -7726,75 +8279,228 @@ def wrapper_CUDA___amp_update_scale_(
 
 
 def wrapper_CUDA___fused_adam_(
-    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
-    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: float, beta1: float, beta2: float, weight_decay:
-    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    lr: float,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    amsgrad: bool,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cuda._fused_adam_kernel_cuda_(
-        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
-        amsgrad, maximize, grad_scale, found_inf
+        self,
+        grads,
+        exp_avgs,
+        exp_avg_sqs,
+        max_exp_avg_sqs,
+        state_steps,
+        lr,
+        beta1,
+        beta2,
+        weight_decay,
+        eps,
+        amsgrad,
+        maximize,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CUDA_tensor_lr__fused_adam_(
-    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
-    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: Tensor, beta1: float, beta2: float, weight_decay:
-    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    lr: Tensor,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    amsgrad: bool,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cuda._fused_adam_kernel_cuda_(
-        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
-        amsgrad, maximize, grad_scale, found_inf
+        self,
+        grads,
+        exp_avgs,
+        exp_avg_sqs,
+        max_exp_avg_sqs,
+        state_steps,
+        lr,
+        beta1,
+        beta2,
+        weight_decay,
+        eps,
+        amsgrad,
+        maximize,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CUDA___fused_adamw_(
-    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
-    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: float, beta1: float, beta2: float, weight_decay:
-    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    lr: float,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    amsgrad: bool,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cuda._fused_adamw_kernel_cuda_(
-        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
-        amsgrad, maximize, grad_scale, found_inf
+        self,
+        grads,
+        exp_avgs,
+        exp_avg_sqs,
+        max_exp_avg_sqs,
+        state_steps,
+        lr,
+        beta1,
+        beta2,
+        weight_decay,
+        eps,
+        amsgrad,
+        maximize,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CUDA_tensor_lr__fused_adamw_(
-    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
-    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: Tensor, beta1: float, beta2: float, weight_decay:
-    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    lr: Tensor,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    amsgrad: bool,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cuda._fused_adamw_kernel_cuda_(
-        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
-        amsgrad, maximize, grad_scale, found_inf
+        self,
+        grads,
+        exp_avgs,
+        exp_avg_sqs,
+        max_exp_avg_sqs,
+        state_steps,
+        lr,
+        beta1,
+        beta2,
+        weight_decay,
+        eps,
+        amsgrad,
+        maximize,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CUDA___fused_sgd_(
-    ks: int, self: list[Tensor], grads: list[Tensor], momentum_buffer_list: list[Tensor], weight_decay: float,
-    momentum: float, lr: float, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool, grad_scale:
-    Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    momentum_buffer_list: list[Tensor],
+    weight_decay: float,
+    momentum: float,
+    lr: float,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+    is_first_step: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cuda._fused_sgd_kernel_cuda_(
-        self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step,
-        grad_scale, found_inf
+        self,
+        grads,
+        momentum_buffer_list,
+        weight_decay,
+        momentum,
+        lr,
+        dampening,
+        nesterov,
+        maximize,
+        is_first_step,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CUDA_tensor_lr__fused_sgd_(
-    ks: int, self: list[Tensor], grads: list[Tensor], momentum_buffer_list: list[Tensor], weight_decay: float,
-    momentum: float, lr: Tensor, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool, grad_scale:
-    Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    momentum_buffer_list: list[Tensor],
+    weight_decay: float,
+    momentum: float,
+    lr: Tensor,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+    is_first_step: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cuda._fused_sgd_kernel_cuda_(
-        self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step,
-        grad_scale, found_inf
+        self,
+        grads,
+        momentum_buffer_list,
+        weight_decay,
+        momentum,
+        lr,
+        dampening,
+        nesterov,
+        maximize,
+        is_first_step,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CUDA___fused_adagrad_(
-    ks: int, self: list[Tensor], grads: list[Tensor], state_sums: list[Tensor], state_steps: list[Tensor], lr: float,
-    lr_decay: float, weight_decay: float, eps: float, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor |
-    None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    state_sums: list[Tensor],
+    state_steps: list[Tensor],
+    lr: float,
+    lr_decay: float,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cuda._fused_adagrad_kernel_cuda_(
         self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf
@@ -7802,9 +8508,18 @@ def wrapper_CUDA___fused_adagrad_(
 
 
 def wrapper_CUDA_tensor_lr__fused_adagrad_(
-    ks: int, self: list[Tensor], grads: list[Tensor], state_sums: list[Tensor], state_steps: list[Tensor], lr: Tensor,
-    lr_decay: float, weight_decay: float, eps: float, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor |
-    None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    state_sums: list[Tensor],
+    state_steps: list[Tensor],
+    lr: Tensor,
+    lr_decay: float,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cuda._fused_adagrad_kernel_cuda_(
         self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf
@@ -7945,9 +8660,7 @@ def wrapper_CUDA_ScalarList__foreach_addcdiv_(
     return foreach_cuda.foreach_tensor_addcdiv_scalarlist_cuda_(self, tensor1, tensor2, scalars)
 
 
-def wrapper_CUDA_baddbmm(
-    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
-) -> Tensor:
+def wrapper_CUDA_baddbmm(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = Functional("baddbmm")
     if recorder.active is not None:
         op.enter_meta()
@@ -7958,9 +8671,7 @@ def wrapper_CUDA_baddbmm(
     return op.finish()
 
 
-def wrapper_CUDA_baddbmm_(
-    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
-) -> Tensor:
+def wrapper_CUDA_baddbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = InPlace("baddbmm", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -8021,26 +8732,82 @@ def wrapper_CUDA___nested_tensor_from_mask_left_aligned(ks: int, t: Tensor, mask
 
 
 def wrapper_CUDA___transformer_encoder_layer_fwd(
-    ks: int, src: Tensor, embed_dim: int, num_heads: int, qkv_weight: Tensor, qkv_bias: Tensor, proj_weight: Tensor,
-    proj_bias: Tensor, use_gelu: bool, norm_first: bool, eps: float, norm_weight_1: Tensor, norm_bias_1: Tensor,
-    norm_weight_2: Tensor, norm_bias_2: Tensor, ffn_weight_1: Tensor, ffn_bias_1: Tensor, ffn_weight_2: Tensor,
-    ffn_bias_2: Tensor, mask: Tensor | None, mask_type: int | None
+    ks: int,
+    src: Tensor,
+    embed_dim: int,
+    num_heads: int,
+    qkv_weight: Tensor,
+    qkv_bias: Tensor,
+    proj_weight: Tensor,
+    proj_bias: Tensor,
+    use_gelu: bool,
+    norm_first: bool,
+    eps: float,
+    norm_weight_1: Tensor,
+    norm_bias_1: Tensor,
+    norm_weight_2: Tensor,
+    norm_bias_2: Tensor,
+    ffn_weight_1: Tensor,
+    ffn_bias_1: Tensor,
+    ffn_weight_2: Tensor,
+    ffn_bias_2: Tensor,
+    mask: Tensor | None,
+    mask_type: int | None,
 ) -> Tensor:
     return fused_attention.transformer_encoder_layer_forward(
-        src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps,
-        norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2,
-        mask, mask_type
+        src,
+        embed_dim,
+        num_heads,
+        qkv_weight,
+        qkv_bias,
+        proj_weight,
+        proj_bias,
+        use_gelu,
+        norm_first,
+        eps,
+        norm_weight_1,
+        norm_bias_1,
+        norm_weight_2,
+        norm_bias_2,
+        ffn_weight_1,
+        ffn_bias_1,
+        ffn_weight_2,
+        ffn_bias_2,
+        mask,
+        mask_type,
     )
 
 
 def wrapper_CUDA___native_multi_head_attention(
-    ks: int, query: Tensor, key: Tensor, value: Tensor, embed_dim: int, num_head: int, qkv_weight: Tensor, qkv_bias:
-    Tensor, proj_weight: Tensor, proj_bias: Tensor, mask: Tensor | None, need_weights: bool, average_attn_weights:
-    bool, mask_type: int | None
+    ks: int,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim: int,
+    num_head: int,
+    qkv_weight: Tensor,
+    qkv_bias: Tensor,
+    proj_weight: Tensor,
+    proj_bias: Tensor,
+    mask: Tensor | None,
+    need_weights: bool,
+    average_attn_weights: bool,
+    mask_type: int | None,
 ) -> tuple[Tensor, Tensor]:
     return fused_attention.native_multi_head_attention(
-        query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, need_weights,
-        average_attn_weights, mask_type
+        query,
+        key,
+        value,
+        embed_dim,
+        num_head,
+        qkv_weight,
+        qkv_bias,
+        proj_weight,
+        proj_bias,
+        mask,
+        need_weights,
+        average_attn_weights,
+        mask_type,
     )
 
 
@@ -8160,8 +8927,14 @@ def wrapper_CUDA_elu(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_
 
 
 def wrapper_CUDA_elu_backward_out_grad_input(
-    ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
-    Tensor, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    alpha: Scalar,
+    scale: Scalar,
+    input_scale: Scalar,
+    is_result: bool,
+    self_or_result: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("elu_backward", grad_input)
     if recorder.active is not None:
@@ -8176,8 +8949,13 @@ def wrapper_CUDA_elu_backward_out_grad_input(
 
 
 def wrapper_CUDA_elu_backward(
-    ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    alpha: Scalar,
+    scale: Scalar,
+    input_scale: Scalar,
+    is_result: bool,
+    self_or_result: Tensor,
 ) -> Tensor:
     op = Functional("elu_backward")
     if recorder.active is not None:
@@ -8307,8 +9085,14 @@ def wrapper_CUDA__glu_backward_jvp(
 
 
 def wrapper_CUDA_out_rrelu_with_noise_out(
-    ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    noise: Tensor,
+    lower: Scalar,
+    upper: Scalar,
+    training: bool,
+    generator: Generator | None,
+    out: Tensor,
 ) -> Tensor:
     return gating.rrelu_with_noise_out(self, noise, lower, upper, training, generator, out)
 
@@ -8332,8 +9116,15 @@ def wrapper_CUDA__max_pool3d_with_indices(
 
 
 def wrapper_CUDA__max_pool3d_with_indices_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
-    ceil_mode: bool, indices: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    indices: Tensor,
 ) -> Tensor:
     return pooling.max_pool3d_with_indices_backward(
         grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
@@ -8341,8 +9132,15 @@ def wrapper_CUDA__max_pool3d_with_indices_backward(
 
 
 def wrapper_CUDA_avg_pool2d_out_out(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None, out: Tensor
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("avg_pool2d", out)
     if recorder.active is not None:
@@ -8359,8 +9157,14 @@ def wrapper_CUDA_avg_pool2d_out_out(
 
 
 def wrapper_CUDA_avg_pool2d(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool2d")
     if recorder.active is not None:
@@ -8377,8 +9181,16 @@ def wrapper_CUDA_avg_pool2d(
 
 
 def wrapper_CUDA_avg_pool2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("avg_pool2d_backward", grad_input)
     if recorder.active is not None:
@@ -8395,8 +9207,15 @@ def wrapper_CUDA_avg_pool2d_backward_out_grad_input(
 
 
 def wrapper_CUDA_avg_pool2d_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool2d_backward")
     if recorder.active is not None:
@@ -8413,8 +9232,15 @@ def wrapper_CUDA_avg_pool2d_backward(
 
 
 def wrapper_CUDA_avg_pool3d_out_out(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None, out: Tensor
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("avg_pool3d", out)
     if recorder.active is not None:
@@ -8431,8 +9257,14 @@ def wrapper_CUDA_avg_pool3d_out_out(
 
 
 def wrapper_CUDA_avg_pool3d(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool3d")
     if recorder.active is not None:
@@ -8449,8 +9281,16 @@ def wrapper_CUDA_avg_pool3d(
 
 
 def wrapper_CUDA_avg_pool3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("avg_pool3d_backward", grad_input)
     if recorder.active is not None:
@@ -8467,8 +9307,15 @@ def wrapper_CUDA_avg_pool3d_backward_out_grad_input(
 
 
 def wrapper_CUDA_avg_pool3d_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool3d_backward")
     if recorder.active is not None:
@@ -8597,8 +9444,7 @@ def wrapper_CUDA_adaptive_max_pool3d_backward(ks: int, grad_output: Tensor, self
 
 
 def wrapper_CUDA_fractional_max_pool2d_out_output(
-    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
-    Tensor
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("fractional_max_pool2d", output), Out("fractional_max_pool2d", indices)
     if recorder.active is not None:
@@ -8606,9 +9452,7 @@ def wrapper_CUDA_fractional_max_pool2d_out_output(
     pooling_fractional.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     if recorder.active is not None:
         op0.enter_impl("fractional_max_pool2d_out_cuda", pooling_fractional.fractional_max_pool2d_out, op1)
-    pooling_fractional.fractional_max_pool2d_out(
-        self, kernel_size, output_size, random_samples, op0.target, op1.target
-    )
+    pooling_fractional.fractional_max_pool2d_out(self, kernel_size, output_size, random_samples, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -8621,15 +9465,12 @@ def wrapper_CUDA_fractional_max_pool2d(
     pooling_fractional.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     if recorder.active is not None:
         op0.enter_impl("fractional_max_pool2d_out_cuda", pooling_fractional.fractional_max_pool2d_out, op1)
-    pooling_fractional.fractional_max_pool2d_out(
-        self, kernel_size, output_size, random_samples, op0.target, op1.target
-    )
+    pooling_fractional.fractional_max_pool2d_out(self, kernel_size, output_size, random_samples, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
 def wrapper_CUDA_fractional_max_pool3d_out_output(
-    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
-    Tensor
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("fractional_max_pool3d", output), Out("fractional_max_pool3d", indices)
     if recorder.active is not None:
@@ -8637,9 +9478,7 @@ def wrapper_CUDA_fractional_max_pool3d_out_output(
     pooling_fractional.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     if recorder.active is not None:
         op0.enter_impl("fractional_max_pool3d_out_cuda", pooling_fractional.fractional_max_pool3d_out, op1)
-    pooling_fractional.fractional_max_pool3d_out(
-        self, kernel_size, output_size, random_samples, op0.target, op1.target
-    )
+    pooling_fractional.fractional_max_pool3d_out(self, kernel_size, output_size, random_samples, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
@@ -8652,15 +9491,18 @@ def wrapper_CUDA_fractional_max_pool3d(
     pooling_fractional.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     if recorder.active is not None:
         op0.enter_impl("fractional_max_pool3d_out_cuda", pooling_fractional.fractional_max_pool3d_out, op1)
-    pooling_fractional.fractional_max_pool3d_out(
-        self, kernel_size, output_size, random_samples, op0.target, op1.target
-    )
+    pooling_fractional.fractional_max_pool3d_out(self, kernel_size, output_size, random_samples, op0.target, op1.target)
     return op0.finish(), op1.bring_back()
 
 
 def wrapper_CUDA_fractional_max_pool2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    output_size: Size,
+    indices: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("fractional_max_pool2d_backward", grad_input)
     if recorder.active is not None:
@@ -8686,8 +9528,13 @@ def wrapper_CUDA_fractional_max_pool2d_backward(
 
 
 def wrapper_CUDA_grad_input_fractional_max_pool3d_backward_out(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    output_size: Size,
+    indices: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     return pooling_fractional.fractional_max_pool3d_backward_out(
         grad_output, self, kernel_size, output_size, indices, grad_input
@@ -8707,8 +9554,14 @@ def wrapper_CUDA__grid_sampler_2d(
 
 
 def wrapper_CUDA__grid_sampler_2d_backward(
-    ks: int, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
-    align_corners: bool, output_mask: tuple[bool, ...]
+    ks: int,
+    grad_output: Tensor,
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor]:
     return sampling_grids.grid_sampler_2d_backward(
         grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
@@ -8722,8 +9575,14 @@ def wrapper_CUDA__grid_sampler_3d(
 
 
 def wrapper_CUDA__grid_sampler_3d_backward(
-    ks: int, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
-    align_corners: bool, output_mask: tuple[bool, ...]
+    ks: int,
+    grad_output: Tensor,
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor]:
     return sampling_grids.grid_sampler_3d_backward(
         grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
@@ -8741,8 +9600,7 @@ def wrapper_CUDA__max_unpool3d(
 
 
 def wrapper_CUDA_out_multi_margin_loss_out(
-    ks: int, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int, out:
-    Tensor
+    ks: int, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int, out: Tensor
 ) -> Tensor:
     return losses_margins.multi_margin_loss_out(self, target, p, margin, weight, reduction, out)
 
@@ -8754,8 +9612,15 @@ def wrapper_CUDA__multi_margin_loss(
 
 
 def wrapper_CUDA_grad_input_multi_margin_loss_backward_out(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None,
-    reduction: int, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    p: Scalar,
+    margin: Scalar,
+    weight: Tensor | None,
+    reduction: int,
+    grad_input: Tensor,
 ) -> Tensor:
     return losses_margins.multi_margin_loss_backward_out(
         grad_output, self, target, p, margin, weight, reduction, grad_input
@@ -8763,8 +9628,14 @@ def wrapper_CUDA_grad_input_multi_margin_loss_backward_out(
 
 
 def wrapper_CUDA__multi_margin_loss_backward(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None,
-    reduction: int
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    p: Scalar,
+    margin: Scalar,
+    weight: Tensor | None,
+    reduction: int,
 ) -> Tensor:
     return losses_margins.multi_margin_loss_backward(grad_output, self, target, p, margin, weight, reduction)
 
@@ -8796,22 +9667,40 @@ def wrapper_CUDA__multilabel_margin_loss_backward(
 
 
 def wrapper_CUDA___ctc_loss(
-    ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int, zero_infinity:
-    bool
+    ks: int,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Size,
+    target_lengths: Size,
+    blank: int,
+    zero_infinity: bool,
 ) -> tuple[Tensor, Tensor]:
     return losses_sequences.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
 
 
 def wrapper_CUDA_Tensor__ctc_loss(
-    ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int,
-    zero_infinity: bool
+    ks: int,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: int,
+    zero_infinity: bool,
 ) -> tuple[Tensor, Tensor]:
     return losses_sequences.ctc_loss_tensor(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
 
 
 def wrapper_CUDA___ctc_loss_backward(
-    ks: int, grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size,
-    neg_log_likelihood: Tensor, log_alpha: Tensor, blank: int, zero_infinity: bool
+    ks: int,
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Size,
+    target_lengths: Size,
+    neg_log_likelihood: Tensor,
+    log_alpha: Tensor,
+    blank: int,
+    zero_infinity: bool,
 ) -> Tensor:
     return losses_sequences.ctc_loss_backward(
         grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
@@ -8819,8 +9708,16 @@ def wrapper_CUDA___ctc_loss_backward(
 
 
 def wrapper_CUDA_Tensor__ctc_loss_backward(
-    ks: int, grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor,
-    neg_log_likelihood: Tensor, log_alpha: Tensor, blank: int, zero_infinity: bool
+    ks: int,
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    neg_log_likelihood: Tensor,
+    log_alpha: Tensor,
+    blank: int,
+    zero_infinity: bool,
 ) -> Tensor:
     return losses_sequences.ctc_loss_backward_tensor(
         grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
@@ -8834,8 +9731,14 @@ def wrapper_CUDA__nll_loss2d_forward(
 
 
 def wrapper_CUDA__nll_loss2d_backward(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
-    int, total_weight: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
 ) -> Tensor:
     return losses_images.nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
 
@@ -8859,8 +9762,13 @@ def wrapper_CUDA__binary_cross_entropy_backward(
 
 
 def wrapper_CUDA_grad_input_binary_cross_entropy_backward_out(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, grad_input:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    grad_input: Tensor,
 ) -> Tensor:
     return losses_elementwise.binary_cross_entropy_backward_out(
         grad_output, self, target, weight, reduction, grad_input
@@ -9062,9 +9970,7 @@ def wrapper_CUDA_norm_ScalarOpt_dim(ks: int, self: Tensor, p: Scalar | None, dim
     return op.finish()
 
 
-def wrapper_CUDA_norm_out_out(
-    ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor
-) -> Tensor:
+def wrapper_CUDA_norm_out_out(ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("norm_ScalarOpt_dim", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -9789,7 +10695,9 @@ def wrapper_CUDA_special_shifted_chebyshev_polynomial_t(ks: int, x: Tensor, n: T
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_t_out", bessel_functions.special_shifted_chebyshev_polynomial_t_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_t_out", bessel_functions.special_shifted_chebyshev_polynomial_t_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_t_out(x, n, op.target)
     return op.finish()
 
@@ -9802,7 +10710,9 @@ def wrapper_CUDA_special_shifted_chebyshev_polynomial_t_out_out(ks: int, x: Tens
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_t_out", bessel_functions.special_shifted_chebyshev_polynomial_t_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_t_out", bessel_functions.special_shifted_chebyshev_polynomial_t_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_t_out(x, n, op.target)
     return op.finish()
 
@@ -9815,7 +10725,9 @@ def wrapper_CUDA_special_shifted_chebyshev_polynomial_u(ks: int, x: Tensor, n: T
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_u_out", bessel_functions.special_shifted_chebyshev_polynomial_u_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_u_out", bessel_functions.special_shifted_chebyshev_polynomial_u_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_u_out(x, n, op.target)
     return op.finish()
 
@@ -9828,7 +10740,9 @@ def wrapper_CUDA_special_shifted_chebyshev_polynomial_u_out_out(ks: int, x: Tens
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_u_out", bessel_functions.special_shifted_chebyshev_polynomial_u_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_u_out", bessel_functions.special_shifted_chebyshev_polynomial_u_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_u_out(x, n, op.target)
     return op.finish()
 
@@ -9841,7 +10755,9 @@ def wrapper_CUDA_special_shifted_chebyshev_polynomial_v(ks: int, x: Tensor, n: T
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_v_out", bessel_functions.special_shifted_chebyshev_polynomial_v_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_v_out", bessel_functions.special_shifted_chebyshev_polynomial_v_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_v_out(x, n, op.target)
     return op.finish()
 
@@ -9854,7 +10770,9 @@ def wrapper_CUDA_special_shifted_chebyshev_polynomial_v_out_out(ks: int, x: Tens
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_v_out", bessel_functions.special_shifted_chebyshev_polynomial_v_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_v_out", bessel_functions.special_shifted_chebyshev_polynomial_v_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_v_out(x, n, op.target)
     return op.finish()
 
@@ -9867,7 +10785,9 @@ def wrapper_CUDA_special_shifted_chebyshev_polynomial_w(ks: int, x: Tensor, n: T
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_w_out", bessel_functions.special_shifted_chebyshev_polynomial_w_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_w_out", bessel_functions.special_shifted_chebyshev_polynomial_w_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_w_out(x, n, op.target)
     return op.finish()
 
@@ -9880,7 +10800,9 @@ def wrapper_CUDA_special_shifted_chebyshev_polynomial_w_out_out(ks: int, x: Tens
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_w_out", bessel_functions.special_shifted_chebyshev_polynomial_w_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_w_out", bessel_functions.special_shifted_chebyshev_polynomial_w_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_w_out(x, n, op.target)
     return op.finish()
 
@@ -10059,15 +10981,32 @@ def wrapper_CUDA_renorm_(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Sc
 
 
 def wrapper_CUDA__native_batch_norm(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
-    Tensor | None, training: bool, momentum: float, eps: float
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_cpu.batch_norm_cuda(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
 def wrapper_CUDA_out_native_batch_norm_out(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
-    Tensor | None, training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_cpu.batch_norm_out(
         input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
@@ -10075,15 +11014,32 @@ def wrapper_CUDA_out_native_batch_norm_out(
 
 
 def wrapper_CUDA___native_batch_norm_legit(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
-    training: bool, momentum: float, eps: float
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    training: bool,
+    momentum: float,
+    eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_cpu._batch_norm_legit(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
 def wrapper_CUDA_out__native_batch_norm_legit_out(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
-    training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    training: bool,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_cpu._batch_norm_legit_out(
         input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
@@ -10097,8 +11053,16 @@ def wrapper_CUDA_no_stats__native_batch_norm_legit(
 
 
 def wrapper_CUDA_no_stats_out__native_batch_norm_legit_out(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float,
-    out: Tensor, save_mean: Tensor, save_invstd: Tensor
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_cpu._batch_norm_legit_no_stats_out(
         input, weight, bias, training, momentum, eps, out, save_mean, save_invstd
@@ -10106,15 +11070,31 @@ def wrapper_CUDA_no_stats_out__native_batch_norm_legit_out(
 
 
 def wrapper_CUDA___batch_norm_with_update(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
-    momentum: float, eps: float
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return batch_norm_cpu._batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps)
 
 
 def wrapper_CUDA_out__batch_norm_with_update_out(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
-    momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor, reserve: Tensor
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
+    reserve: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return batch_norm_cpu._batch_norm_with_update_out(
         input, weight, bias, running_mean, running_var, momentum, eps, out, save_mean, save_invstd, reserve
@@ -10122,9 +11102,18 @@ def wrapper_CUDA_out__batch_norm_with_update_out(
 
 
 def wrapper_CUDA__batch_norm_backward(
-    ks: int, grad_out: Tensor, input: Tensor, weight: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
-    save_mean: Tensor | None, save_var: Tensor | None, update: bool, eps: float, output_mask: tuple[bool, ...],
-    reserve: Tensor
+    ks: int,
+    grad_out: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    save_mean: Tensor | None,
+    save_var: Tensor | None,
+    update: bool,
+    eps: float,
+    output_mask: tuple[bool, ...],
+    reserve: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_backward._new_batch_norm_backward(
         grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask, reserve
@@ -10132,9 +11121,17 @@ def wrapper_CUDA__batch_norm_backward(
 
 
 def wrapper_CUDA__native_batch_norm_backward(
-    ks: int, grad_out: Tensor, input: Tensor, weight: Tensor | None, running_mean: Tensor | None, running_var: Tensor
-    | None, save_mean: Tensor | None, save_invstd: Tensor | None, train: bool, eps: float, output_mask: tuple[bool,
-    ...]
+    ks: int,
+    grad_out: Tensor,
+    input: Tensor,
+    weight: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    save_mean: Tensor | None,
+    save_invstd: Tensor | None,
+    train: bool,
+    eps: float,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_backward.batch_norm_backward_cuda(
         grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask
@@ -10142,15 +11139,23 @@ def wrapper_CUDA__native_batch_norm_backward(
 
 
 def wrapper_CUDA__native_group_norm(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps:
-    float
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     return group_norm.native_group_norm(input, weight, bias, N, C, HxW, group, eps)
 
 
 def wrapper_CUDA__native_group_norm_backward(
-    ks: int, grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None, N: int, C: int, HxW:
-    int, group: int, output_mask: tuple[bool, ...]
+    ks: int,
+    grad_out: Tensor,
+    input: Tensor,
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
     return group_norm.native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask)
 

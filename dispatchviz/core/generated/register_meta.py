@@ -10,29 +10,112 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core import recorder
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bessel_functions, binary_float, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, gamma, gating, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logit, losses, losses_elementwise, losses_sequences, membership, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, pooling_fractional, power, random_integers, ranges, reductions, remainders, renorm, repeating, rounding, scattering, set_storage, several_operands, shifts, signs, slopes, softmax, spaced, special, unary, unary_float, upsampling_cubic, upsampling_linear, upsampling_nearest, views, zero_tensor
+from dispatchviz.core.native import (
+    accumulating,
+    activation,
+    activation_flat,
+    activation_units,
+    advanced_indexing,
+    any_true,
+    bessel_functions,
+    binary_float,
+    bitwise,
+    blas,
+    choice,
+    clamping,
+    comparison,
+    conj,
+    conv_slow,
+    copies,
+    cutting,
+    distributions,
+    extremes,
+    factories,
+    fill,
+    gamma,
+    gating,
+    indexing,
+    joining,
+    linalg,
+    linalg_cholesky,
+    linalg_cross,
+    linalg_det,
+    linalg_ldl,
+    linalg_lu,
+    linalg_qr,
+    linalg_solve,
+    linalg_spectral,
+    linalg_triangular,
+    logit,
+    losses,
+    losses_elementwise,
+    losses_sequences,
+    membership,
+    normal_overloads,
+    ordering,
+    padding_edges,
+    placing,
+    pointwise,
+    pooling,
+    pooling_adaptive,
+    pooling_average,
+    pooling_fractional,
+    power,
+    random_integers,
+    ranges,
+    reductions,
+    remainders,
+    renorm,
+    repeating,
+    rounding,
+    scattering,
+    set_storage,
+    several_operands,
+    shifts,
+    signs,
+    slopes,
+    softmax,
+    spaced,
+    special,
+    unary,
+    unary_float,
+    upsampling_cubic,
+    upsampling_linear,
+    upsampling_nearest,
+    views,
+    zero_tensor,
+)
 from dispatchviz.core.structured import Functional, InPlace, Out
-from dispatchviz.core.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
     from dispatchviz.core.device import Device
     from dispatchviz.core.dtype import DType
     from dispatchviz.core.native.random import Generator
-    from dispatchviz.core.streams import Stream
+    from dispatchviz.core.tensor import Size, Storage, Tensor
 
 Scalar = bool | int | float | complex
 
 
 def wrapper_Meta_memory_format_empty(
-    ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return factories.empty_meta(size, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_Meta__empty_strided(
-    ks: int, size: Size, stride: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None
+    ks: int,
+    size: Size,
+    stride: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return factories.empty_strided_meta(size, stride, dtype, layout, device, pin_memory)
 
@@ -45,9 +128,7 @@ def wrapper_Meta_out_linspace_out(ks: int, start: Scalar, end: Scalar, steps: in
     return spaced.linspace_out(start, end, steps, out)
 
 
-def wrapper_Meta_out_logspace_out(
-    ks: int, start: Scalar, end: Scalar, steps: int, base: float, out: Tensor
-) -> Tensor:
+def wrapper_Meta_out_logspace_out(ks: int, start: Scalar, end: Scalar, steps: int, base: float, out: Tensor) -> Tensor:
     return spaced.logspace_out(start, end, steps, base, out)
 
 
@@ -83,9 +164,7 @@ def wrapper_Meta__uniform_(ks: int, self: Tensor, from_: float, to: float, gener
     return distributions.uniform_meta_(self, from_, to, generator)
 
 
-def wrapper_Meta_from_random_(
-    ks: int, self: Tensor, from_: int, to: int | None, generator: Generator | None
-) -> Tensor:
+def wrapper_Meta_from_random_(ks: int, self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
     return random_integers.random_meta_(self, from_, to, generator)
 
 
@@ -1819,9 +1898,7 @@ def wrapper_Meta_silu_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return op.finish()
 
 
-def wrapper_Meta_silu_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor
-) -> Tensor:
+def wrapper_Meta_silu_backward_out_grad_input(ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor) -> Tensor:
     op = Out("silu_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -2443,9 +2520,7 @@ def wrapper_Meta_bitwise_right_shift_out_Tensor_out(ks: int, self: Tensor, other
     return op.finish()
 
 
-def wrapper_Meta_sum_dim_IntList(
-    ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
-) -> Tensor:
+def wrapper_Meta_sum_dim_IntList(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
     op = Functional("sum_dim_IntList")
     if recorder.active is not None:
         op.enter_meta()
@@ -2764,8 +2839,7 @@ def wrapper_Meta_lu_unpack(
 
 
 def wrapper_Meta_lu_unpack_out_out(
-    ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool, P: Tensor, L: Tensor, U:
-    Tensor
+    ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool, P: Tensor, L: Tensor, U: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Out("lu_unpack", P), Out("lu_unpack", L), Out("lu_unpack", U)
     if recorder.active is not None:
@@ -2811,7 +2885,9 @@ def wrapper_Meta_linalg_cross_out_out(ks: int, self: Tensor, other: Tensor, dim:
 def wrapper_Meta_linalg_lu_factor_ex(
     ks: int, A: Tensor, pivot: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    op0, op1, op2 = Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex")
+    op0, op1, op2 = Functional(
+        "linalg_lu_factor_ex"
+    ), Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex")
     if recorder.active is not None:
         op0.enter_meta()
     linalg_lu.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
@@ -2885,7 +2961,9 @@ def wrapper_Meta__linalg_det_out_result(
 def wrapper_Meta_linalg_ldl_factor_ex(
     ks: int, self: Tensor, hermitian: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    op0, op1, op2 = Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex")
+    op0, op1, op2 = Functional(
+        "linalg_ldl_factor_ex"
+    ), Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex")
     if recorder.active is not None:
         op0.enter_meta()
     linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
@@ -2895,7 +2973,9 @@ def wrapper_Meta_linalg_ldl_factor_ex(
 def wrapper_Meta_linalg_ldl_factor_ex_out_out(
     ks: int, self: Tensor, hermitian: bool, check_errors: bool, LD: Tensor, pivots: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    op0, op1, op2 = Out("linalg_ldl_factor_ex", LD), Out("linalg_ldl_factor_ex", pivots), Out("linalg_ldl_factor_ex", info)
+    op0, op1, op2 = Out("linalg_ldl_factor_ex", LD), Out(
+        "linalg_ldl_factor_ex", pivots
+    ), Out("linalg_ldl_factor_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
     linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
@@ -2921,7 +3001,9 @@ def wrapper_Meta_linalg_ldl_solve_out_out(
 
 
 def wrapper_Meta__linalg_slogdet(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet")
+    op0, op1, op2, op3 = Functional(
+        "_linalg_slogdet"
+    ), Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet")
     if recorder.active is not None:
         op0.enter_meta()
     linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
@@ -2931,7 +3013,9 @@ def wrapper_Meta__linalg_slogdet(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Te
 def wrapper_Meta__linalg_slogdet_out_sign(
     ks: int, A: Tensor, sign: Tensor, logabsdet: Tensor, LU: Tensor, pivots: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Out("_linalg_slogdet", sign), Out("_linalg_slogdet", logabsdet), Out("_linalg_slogdet", LU), Out("_linalg_slogdet", pivots)
+    op0, op1, op2, op3 = Out("_linalg_slogdet", sign), Out(
+        "_linalg_slogdet", logabsdet
+    ), Out("_linalg_slogdet", LU), Out("_linalg_slogdet", pivots)
     if recorder.active is not None:
         op0.enter_meta()
     linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
@@ -3015,7 +3099,9 @@ def wrapper_Meta__set_(ks: int, self: Tensor) -> Tensor:
 def wrapper_Meta__linalg_solve_ex(
     ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex")
+    op0, op1, op2, op3 = Functional(
+        "_linalg_solve_ex"
+    ), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex")
     if recorder.active is not None:
         op0.enter_meta()
     linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
@@ -3023,10 +3109,19 @@ def wrapper_Meta__linalg_solve_ex(
 
 
 def wrapper_Meta__linalg_solve_ex_out_result(
-    ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool, result: Tensor, LU: Tensor, pivots: Tensor, info:
-    Tensor
+    ks: int,
+    A: Tensor,
+    B: Tensor,
+    left: bool,
+    check_errors: bool,
+    result: Tensor,
+    LU: Tensor,
+    pivots: Tensor,
+    info: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Out("_linalg_solve_ex", result), Out("_linalg_solve_ex", LU), Out("_linalg_solve_ex", pivots), Out("_linalg_solve_ex", info)
+    op0, op1, op2, op3 = Out(
+        "_linalg_solve_ex", result
+    ), Out("_linalg_solve_ex", LU), Out("_linalg_solve_ex", pivots), Out("_linalg_solve_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
     linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
@@ -3772,8 +3867,14 @@ def wrapper_Meta_nll_loss_forward(
 
 
 def wrapper_Meta_nll_loss_forward_out_output(
-    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, output: Tensor,
-    total_weight: Tensor
+    ks: int,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    output: Tensor,
+    total_weight: Tensor,
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("nll_loss_forward", output), Out("nll_loss_forward", total_weight)
     if recorder.active is not None:
@@ -3783,8 +3884,14 @@ def wrapper_Meta_nll_loss_forward_out_output(
 
 
 def wrapper_Meta_nll_loss_backward(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
-    int, total_weight: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
 ) -> Tensor:
     op = Functional("nll_loss_backward")
     if recorder.active is not None:
@@ -3794,8 +3901,15 @@ def wrapper_Meta_nll_loss_backward(
 
 
 def wrapper_Meta_nll_loss_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
-    int, total_weight: Tensor, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("nll_loss_backward", grad_input)
     if recorder.active is not None:
@@ -3815,8 +3929,15 @@ def wrapper_Meta_max_pool2d_with_indices(
 
 
 def wrapper_Meta_max_pool2d_with_indices_out_out(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool, out:
-    Tensor, indices: Tensor
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    out: Tensor,
+    indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("max_pool2d_with_indices", out), Out("max_pool2d_with_indices", indices)
     if recorder.active is not None:
@@ -3826,8 +3947,15 @@ def wrapper_Meta_max_pool2d_with_indices_out_out(
 
 
 def wrapper_Meta_max_pool2d_with_indices_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
-    ceil_mode: bool, indices: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    indices: Tensor,
 ) -> Tensor:
     op = Functional("max_pool2d_with_indices_backward")
     if recorder.active is not None:
@@ -3839,8 +3967,16 @@ def wrapper_Meta_max_pool2d_with_indices_backward(
 
 
 def wrapper_Meta_max_pool2d_with_indices_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
-    ceil_mode: bool, indices: Tensor, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    indices: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("max_pool2d_with_indices_backward", grad_input)
     if recorder.active is not None:
@@ -3852,28 +3988,39 @@ def wrapper_Meta_max_pool2d_with_indices_backward_out_grad_input(
 
 
 def wrapper_Meta_slow_conv_transpose2d_out_out(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    output_padding: Size, dilation: Size, out: Tensor
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    dilation: Size,
+    out: Tensor,
 ) -> Tensor:
     op = Out("slow_conv_transpose2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    conv_slow.slow_conv_transpose2d_meta(
-        op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
-    )
+    conv_slow.slow_conv_transpose2d_meta(op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
     return op.finish()
 
 
 def wrapper_Meta_slow_conv_transpose2d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    output_padding: Size, dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    dilation: Size,
 ) -> Tensor:
     op = Functional("slow_conv_transpose2d")
     if recorder.active is not None:
         op.enter_meta()
-    conv_slow.slow_conv_transpose2d_meta(
-        op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
-    )
+    conv_slow.slow_conv_transpose2d_meta(op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
     return op.finish()
 
 
@@ -4032,8 +4179,13 @@ def wrapper_Meta_upsample_linear1d(
 
 
 def wrapper_Meta_upsample_linear1d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None,
-    grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_linear1d_backward", grad_input)
     if recorder.active is not None:
@@ -4053,8 +4205,13 @@ def wrapper_Meta_upsample_linear1d_backward(
 
 
 def wrapper_Meta_upsample_bilinear2d_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_bilinear2d", out)
     if recorder.active is not None:
@@ -4074,8 +4231,14 @@ def wrapper_Meta_upsample_bilinear2d(
 
 
 def wrapper_Meta_upsample_bilinear2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_bilinear2d_backward", grad_input)
     if recorder.active is not None:
@@ -4087,8 +4250,13 @@ def wrapper_Meta_upsample_bilinear2d_backward_out_grad_input(
 
 
 def wrapper_Meta_upsample_bilinear2d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_bilinear2d_backward")
     if recorder.active is not None:
@@ -4100,8 +4268,13 @@ def wrapper_Meta_upsample_bilinear2d_backward(
 
 
 def wrapper_Meta__upsample_bilinear2d_aa_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bilinear2d_aa", out)
     if recorder.active is not None:
@@ -4121,8 +4294,14 @@ def wrapper_Meta__upsample_bilinear2d_aa(
 
 
 def wrapper_Meta__upsample_bilinear2d_aa_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bilinear2d_aa_backward", grad_input)
     if recorder.active is not None:
@@ -4134,8 +4313,13 @@ def wrapper_Meta__upsample_bilinear2d_aa_backward_out_grad_input(
 
 
 def wrapper_Meta__upsample_bilinear2d_aa_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("_upsample_bilinear2d_aa_backward")
     if recorder.active is not None:
@@ -4147,8 +4331,13 @@ def wrapper_Meta__upsample_bilinear2d_aa_backward(
 
 
 def wrapper_Meta_upsample_bicubic2d_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_bicubic2d", out)
     if recorder.active is not None:
@@ -4168,8 +4357,14 @@ def wrapper_Meta_upsample_bicubic2d(
 
 
 def wrapper_Meta_upsample_bicubic2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_bicubic2d_backward", grad_input)
     if recorder.active is not None:
@@ -4181,8 +4376,13 @@ def wrapper_Meta_upsample_bicubic2d_backward_out_grad_input(
 
 
 def wrapper_Meta_upsample_bicubic2d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_bicubic2d_backward")
     if recorder.active is not None:
@@ -4194,8 +4394,13 @@ def wrapper_Meta_upsample_bicubic2d_backward(
 
 
 def wrapper_Meta__upsample_bicubic2d_aa_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bicubic2d_aa", out)
     if recorder.active is not None:
@@ -4215,8 +4420,14 @@ def wrapper_Meta__upsample_bicubic2d_aa(
 
 
 def wrapper_Meta__upsample_bicubic2d_aa_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bicubic2d_aa_backward", grad_input)
     if recorder.active is not None:
@@ -4228,8 +4439,13 @@ def wrapper_Meta__upsample_bicubic2d_aa_backward_out_grad_input(
 
 
 def wrapper_Meta__upsample_bicubic2d_aa_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("_upsample_bicubic2d_aa_backward")
     if recorder.active is not None:
@@ -4241,8 +4457,14 @@ def wrapper_Meta__upsample_bicubic2d_aa_backward(
 
 
 def wrapper_Meta_upsample_trilinear3d_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None, out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_trilinear3d", out)
     if recorder.active is not None:
@@ -4252,8 +4474,13 @@ def wrapper_Meta_upsample_trilinear3d_out_out(
 
 
 def wrapper_Meta_upsample_trilinear3d(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_trilinear3d")
     if recorder.active is not None:
@@ -4263,8 +4490,15 @@ def wrapper_Meta_upsample_trilinear3d(
 
 
 def wrapper_Meta_upsample_trilinear3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
-    scales_h: float | None, scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_trilinear3d_backward", grad_input)
     if recorder.active is not None:
@@ -4276,8 +4510,14 @@ def wrapper_Meta_upsample_trilinear3d_backward_out_grad_input(
 
 
 def wrapper_Meta_upsample_trilinear3d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
-    scales_h: float | None, scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_trilinear3d_backward")
     if recorder.active is not None:
@@ -4405,8 +4645,13 @@ def wrapper_Meta__upsample_nearest_exact2d(
 
 
 def wrapper_Meta_upsample_nearest2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
-    grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_nearest2d_backward", grad_input)
     if recorder.active is not None:
@@ -4416,8 +4661,13 @@ def wrapper_Meta_upsample_nearest2d_backward_out_grad_input(
 
 
 def wrapper_Meta__upsample_nearest_exact2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
-    grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_nearest_exact2d_backward", grad_input)
     if recorder.active is not None:
@@ -4451,8 +4701,13 @@ def wrapper_Meta__upsample_nearest_exact2d_backward(
 
 
 def wrapper_Meta_upsample_nearest3d_out_out(
-    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_nearest3d", out)
     if recorder.active is not None:
@@ -4462,8 +4717,13 @@ def wrapper_Meta_upsample_nearest3d_out_out(
 
 
 def wrapper_Meta__upsample_nearest_exact3d_out_out(
-    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("_upsample_nearest_exact3d", out)
     if recorder.active is not None:
@@ -4493,8 +4753,14 @@ def wrapper_Meta__upsample_nearest_exact3d(
 
 
 def wrapper_Meta_upsample_nearest3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_nearest3d_backward", grad_input)
     if recorder.active is not None:
@@ -4506,8 +4772,14 @@ def wrapper_Meta_upsample_nearest3d_backward_out_grad_input(
 
 
 def wrapper_Meta__upsample_nearest_exact3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_nearest_exact3d_backward", grad_input)
     if recorder.active is not None:
@@ -4519,8 +4791,13 @@ def wrapper_Meta__upsample_nearest_exact3d_backward_out_grad_input(
 
 
 def wrapper_Meta_upsample_nearest3d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_nearest3d_backward")
     if recorder.active is not None:
@@ -4532,8 +4809,13 @@ def wrapper_Meta_upsample_nearest3d_backward(
 
 
 def wrapper_Meta__upsample_nearest_exact3d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("_upsample_nearest_exact3d_backward")
     if recorder.active is not None:
@@ -4544,9 +4826,7 @@ def wrapper_Meta__upsample_nearest_exact3d_backward(
     return op.finish()
 
 
-def wrapper_Meta_baddbmm(
-    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
-) -> Tensor:
+def wrapper_Meta_baddbmm(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = Functional("baddbmm")
     if recorder.active is not None:
         op.enter_meta()
@@ -4554,9 +4834,7 @@ def wrapper_Meta_baddbmm(
     return op.finish()
 
 
-def wrapper_Meta_baddbmm_(
-    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
-) -> Tensor:
+def wrapper_Meta_baddbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = InPlace("baddbmm", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -4653,8 +4931,14 @@ def wrapper_Meta_elu(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_
 
 
 def wrapper_Meta_elu_backward_out_grad_input(
-    ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
-    Tensor, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    alpha: Scalar,
+    scale: Scalar,
+    input_scale: Scalar,
+    is_result: bool,
+    self_or_result: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("elu_backward", grad_input)
     if recorder.active is not None:
@@ -4664,8 +4948,13 @@ def wrapper_Meta_elu_backward_out_grad_input(
 
 
 def wrapper_Meta_elu_backward(
-    ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    alpha: Scalar,
+    scale: Scalar,
+    input_scale: Scalar,
+    is_result: bool,
+    self_or_result: Tensor,
 ) -> Tensor:
     op = Functional("elu_backward")
     if recorder.active is not None:
@@ -4735,8 +5024,15 @@ def wrapper_Meta_glu(ks: int, self: Tensor, dim: int) -> Tensor:
 
 
 def wrapper_Meta_avg_pool2d_out_out(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None, out: Tensor
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("avg_pool2d", out)
     if recorder.active is not None:
@@ -4748,8 +5044,14 @@ def wrapper_Meta_avg_pool2d_out_out(
 
 
 def wrapper_Meta_avg_pool2d(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool2d")
     if recorder.active is not None:
@@ -4761,8 +5063,16 @@ def wrapper_Meta_avg_pool2d(
 
 
 def wrapper_Meta_avg_pool2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("avg_pool2d_backward", grad_input)
     if recorder.active is not None:
@@ -4774,8 +5084,15 @@ def wrapper_Meta_avg_pool2d_backward_out_grad_input(
 
 
 def wrapper_Meta_avg_pool2d_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool2d_backward")
     if recorder.active is not None:
@@ -4787,8 +5104,15 @@ def wrapper_Meta_avg_pool2d_backward(
 
 
 def wrapper_Meta_avg_pool3d_out_out(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None, out: Tensor
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("avg_pool3d", out)
     if recorder.active is not None:
@@ -4800,8 +5124,14 @@ def wrapper_Meta_avg_pool3d_out_out(
 
 
 def wrapper_Meta_avg_pool3d(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool3d")
     if recorder.active is not None:
@@ -4813,8 +5143,16 @@ def wrapper_Meta_avg_pool3d(
 
 
 def wrapper_Meta_avg_pool3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("avg_pool3d_backward", grad_input)
     if recorder.active is not None:
@@ -4826,8 +5164,15 @@ def wrapper_Meta_avg_pool3d_backward_out_grad_input(
 
 
 def wrapper_Meta_avg_pool3d_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool3d_backward")
     if recorder.active is not None:
@@ -4911,8 +5256,7 @@ def wrapper_Meta_adaptive_max_pool3d_backward(ks: int, grad_output: Tensor, self
 
 
 def wrapper_Meta_fractional_max_pool2d_out_output(
-    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
-    Tensor
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("fractional_max_pool2d", output), Out("fractional_max_pool2d", indices)
     if recorder.active is not None:
@@ -4932,8 +5276,7 @@ def wrapper_Meta_fractional_max_pool2d(
 
 
 def wrapper_Meta_fractional_max_pool3d_out_output(
-    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
-    Tensor
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("fractional_max_pool3d", output), Out("fractional_max_pool3d", indices)
     if recorder.active is not None:
@@ -4953,8 +5296,13 @@ def wrapper_Meta_fractional_max_pool3d(
 
 
 def wrapper_Meta_fractional_max_pool2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    output_size: Size,
+    indices: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("fractional_max_pool2d_backward", grad_input)
     if recorder.active is not None:
@@ -4974,8 +5322,13 @@ def wrapper_Meta_fractional_max_pool2d_backward(
 
 
 def wrapper_Meta___ctc_loss(
-    ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int, zero_infinity:
-    bool
+    ks: int,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Size,
+    target_lengths: Size,
+    blank: int,
+    zero_infinity: bool,
 ) -> tuple[Tensor, Tensor]:
     return losses_sequences.ctc_loss_meta(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
 
@@ -5070,9 +5423,7 @@ def wrapper_Meta_norm_ScalarOpt_dim(ks: int, self: Tensor, p: Scalar | None, dim
     return op.finish()
 
 
-def wrapper_Meta_norm_out_out(
-    ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor
-) -> Tensor:
+def wrapper_Meta_norm_out_out(ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("norm_ScalarOpt_dim", out)
     if recorder.active is not None:
         op.enter_meta()

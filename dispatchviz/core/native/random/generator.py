@@ -9,7 +9,6 @@ NB: in PyTorch, CUDA generators are Philox, whose numbers a GPU's threads draw; 
 
 from __future__ import annotations
 
-import secrets
 import struct
 from typing import Any
 
@@ -70,6 +69,8 @@ class Generator(metaclass=DeclaredInC, name="torch._C.Generator"):
 
     def seed(self) -> int:
         """Starts over from a seed that nobody knows; returns it."""
+        import secrets  # which loads OpenSSL
+
         return self.manual_seed(secrets.randbits(64)).initial_seed()
 
     # -- state ---------------------------------------------------------------------------------------------------------
