@@ -200,8 +200,8 @@ def memory(calls: int = often(2_000)) -> tuple[float, float]:
         with dispatchviz.record() as trace:
             for _ in range(calls):
                 call()
-        gc.collect()
-        noted, _ = tracemalloc.get_traced_memory()
+            gc.collect()
+            noted, _ = tracemalloc.get_traced_memory()
         events = len(trace)
         gc.collect()
         told, _ = tracemalloc.get_traced_memory()

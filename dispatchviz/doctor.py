@@ -96,10 +96,10 @@ def _dot_version() -> str | None:
     if path is None:
         return None
     try:
-        said = subprocess.run([path, "-V"], capture_output=True, text=True, timeout=10, check=True)
+        shown = subprocess.run([path, "-V"], capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError) as error:
         return f"{path} does not work: {error}"
-    return f"{path} ({(said.stderr or said.stdout).strip()})"
+    return f"{path} ({(shown.stderr or shown.stdout).strip()})"
 
 
 def _terminal() -> Facts:

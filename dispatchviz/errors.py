@@ -1,4 +1,7 @@
-"""The error that is the user's to mend: the command line prints its text as one line and exits with 2."""
+"""The base class of the package's own errors: the command line prints their text as one line and exits with 2.
+
+What PyTorch raises too has PyTorch's class and text and is none of these.
+"""
 
 from __future__ import annotations
 

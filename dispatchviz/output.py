@@ -1,4 +1,4 @@
-"""Files that a trace becomes: the suffix says which kind, and every failure is one sentence for the user.
+"""Files that a trace becomes: the suffix determines the kind, and every failure is one sentence for the user.
 
 Whether a file may be written is known before a program runs: of what is there only a trace of ours makes room for a
 trace, a log for a log, and a picture for a picture. Not here: how a kind is made (``render``, ``core/trace.py``).
@@ -13,10 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
-
 from dispatchviz.core.record.file_replacement import check_writable, write_whole
-from dispatchviz.core.record.trace_file import Trace, looks_like_trace
+from dispatchviz.core.record.trace_file import Trace, encode, looks_like_trace
 from dispatchviz.errors import DispatchvizError
 
 PICTURES = (".svg", ".dot", ".png", ".pdf")
@@ -25,7 +23,7 @@ BINARY = (".png", ".pdf", ".jsonl.gz")
 STANDARD_OUTPUT = "-"
 
 BEGINNING = 1 << 16
-"""So many bytes of a file say what it is."""
+"""So many bytes of a file are read to recognise it."""
 
 LOG = re.compile(rb"[^\n]* on (the model of )?PyTorch [^\n]*, cuda: |\s*\[\w+\] op=\[")
 """How a log begins."""
@@ -42,14 +40,14 @@ def check_suffix(path: str | Path) -> str:
     if suffix := suffix_of(path):
         return suffix
     known = f"a picture is {', '.join(PICTURES)}, a trace is {' or '.join(TRACES)}"
-    raise DispatchvizError(f"cannot tell from its name what {path} is to be: {known}")
+    raise DispatchvizError(f"cannot infer from its name what {path} is to be: {known}")
 
 
 # -- before a program runs --------------------------------------------------------------------------------------------
 
 
 def check_save(path: str) -> None:
-    """Raises DispatchvizError if a trace cannot be saved there, or would take the place of what is no trace."""
+    """Raises DispatchvizError if a trace cannot be saved there, or would replace what is no trace."""
     if suffix_of(path) not in TRACES:
         raise DispatchvizError(f"cannot save the trace as {path}: the name of a trace ends in {' or '.join(TRACES)}")
     check_trace(path)
@@ -64,7 +62,7 @@ def check_trace(path: str) -> None:
 
 
 def check_log(path: str) -> None:
-    """Raises DispatchvizError if a log cannot be written there, or would take the place of what is none."""
+    """Raises DispatchvizError if a log cannot be written there, or would replace what is none."""
     if (suffix := suffix_of(path)) in TRACES:
         raise DispatchvizError(f"{path} is the name of a trace, which --format jsonl writes: a log is no {suffix}")
     with _writing(path):
@@ -97,7 +95,7 @@ def _beginning(path: str) -> bytes:
 
 
 def export(trace: Trace, path: str | Path, form: str = "") -> None:
-    """Writes the file that ``form``, else its own suffix, asks for; to standard output for ``-``.
+    """Writes the file that ``form``, else its own suffix, names; to standard output for ``-``.
 
     Raises DispatchvizError or RenderError if that cannot be done.
     """
@@ -113,7 +111,7 @@ def exported(trace: Trace, suffix: str) -> bytes:
     """What a file of that suffix holds. Raises RenderError if there is nothing to draw or no way to."""
     if suffix in TRACES:
         return trace.encoded(compressed=suffix.endswith(".gz"))
-    from dispatchviz.render.backward_graph import backward_graph, picture
+    from dispatchviz.render.graph.graph_picture import backward_graph, picture
 
     return picture(backward_graph(trace), suffix)
 
@@ -139,12 +137,12 @@ def write_log(trace: Trace, form: str, path: str | None) -> None:
 def log_lines(trace: Trace, form: str) -> Iterator[str]:
     """The lines of a log, without line ends."""
     if form == "jsonl":
-        return (msgspec.json.encode(part).decode() for part in (trace.header, *trace.events))
+        return (encode(part).decode() for part in (trace.header, *trace.events))
     if form == "torch":
-        from dispatchviz.render.torch_log import torch_log
+        from dispatchviz.render.log.torch_log import torch_log
 
         return torch_log(trace)
-    from dispatchviz.render.text import text_log
+    from dispatchviz.render.log.text_log import text_log
 
     return text_log(trace)
 

@@ -1,7 +1,8 @@
-"""Runs a user's script on the model, watched: the program cannot tell that it is not PyTorch that it imports, nor that
-its lines, its variables and its output are being written down.
+"""Runs a user's script on the model and records it: the program cannot notice that it is not PyTorch that it imports,
+nor that its lines, its variables and its output are recorded.
 
-Not here: how lines are announced (``lines.py``), what ``import torch`` means (``face.py``), commands (``cli``).
+Not here: how lines are announced (``instrumented_source.py``), what ``import torch`` means (``import_hook.py``),
+commands (``cli``).
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from typing import Any, TextIO
 
 from dispatchviz.core.seam import recorder
 from dispatchviz.errors import DispatchvizError
-from dispatchviz.face import modules_forgotten, torch_is_the_model
-from dispatchviz.fresh import machine_as_new
-from dispatchviz.lines import compile_watched
+from dispatchviz.import_hook import modules_forgotten, torch_is_the_model
+from dispatchviz.instrumented_source import compile_instrumented
+from dispatchviz.process_state import clean_process_state
 from dispatchviz.recording import ProgramRecorder, Recording
 from dispatchviz.trace import Trace
 
@@ -37,7 +38,7 @@ class Outcome:
     """As the program would have ended on its own: 0, what it gave to ``sys.exit``, 1 if it raised, 130 at Ctrl+C."""
     error: BaseException | None = None
     """What left the program, if anything did."""
-    place: tuple[str, int] = ("", 0)
+    location: tuple[str, int] = ("", 0)
     """The user's file and line that it came from; line 0 if there is none."""
 
     @property
@@ -45,7 +46,7 @@ class Outcome:
         """The error in one line; empty if there is none."""
         if self.error is None:
             return ""
-        file, line = self.place
+        file, line = self.location
         where = f"{file}, line {line}" if line else self.trace.header.program
         if isinstance(self.error, KeyboardInterrupt):
             return f"{where}: interrupted"
@@ -54,7 +55,7 @@ class Outcome:
 
 
 STANDARD_INPUT = "-"
-"""In the place of a script: its text is given, as ``python -`` reads it."""
+"""Instead of a script's name: its text is given, as ``python -`` reads it."""
 
 
 def run(script: str, args: Sequence[str] = (), output: TextIO | None = None, given: bytes = b"") -> Outcome:
@@ -74,17 +75,18 @@ def run(script: str, args: Sequence[str] = (), output: TextIO | None = None, giv
     code = _compile(text, path, shown, watcher)
     importlib.import_module("dispatchviz.torch")  # making the operators is no part of the program
     try:
-        with machine_as_new(), _as_main_program(path, [script, *args]) as space, _heard(watcher, output):
+        with clean_process_state(), _as_main_program(path, [script, *args]) as space, _recorded(watcher, output):
             exec(code, space)
         return Outcome(trace, 0)
     except SystemExit as error:
         return Outcome(trace, _exit_status(error))
     except BaseException as error:
-        place = watcher.raised(error)
+        location = watcher.raised(error)
         status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
-        return Outcome(trace, status, error.with_traceback(None), place)
+        return Outcome(trace, status, error.with_traceback(None), location)
     finally:
         recorder.stop(watcher)
+        trace.finish()
 
 
 def _names(script: str) -> tuple[str, str]:
@@ -115,11 +117,11 @@ def _read(script: str, given: bytes) -> str:
 
 def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder) -> CodeType:
     try:
-        return compile_watched(text, path, watcher)
+        return compile_instrumented(text, path, watcher)
     except SyntaxError as error:
         where = f"{shown}, line {error.lineno}" if error.lineno else f"{shown} is not a Python program"
         raise DispatchvizError(f"{where}: {type(error).__name__}: {error.msg}") from None
-    except ValueError as error:  # older Pythons say so of a NUL
+    except ValueError as error:  # older Pythons raise this for a NUL
         raise DispatchvizError(f"{shown} is not a Python program: {error}") from None
 
 
@@ -141,9 +143,9 @@ def _as_main_program(path: str, argv: list[str]) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def _heard(watcher: ProgramRecorder, output: TextIO | None) -> Iterator[None]:
+def _recorded(watcher: ProgramRecorder, output: TextIO | None) -> Iterator[None]:
     """Inside the block the recorder listens, to ``sys.stdout`` too."""
-    with redirect_stdout(_Heard(output or sys.stdout, watcher)):
+    with redirect_stdout(_RecordedOutput(output or sys.stdout, watcher)):
         recorder.start(watcher)
         try:
             yield
@@ -152,8 +154,8 @@ def _heard(watcher: ProgramRecorder, output: TextIO | None) -> Iterator[None]:
             recorder.stop(watcher)  # what puts the machine back as it was is no part of the program
 
 
-class _Heard(io.TextIOBase):
-    """Standard output, passed on and told to the recorder."""
+class _RecordedOutput(io.TextIOBase):
+    """Standard output, passed on and recorded."""
 
     def __init__(self, output: TextIO, watcher: ProgramRecorder) -> None:
         self._output = output

@@ -1,7 +1,7 @@
 """Recording what a piece of the user's own Python does: ``record()``, and the recorder that knows the user's lines and
 variable names.
 
-Not here: how events are made (``core/recorder.py``), running a whole script on the model (``program.py``).
+Not here: how events are made (``core/notes.py``), running a whole script on the model (``program.py``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from sys import _getframe
 from types import CodeType, FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -20,16 +20,19 @@ from dispatchviz.call_sites import Base, is_base, is_users, shown_file, suspends
 from dispatchviz.core.autograd.engine import engine
 from dispatchviz.core.bindings.binding import Binding, Plan
 from dispatchviz.core.device.array_library import cuda_state
-from dispatchviz.core.kernel import recorded_calls
+from dispatchviz.core.kernel.recorded_calls import is_recorded_call
 from dispatchviz.core.record.events import AnyEvent
-from dispatchviz.core.record.notes import Recorder, catches_itself
-from dispatchviz.core.record.trace_file import Header
+from dispatchviz.core.record.machine_recorder import Recorder
+from dispatchviz.core.record.trace_file import Header, Nesting
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.recorder import PLAIN
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.names import Names
 from dispatchviz.trace import Trace
-from dispatchviz.user_lines import ProgramTranscript
+from dispatchviz.user_lines import ProgramEventBuilder
+from dispatchviz.variable_names import Names
+
+if TYPE_CHECKING:
+    from dispatchviz.core.record.note_types import AllWritten, Arrival, BindingCalledAgain
 
 Way = tuple[tuple[CodeType, int], ...]
 """Frames that wait, innermost first: code and instruction of each, be it the user's or not."""
@@ -46,9 +49,9 @@ class _Site(Struct, gc=False):
     """The first serial number, -1 if there is none."""
     second: int
     way: Way | None
-    """From where the function that it is in was called; None if its code tells its lines."""
-    note: tuple[Any, ...] = ()
-    """What to note if it does so again, once it has."""
+    """From where the function that it is in was called; None if its code announces its lines."""
+    note: Any = None
+    """The BindingCalledAgain to emit if it does so again, once it has."""
 
 
 class _Within:
@@ -72,14 +75,14 @@ class _Within:
 
 
 class ProgramRecorder(Recorder):
-    """Also tells which of the user's lines calls in and which variables name which tensors.
+    """Also records which of the user's lines calls in and which variables name which tensors.
 
-    A script compiled by ``lines.py`` announces its lines and names itself and is listed in ``announced``; for all
-    other files of the user the calling frame is looked at whenever a binding is entered.
+    A script compiled by ``instrumented_source.py`` announces its lines and names itself and is listed in ``announced``;
+    for all other files of the user the calling frame is looked at whenever a binding is entered.
     """
 
     def __init__(self) -> None:
-        self._program = ProgramTranscript()
+        self._program = ProgramEventBuilder()
         super().__init__(self._program)
         self.announced = self._program.announced
         """File name as in the code object, to the name that the trace shows."""
@@ -94,8 +97,9 @@ class ProgramRecorder(Recorder):
         self._found = 0, 0
         """``id`` of the frame and instruction from which the machine was entered, as far as noted."""
         self._found_way: Way = ()
-        self._entered: set[int] = set()
-        """``id`` of frames of calls, bindings and backwards that were entered from there."""
+        self._entered: dict[int, int] = {}
+        """``id`` of frames of calls, bindings and backwards that were entered from there, with that of their code: a
+        frame that is over leaves its ``id`` to another one."""
         self._kinds: dict[int, int] = {}
         """What a code object is, by its ``id``: the hash of a code object is that of all it holds."""
         self._codes: list[CodeType] = []
@@ -106,104 +110,91 @@ class ProgramRecorder(Recorder):
         """Text of the user's files by name, as far as the trace speaks of them."""
         return self._program.sources
 
-    # -- called by the program that lines.py compiled ----------------------------------------------------------------
+    # -- called by the program that instrumented_source.py compiled ----------------------------------------------------
 
-    @catches_itself
-    def line_reached(self, line: int) -> None:
+    def line_reached(self, line: int, /) -> None:
         """The frame that calls begins a statement."""
-        try:
-            self._last_error = None  # it would keep its frames, and their tensors, alive
-            frame = _getframe(1)
-            if self._top == id(frame) and self._top_code is frame.f_code:
-                self.note(("line_reached", frame.f_code, line))
-            elif recorder.active is self:
-                self._top, self._top_code = id(frame), frame.f_code
-                self.note(("entered", user_places(frame, self.base), line))
-        except Exception as error:
-            self.give_up(error)
+        self._last_error = None  # it would keep its frames, and their tensors, alive
+        frame = _getframe(_CALLER)
+        if self._top == id(frame) and self._top_code is frame.f_code:
+            self.note(("line_reached", frame.f_code, line))
+        elif recorder.active is self:
+            self._top, self._top_code = id(frame), frame.f_code
+            self.note(("frame_entered", user_places(frame, self.base), line))
 
-    @catches_itself
-    def variable_bound(self, scope: str, name: str, value: Any) -> None:
+    def variable_bound(self, scope: str, name: str, value: Any, /) -> None:
         """The frame that calls has given a variable a value."""
         if type(value) not in PLAIN:
-            self._stands_in(_getframe(1))
+            self._resumed(_getframe(_CALLER))
         self.names.bind(scope, name, value)
 
-    @catches_itself
-    def here(self, value: Any = None) -> Any:
+    def here(self, value: Any = None, /) -> Any:
         """The frame that calls goes on, with the value."""
-        self._stands_in(_getframe(1))
+        self.resumed(_getframe(_CALLER))
         return value
 
-    @catches_itself
-    def away(self, value: Any = None) -> Any:
+    def away(self, value: Any = None, /) -> Any:
         """The frame that calls is about to be left with the value, and those that wait for it alone with it."""
-        self.left(_getframe(1))
+        self.left(_getframe(_CALLER))
         return value
 
-    @catches_itself
-    def left(self, frame: FrameType) -> None:
+    def left(self, frame: FrameType, /) -> None:
         """A frame is about to be left."""
         caller = frame.f_back
         while caller is not None and suspends(caller):
             caller = caller.f_back
-        self._stands_in(caller)
+        self._resumed(caller)
 
-    @catches_itself
-    def within(self) -> _Within:
+    def within(self, /) -> _Within:
         """The frame that calls begins, a lambda's or a generator expression's."""
-        self._stands_in(_getframe(1))
+        self.resumed(_getframe(_CALLER))
         return _Within(self)
 
-    def _stands_in(self, frame: FrameType | None) -> None:
-        try:
-            if recorder.active is self:
-                while frame is not None and not is_users(frame.f_code):
-                    frame = frame.f_back
-                self._top, self._top_code = (0, None) if frame is None else (id(frame), frame.f_code)
-                self._entered.clear()
-                self._found = 0, 0
-                self.note(("stands", user_places(frame, self.base)))
-        except Exception as error:
-            self.give_up(error)
+    def resumed(self, frame: FrameType, /) -> None:
+        """A frame goes on."""
+        self._resumed(frame)
+
+    def _resumed(self, frame: FrameType | None) -> None:
+        if recorder.active is self:
+            while frame is not None and not is_users(frame.f_code):
+                frame = frame.f_back
+            self._top, self._top_code = (0, None) if frame is None else (id(frame), frame.f_code)
+            self._entered.clear()
+            self._found = 0, 0
+            self.note(("frame_resumed", user_places(frame, self.base)))
 
     # -- called by the machine ----------------------------------------------------------------------------------------
 
-    @catches_itself
-    def find_caller(self, parsed: bool = True, called: bool = False) -> None:
-        """Looks for the user's frame, unless something nearer was entered from the place noted last.
+    def find_caller(self, parsed: bool = True, in_kernel: bool = False, /) -> None:
+        """Looks for the user's frame, unless something nearer was entered from where it stood last.
 
-        That is a call, a backward, a binding that has ``parsed`` its arguments, a kernel that was ``called``.
+        That is a call, a backward, a binding that has ``parsed`` its arguments or, where one may run (``in_kernel``), a
+        kernel.
         """
-        try:
-            kinds, top, entered = self._kinds, self._top, self._entered
-            passed: list[int] = []
-            frame: FrameType | None = _getframe(2)
-            while frame is not None:
-                kind = kinds.get(id(frame.f_code)) or self._kind(frame.f_code)
-                if kind == _USERS:
-                    break
-                if called and id(frame.f_code) in self.kernels:
+        kinds, top, entered = self._kinds, self._top, self._entered
+        passed: dict[int, int] = {}
+        frame: FrameType | None = _getframe(_CALLERS_CALLER)
+        while frame is not None:
+            kind = kinds.get(id(frame.f_code)) or self._kind(frame.f_code)
+            if kind == _USERS:
+                break
+            if in_kernel and id(frame.f_code) in self.kernels:
+                return
+            if kind == _ENTERED and parsed:
+                if entered.get(id(frame)) == id(frame.f_code) or id(frame.f_back) == top:
+                    entered.update(passed)
                     return
-                if kind == _ENTERED and parsed:
-                    if id(frame) in entered or id(frame.f_back) == top:
-                        entered.update(passed)
-                        return
-                    passed.append(id(frame))
-                frame = frame.f_back
-            if frame is not None:
-                if self._found != (id(frame), frame.f_lasti) or not _same_way(frame, self._found_way):
-                    self._stands_in(frame)
-                    self._found, self._found_way = (id(frame), frame.f_lasti), self._way(frame)
-                entered.update(passed)
-        except Exception as error:
-            self.give_up(error)
+                passed[id(frame)] = id(frame.f_code)
+            frame = frame.f_back
+        if frame is not None:
+            if self._found != (id(frame), frame.f_lasti) or not _same_way(frame, self._found_way):
+                self._resumed(frame)
+                self._found, self._found_way = (id(frame), frame.f_lasti), self._way(frame)
+            entered.update(passed)
 
     def _kind(self, code: CodeType) -> int:
         self._codes.append(code)
-        entered = code in _ENTERED_FROM_THERE or (
-            code.co_name == "told" and code.co_filename == recorded_calls.__file__
-        )
+        entered = code in _ENTERED_FROM_THERE or is_recorded_call(code)
         kind = _USERS if is_users(code) else _ENTERED if entered else _OTHER
         self._kinds[id(code)] = kind
         if code is Binding.__call__.__code__ or code.co_filename.startswith(_KERNELS):
@@ -215,41 +206,37 @@ class ProgramRecorder(Recorder):
         self._arrive(values)
         super().binding_entered(binding, signature, values)
 
-    @catches_itself
-    def binding_called(self, binding: Binding, plan: Plan, args: tuple[Any, ...]) -> None:
+    def binding_called(self, binding: Binding, plan: Plan, args: tuple[Any, ...], /) -> None:
         """The line that calls, then the binding.
 
         Where the same line called with the same tensors before, it is as it was then: lines that run often are cheap.
         """
-        try:
-            frame = _getframe(2)  # past Binding.__call__
-            site = self._sites.get((id(frame.f_code), frame.f_lasti))
-            if (
-                site is not None
-                and site.plan is plan
-                and (self._top == id(frame) if site.way is None else _same_way(frame, site.way))
-                and (
-                    args[0]._number == site.first and args[1]._number == site.second
-                    if len(args) == 2
-                    else site.serials == tuple([arg._number for arg in args])
-                )
-            ):
-                self._last_error = None
-                self._top = id(frame)
-                if self._entered:
-                    self._entered.clear()
-                self.found = plan.is_call
-                self.note(site.note or self._again(site, frame, binding))
-            elif site is not None and site.plan is plan:
-                self._called_with_others(site, frame, binding, args)
-            else:
-                self._first_called(binding, plan, args)
-        except Exception as error:
-            self.give_up(error)
+        frame = _getframe(_CALLERS_CALLER)  # past Binding.__call__
+        site = self._sites.get((id(frame.f_code), frame.f_lasti))
+        if (
+            site is not None
+            and site.plan is plan
+            and (self._top == id(frame) if site.way is None else _same_way(frame, site.way))
+            and (
+                args[0]._number == site.first and args[1]._number == site.second
+                if len(args) == 2
+                else site.serials == tuple([arg._number for arg in args])
+            )
+        ):
+            self._last_error = None
+            self._top = id(frame)
+            if self._entered:
+                self._entered.clear()
+            self.found = plan.is_call
+            self.note(site.note or self._again(site, frame, binding))
+        elif site is not None and site.plan is plan:
+            self._called_with_others(site, frame, binding, args)
+        else:
+            self._first_called(binding, plan, args)
 
     def _first_called(self, binding: Binding, plan: Plan, args: tuple[Any, ...]) -> None:
         frame = self._arrive(args)
-        super().binding_called(binding, plan, args)
+        self._binding_called(binding, plan, args)
         if frame is not None and all(plan.tensors):
             serials = tuple([arg._number for arg in args])
             first, second, *_ = *serials, -1, -1
@@ -264,18 +251,19 @@ class ProgramRecorder(Recorder):
             self._name_locals(frame, args)
             site.way = self._found_way
         first = self.first_tensor
-        serials = tuple([arg._number if arg._number >= first else self.serial(arg) for arg in args])
+        serials = tuple([arg._number if arg._number >= first else self._serial(arg) for arg in args])
         self.note(("binding_called", binding, site.plan, serials))
-        site.serials, site.note = serials, ()
+        site.serials, site.note = serials, None
         site.first, site.second = serials if len(serials) == 2 else (-1, -1)
 
-    def _again(self, site: _Site, frame: FrameType, binding: Binding) -> tuple[Any, ...]:
-        """What to note from now on if the instruction does the same."""
-        site.note = "binding_called_again", (self._arrival(frame), binding, site.plan, site.serials)
-        return site.note
+    def _again(self, site: _Site, frame: FrameType, binding: Binding) -> BindingCalledAgain:
+        """The note to emit from now on if the instruction does the same."""
+        note: BindingCalledAgain = ("binding_called_again", (self._arrival(frame), binding, site.plan, site.serials))
+        site.note = note
+        return note
 
     def _arrive(self, values: Sequence[Any]) -> FrameType | None:
-        """Tells the user's line and, unless the program does that itself, its names; gives its frame."""
+        """Emits the user's line and, unless the program announces them itself, its names; gives its frame."""
         frame = user_frame()
         if frame is not None:
             self.note(self._arrival(frame))
@@ -283,16 +271,17 @@ class ProgramRecorder(Recorder):
                 self._name_locals(frame, values)
         return frame
 
-    def _arrival(self, frame: FrameType) -> tuple[Any, ...]:
+    def _arrival(self, frame: FrameType) -> Arrival:
         """The note that a binding is about to be entered from a frame of the user's."""
         code = frame.f_code
-        told = code.co_filename in self.announced
-        if told and self._top == id(frame):
-            return "arrived", code, frame.f_lasti
+        announced = code.co_filename in self.announced
+        if announced and self._top == id(frame):
+            return "called_from_line", code, frame.f_lasti
         self._top, self._top_code = id(frame), code
         self._entered.clear()
-        self._found, self._found_way = (id(frame), frame.f_lasti), () if told else self._way(frame)
-        return "stands" if told else "came", user_places(frame, self.base)
+        self._found, self._found_way = (id(frame), frame.f_lasti), () if announced else self._way(frame)
+        locations = user_places(frame, self.base)
+        return ("frame_resumed", locations) if announced else ("called_from_frame", locations)
 
     def _way(self, frame: FrameType) -> Way:
         way, caller = [], frame.f_back
@@ -301,13 +290,9 @@ class ProgramRecorder(Recorder):
             caller = caller.f_back
         return tuple(way)
 
-    @catches_itself
-    def name_locals(self, frame: FrameType) -> None:
-        """Tells the names of tensors in a frame that this recording has met; they belong to the line told last."""
-        try:
-            self._name_locals(frame, ())
-        except Exception as error:
-            self.give_up(error)
+    def name_locals(self, frame: FrameType, /) -> None:
+        """Emits the names of tensors in a frame that this recording has met; they belong to the last line."""
+        self._name_locals(frame, ())
 
     def _name_locals(self, frame: FrameType, arguments: Sequence[object]) -> None:
         """The same, and of those that are arguments now."""
@@ -327,9 +312,8 @@ class ProgramRecorder(Recorder):
         self.program_raised(error, shown, line)
         return shown, line
 
-    @catches_itself
-    def all_written(self) -> None:
-        """Tells what was written and is not told yet."""
+    def all_written(self, /) -> None:
+        """What was written so far belongs to the line that ran last, though no line of output has ended."""
         self.note(_ALL_WRITTEN)
 
 
@@ -337,7 +321,10 @@ _ENTERED_FROM_THERE = {Binding.__call__.__code__, Binding._call_under_modes.__co
 _OTHER, _USERS, _ENTERED = 1, 2, 3
 _KERNELS = tuple(os.path.join(os.path.dirname(core.__file__), folder, "") for folder in ("native", "generated"))
 
-_ALL_WRITTEN = ("all_written",)
+_CALLER, _CALLERS_CALLER = 2, 3
+"""How many frames away those are from a method of the recorder; the first one is the safety net's."""
+
+_ALL_WRITTEN: AllWritten = ("all_written",)
 
 
 def _same_way(frame: FrameType, way: Way) -> bool:
@@ -354,17 +341,37 @@ def _same_way(frame: FrameType, way: Way) -> bool:
 
 
 class Recording(Trace):
-    """The trace of what a recorder tells; it grows until the recording ends, and is read when somebody looks."""
+    """A recording that goes on: whoever looks at it sees what was recorded so far.
+
+    ``finish`` makes it the value that it is from then on, a ``Trace`` like one that was loaded: the same object, since
+    whoever wrote ``with record() as trace`` holds it already.
+    """
 
     def __init__(self, program: str, source: ProgramRecorder, arguments: Sequence[str] = ()) -> None:
-        self._program = program
-        self._source = source
-        self._arguments = tuple(arguments)
+        vars(self).update(_program=program, _source=source, _arguments=tuple(arguments))
+
+    if TYPE_CHECKING:
+        _program: str
+        _source: ProgramRecorder
+        _arguments: tuple[str, ...]
+
+    def finish(self) -> None:
+        """The recording has ended: nothing is added from now on."""
+        value = {"events": self.events, "header": self.header, "notice": self.notice}
+        vars(self).clear()
+        vars(self).update(value)
+        object.__setattr__(self, "__class__", Trace)
 
     @property
-    def events(self) -> Sequence[AnyEvent]:  # type: ignore[override]
-        """What was told so far."""
-        return self._source.events
+    def events(self) -> tuple[AnyEvent, ...]:  # type: ignore[override]
+        """What was recorded so far."""
+        return tuple(self._source.events)
+
+    def __len__(self) -> int:
+        return len(self._source.events)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._source.events[at]
 
     @property
     def header(self) -> Header:  # type: ignore[override]
@@ -381,23 +388,13 @@ class Recording(Trace):
     def notice(self) -> str:  # type: ignore[override]
         """What went wrong with the recording, or empty."""
         self._source.settle()
-        failed, told = self._source.failed, len(self._source.transcript.events)
-        return "" if failed is None else f"recording stopped at step {told} by a fault of dispatchviz: {failed!r}"
+        failed, read = self._source.failed, len(self._source.builder.events)
+        return "" if failed is None else f"recording stopped at step {read} by a fault of dispatchviz: {failed!r}"
 
     @property
-    def depths(self) -> list[int]:
-        return self._cached("depths")
-
-    @property
-    def ends(self) -> list[int]:
-        return self._cached("ends")
-
-    def _cached(self, name: str) -> list[int]:
-        known: list[int] = vars(self).get(f"_{name}", [])
-        if len(known) != len(self.events):
-            known = getattr(Trace, name).func(self)
-            vars(self)[f"_{name}"] = known
-        return known
+    def nesting(self) -> Nesting:
+        """Of the events so far."""
+        return Nesting(self.events)
 
 
 @contextmanager
@@ -425,3 +422,4 @@ def record(program: str = "") -> Iterator[Trace]:
         raise
     finally:
         recorder.stop(source)
+        trace.finish()

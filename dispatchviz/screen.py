@@ -11,17 +11,22 @@ from dispatchviz.tui.terminal import can_run
 
 
 def show(
-    trace: Trace, step: int | None = None, file: str = "", plain: bool = False, again: Sequence[str] | None = None
+    trace: Trace,
+    step: int | None = None,
+    file: str = "",
+    plain: bool = False,
+    run_arguments: Sequence[str] | None = None,
 ) -> None:
     """Opens the stepper, at ``step`` if given; where it cannot open, or for ``plain``, prints the text log from there.
 
-    ``file``: the trace's own. ``again``: what runs the program again, after ``dispatchviz run``; empty if nothing does.
+    ``file``: the trace's own. ``run_arguments``: what runs the program again, after ``dispatchviz run``; empty if
+    nothing does.
     """
     why_not = can_run()
     if why_not is None and not plain:
         from dispatchviz.tui.app import show as open_stepper
 
-        open_stepper(trace, step, file, again)
+        open_stepper(trace, step, file, run_arguments)
         return
     if why_not and not plain and sys.stdout.isatty():
         print(f"dispatchviz: the log instead of the stepper: {why_not}", file=sys.stderr)
@@ -29,8 +34,8 @@ def show(
 
 
 def print_log(trace: Trace, step: int = 0, output: TextIO | None = None) -> None:
-    """Writes the text log, of all steps or from one on, to standard output unless told otherwise."""
-    from dispatchviz.render.text import text_log
+    """Writes the text log, of all steps or from one on, to standard output or to ``output``."""
+    from dispatchviz.render.log.text_log import text_log
 
     for line in text_log(trace, step):
         print(line, file=output)

@@ -12,7 +12,7 @@ from dispatchviz.core.record import trace_file as core
 from dispatchviz.core.record.trace_file import TraceError
 
 if TYPE_CHECKING:
-    from dispatchviz.render.backward_graph import BackwardGraph
+    from dispatchviz.render.graph.graph_picture import BackwardGraph
 
 __all__ = ["Trace", "TraceError"]
 
@@ -31,6 +31,6 @@ class Trace(core.Trace):
 
         ``at`` is a step, left out the end. ``of`` is the number of a backward or ``"all"``, left out the last one.
         """
-        from dispatchviz.render.backward_graph import backward_graph
+        from dispatchviz.render.graph.graph_picture import backward_graph
 
         return backward_graph(self, at, of)

@@ -1,27 +1,31 @@
 """Which of the user's lines each step happens on, and from where the function that the line is in was called.
 
 A note says where Python stands: the user's frames, outermost first, each a code object and an instruction. A line that
-the program reaches is told at once; one that it comes back to, after a return, before the next event, if there is one.
+the program reaches is an event at once; one that it comes back to, after a return, becomes one before the next event,
+if there is one.
 
-Not here: who notes (``recording.py``), finding frames (``call_sites.py``).
+Not here: who emits the notes (``recording.py``), finding frames (``call_sites.py``).
 """
 
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dispatchviz.call_sites import Places, line_of, shown_file, source_of, statement_starts
-from dispatchviz.core.bindings.binding import Binding, Plan
+from dispatchviz.call_sites import line_of, shown_file, source_of, statement_starts
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.transcript import Transcript
+from dispatchviz.core.record.event_builder import EventBuilder
+
+if TYPE_CHECKING:
+    from dispatchviz.core.bindings.binding import Binding, Plan
+    from dispatchviz.core.record.note_types import Arrival, CodeLocations
 
 _COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>")
 _PARTS_OF_STATEMENTS = (*_COMPREHENSIONS, "<genexpr>", "<lambda>")
 """Run within the statement that they are written in they are no functions of their own."""
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """Where one of the user's frames stands."""
 
     file: str
@@ -29,99 +33,99 @@ class Place(NamedTuple):
     line: int
 
 
-class ProgramTranscript(Transcript):
-    """Also tells the line that the program is on before anything happens there."""
+class ProgramEventBuilder(EventBuilder):
+    """Puts the line that the program is on before what happens there."""
 
     def __init__(self) -> None:
         super().__init__()
         self.sources: dict[str, str] = {}
         self.announced: dict[str, str] = {}
-        """File name as in the code object, to the name that the trace shows; of scripts that tell their lines."""
-        self._stacks: dict[int, list[Place]] = {}
+        """File name as in the code object, to the name that the trace shows; of scripts that announce their lines."""
+        self._stacks: dict[int, list[Location]] = {}
         """Where each thread stands, outermost first."""
-        self._told: dict[int, int] = {}
-        """Of each open event the line that was told last directly within it."""
-        self._came_last: tuple[CodeType | None, int, int] = None, -1, 0
-        self._places: dict[tuple[int, int], tuple[CodeType, Place]] = {}
+        self._last_line: dict[int, int] = {}
+        """Of each open event the last SourceLine directly within it."""
+        self._last_call: tuple[CodeType | None, int, int] = None, -1, 0
+        """Code, instruction and depth of the last frame that entered a binding and does not announce its lines."""
+        self._locations: dict[tuple[int, int], tuple[CodeType, Location]] = {}
 
-    # -- what is noted ------------------------------------------------------------------------------------------------
+    # -- notes --------------------------------------------------------------------------------------------------------
 
     def line_reached(self, code: CodeType, line: int) -> None:
         """The innermost frame begins a statement."""
-        stack = self._stack
-        stack[-1:] = [Place(self._file(code), _function(code), line)]
-        self._tell(anew=True)
+        self._stack[-1:] = [Location(self._file(code), _function(code), line)]
+        self._line_events(again=True)
 
-    def entered(self, places: Places, line: int) -> None:
+    def frame_entered(self, locations: CodeLocations, line: int) -> None:
         """A frame begins its first statement."""
-        stack = self._stacks[self.thread] = self._read_places(places)
+        stack = self._stacks[self.thread] = self._read_locations(locations)
         stack[-1] = stack[-1]._replace(line=line)
-        self._tell(anew=True)
+        self._line_events(again=True)
 
-    def stands(self, places: Places) -> None:
-        """Another frame goes on, or another part of a statement; told if anything happens there."""
-        self._stacks[self.thread] = self._read_places(places)
+    def frame_resumed(self, locations: CodeLocations) -> None:
+        """Another frame goes on, or another part of a statement; an event if anything happens there."""
+        self._stacks[self.thread] = self._read_locations(locations)
         self.moved = True
 
-    def arrived(self, code: CodeType, instruction: int) -> None:
-        """A binding is about to be entered from the frame that told its line last."""
-        place, stack = self._place(code, instruction), self._stack
-        if stack and (place.file, place.line) == (stack[-1].file, stack[-1].line):
+    def called_from_line(self, code: CodeType, instruction: int) -> None:
+        """A binding is about to be entered from the frame that announced its line last."""
+        location, stack = self._location(code, instruction), self._stack
+        if stack and (location.file, location.line) == (stack[-1].file, stack[-1].line):
             return
-        stack[-1:] = [place]
+        stack[-1:] = [location]
         self.moved = True
 
-    def came(self, places: Places) -> None:
-        """A binding is about to be entered from code that does not tell its lines: each turn of a loop counts."""
-        code, instruction = places[-1]
-        last_code, last, depth = self._came_last
-        again = last_code is code and instruction <= last and len(places) == depth
-        self._came_last = code, instruction, len(places)
-        self._stacks[self.thread] = self._read_places(places)
-        self._tell(anew=again)
+    def called_from_frame(self, locations: CodeLocations) -> None:
+        """A binding is about to be entered from code that does not announce its lines: each turn of a loop counts."""
+        code, instruction = locations[-1]
+        last_code, last, depth = self._last_call
+        again = last_code is code and instruction <= last and len(locations) == depth
+        self._last_call = code, instruction, len(locations)
+        self._stacks[self.thread] = self._read_locations(locations)
+        self._line_events(again=again)
 
-    def binding_called_again(self, how: tuple[tuple[Any, ...], Binding, Plan, tuple[Any, ...]]) -> None:
+    def binding_called_again(self, how: tuple[Arrival, Binding, Plan, tuple[Any, ...]]) -> None:
         """Both in one: an instruction calls the same binding with the same tensors."""
-        (arrival, *where), binding, plan, facts = how
+        (arrival, *where), binding, plan, arguments = how
         getattr(self, arrival)(*where)
-        self.binding_called(binding, plan, facts)
+        self.binding_called(binding, plan, arguments)
 
     def wrote(self, text: str) -> None:
         """What the line wrote that was left belongs to that line."""
         if self.moved:
-            self.tell_line()
+            self.line_event()
         super().wrote(text)
 
-    # -- telling ------------------------------------------------------------------------------------------------------
+    # -- lines --------------------------------------------------------------------------------------------------------
 
-    def tell_line(self) -> None:
-        """Tells the line that the thread is on, unless it is the one told last here."""
-        self._tell(anew=False)
+    def line_event(self) -> None:
+        """Appends the line that the thread is on, unless it is the last one here."""
+        self._line_events(again=False)
 
-    def _tell(self, anew: bool) -> None:
-        """Tells those lines of the stack that are not told; ``anew``: the innermost one is reached once more."""
+    def _line_events(self, again: bool) -> None:
+        """Appends the lines of the stack that are not there yet; ``again``: the innermost one is reached once more."""
         self.moved = False
-        stack, told = self._stack, self._told_stack()
+        stack, there = self._stack, self._lines_there()
         known = 0
-        while known < min(len(stack), len(told)) and _place(told[known]) == stack[known]:
+        while known < min(len(stack), len(there)) and _location_of(there[known]) == stack[known]:
             known += 1
-        if known == len(stack) == len(told) and not anew:
+        if known == len(stack) == len(there) and not again:
             return
         first = min(known, len(stack) - 1)
-        caller = told[first - 1].seq if first > 0 else None
-        for place in stack[max(first, 0) :]:
-            caller = self._tell_place(place, caller)
+        caller = there[first - 1].seq if first > 0 else None
+        for location in stack[max(first, 0) :]:
+            caller = self._append_line(location, caller)
 
-    def _tell_place(self, place: Place, caller: int | None) -> int:
-        self.source_line(place.file, place.line, place.function, caller)
+    def _append_line(self, location: Location, caller: int | None) -> int:
+        self.source_line(location.file, location.line, location.function, caller)
         line = self.events[-1]
         if line.parent is not None:
-            self._told[line.parent] = line.seq
+            self._last_line[line.parent] = line.seq
         return line.seq
 
-    def _told_stack(self) -> list[ev.SourceLine]:
-        """The line told last here and those that it was called from, outermost first."""
-        seq = self._told_here()
+    def _lines_there(self) -> list[ev.SourceLine]:
+        """The last line here and those that it was called from, outermost first."""
+        seq = self._line_here()
         found = []
         while seq is not None:
             line = self.events[seq]
@@ -130,36 +134,36 @@ class ProgramTranscript(Transcript):
             seq = line.caller
         return found[::-1]
 
-    def _told_here(self) -> int | None:
+    def _line_here(self) -> int | None:
         seq = self.open
-        while seq is not None and seq not in self._told and not isinstance(self.events[seq], ev.SourceLine):
+        while seq is not None and seq not in self._last_line and not isinstance(self.events[seq], ev.SourceLine):
             seq = self.events[seq].parent
-        return None if seq is None else self._told.get(seq, seq)
+        return None if seq is None else self._last_line.get(seq, seq)
 
-    # -- places -------------------------------------------------------------------------------------------------------
+    # -- locations ----------------------------------------------------------------------------------------------------
 
     @property
-    def _stack(self) -> list[Place]:
+    def _stack(self) -> list[Location]:
         return self._stacks.setdefault(self.thread, [])
 
-    def _read_places(self, places: Places) -> list[Place]:
-        stack: list[Place] = []
-        for code, instruction in places:
-            place = self._place(code, instruction)
-            if code.co_name in _PARTS_OF_STATEMENTS and stack and _same_line(stack[-1], place):
+    def _read_locations(self, locations: CodeLocations) -> list[Location]:
+        stack: list[Location] = []
+        for code, instruction in locations:
+            location = self._location(code, instruction)
+            if code.co_name in _PARTS_OF_STATEMENTS and stack and _same_line(stack[-1], location):
                 continue
-            stack.append(place)
+            stack.append(location)
         return stack
 
-    def _place(self, code: CodeType, instruction: int) -> Place:
-        known = self._places.get((id(code), instruction))
+    def _location(self, code: CodeType, instruction: int) -> Location:
+        known = self._locations.get((id(code), instruction))
         if known is None:
-            known = self._places[id(code), instruction] = code, self._find(code, line_of(code, instruction))
+            known = self._locations[id(code), instruction] = code, self._find(code, line_of(code, instruction))
         return known[1]
 
-    def _find(self, code: CodeType, line: int) -> Place:
+    def _find(self, code: CodeType, line: int) -> Location:
         file = self._file(code)
-        return Place(file, _function(code), statement_starts(self.sources[file]).get(line, line))
+        return Location(file, _function(code), statement_starts(self.sources[file]).get(line, line))
 
     def _file(self, code: CodeType) -> str:
         shown = self.announced.get(code.co_filename)
@@ -169,12 +173,12 @@ class ProgramTranscript(Transcript):
         return shown
 
 
-def _same_line(one: Place, other: Place) -> bool:
+def _same_line(one: Location, other: Location) -> bool:
     return one.file == other.file and one.line == other.line
 
 
-def _place(line: ev.SourceLine) -> Place:
-    return Place(line.file, line.function, line.line)
+def _location_of(line: ev.SourceLine) -> Location:
+    return Location(line.file, line.function, line.line)
 
 
 def _function(code: CodeType) -> str:

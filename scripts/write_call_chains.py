@@ -15,7 +15,7 @@ from pathlib import Path
 
 from dispatchviz.core.record.events import Dispatched, KernelSelected, ProgramRaised, SourceLine
 from dispatchviz.program import run
-from dispatchviz.render.torch_log import torch_log
+from dispatchviz.render.log.torch_log import torch_log
 from dispatchviz.trace import Trace
 
 _ROOT = Path(__file__).parent.parent

@@ -10,11 +10,8 @@ is excluded beside what always is, ``excl -0x8000000000`` no longer is, ``incl``
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from dispatchviz.core.keys.key_set import default_excluded_set, default_included_set
@@ -23,14 +20,13 @@ from dispatchviz.program import run
 from dispatchviz.trace import Trace
 from scripts.write_call_chains import PROGRAMS, is_setup, statement
 from tests.model_runs import dispatch_steps, thread_sets
-
-STORED = Path(__file__).parent / "data" / "call_chains.json.gz"
+from truth import records
 
 
 @cache
 def measured() -> dict[str, Any]:
-    """What PyTorch did with the programs (``scripts/record_chains.py``)."""
-    return json.loads(gzip.decompress(STORED.read_bytes()))["programs"]  # type: ignore[no-any-return]
+    """What PyTorch did with the programs (``truth/recorders/call_chains.py``)."""
+    return records.read("call_chains")["programs"]  # type: ignore[no-any-return]
 
 
 @cache

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from truth.record import command
+
 CHANGING = ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "COLUMNS", "LINES", "DISPATCHVIZ_CUDA", "PYTHONPATH")
 """Variables that change screens or results."""
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # programs begun here hear of Ctrl+C, also under nohup or `&`
 os.environ["OMP_NUM_THREADS"] = "1"  # as when PyTorch was recorded; read when the first test imports the package
 
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -27,9 +32,39 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
     monkeypatch.setenv("XDG_CACHE_HOME", str(Path(tmp_path_factory.getbasetemp()) / "cache"))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--sample``, for ``make quick``."""
+    parser.addoption("--sample", type=int, metavar="N", help="of the cases of one test run N at most, evenly spread")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Those marked ``long`` come first, so that at the end no process waits for another."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    if most := config.getoption("--sample"):
+        kept = set(_sampled(items, most))
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = [item for item in items if item in kept]
+
+
+def _sampled(items: list[pytest.Item], most: int) -> Iterator[pytest.Item]:
+    """Of each test function so many cases, always the same ones."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for found in cases.values():
+        yield from found if len(found) <= most else [found[k * len(found) // most] for k in range(most)]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that compares with a record of PyTorch says how to make that record again."""
+    report = yield
+    marks = [*item.iter_markers("record")] if report.failed else []
+    if marks:
+        commands = dict.fromkeys(command(str(name)) for mark in marks for name in mark.args)
+        report.sections.append(("if PyTorch does otherwise, make the record again", "\n".join(commands)))
+    return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -50,8 +50,8 @@ class Watching(ProgramRecorder):
         super().begin()
         self._listen()
 
-    def tell_threads_apart(self) -> None:
-        super().tell_threads_apart()
+    def distinguish_threads(self) -> None:
+        super().distinguish_threads()
         self._listen()
 
     def _listen(self) -> None:
@@ -60,10 +60,10 @@ class Watching(ProgramRecorder):
         def noted(facts: tuple[Any, ...]) -> None:
             note(facts)
             stack = stack_of(sys._getframe(1), self.file)
-            self.transcript.read(self.notes)
+            self.builder.read(self.notes)
             if facts[0] == "wrote":
                 self._wrote = stack
-            for event in self.transcript.events[len(self.stood) :]:
+            for event in self.builder.events[len(self.stood) :]:
                 self.stood.append(self._wrote if isinstance(event, ev.Printed) else stack)
 
         self.note = noted

@@ -1,4 +1,4 @@
-"""Runs a program on the model and writes down the same record that ``scripts/record_torch.py`` makes of PyTorch."""
+"""Runs a program on the model and writes down the same record that ``truth/recorders/programs.py`` makes of PyTorch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dispatchviz.core.record.events import (
     NodeStarted,
 )
 from dispatchviz.trace import Trace
-from scripts.observe import Graphs, Run, autograd_facts, in_new_thread, sequence_numbers_taken
+from truth.observers.runs import Graphs, Run, autograd_facts, in_new_thread, sequence_numbers_taken
 
 Record = dict[str, Any]
 

@@ -1,8 +1,8 @@
 """PyTorch's call chains as nested logs: the model's against those in ``call_chains.txt``, and both against PyTorch.
 
-``call_chains.txt`` is meant to be read. PyTorch's own steps of the same programs are in ``tests/data``
-(``scripts/record_chains.py``), of all but what needs a GPU; the numbers of the CUDA chains follow from the key sets of
-CUDA tensors, which ``tests/core/test_worked_examples.py`` compares with measured ones.
+``call_chains.txt`` is meant to be read. PyTorch's own steps of the same programs are in ``truth/records``
+(``truth/recorders/call_chains.py``), of all but what needs a GPU; the numbers of the CUDA chains follow from the key
+sets of CUDA tensors, which ``tests/core/test_worked_examples.py`` compares with measured ones.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ from tests.model_runs import thread_sets
 EXPECTED = (Path(__file__).parent / "call_chains.txt").read_text(encoding="utf-8")
 NEEDS_A_GPU = {"add_cuda"}
 
-pytestmark = pytest.mark.filterwarnings("ignore:There is a performance drop")  # the loop fallback of vmap says so
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:There is a performance drop"),  # the loop fallback of vmap says so
+    pytest.mark.record("call_chains"),
+]
 
 
 def expected(name: str) -> str:

@@ -12,12 +12,17 @@ import re
 import pytest
 
 from dispatchviz import torch as model
-from scripts.observe import Run, in_new_thread
-from tests import truth
 from tests.model_runs import model_log
+from truth import records
+from truth.compare import difference
+from truth.observers.runs import Run, in_new_thread
+from truth.programs import LESSONS
+from truth.readable import log_texts
+
+pytestmark = pytest.mark.long
 
 NUMBER = re.compile(r"(-?\d+\.\d*(?:e[+-]\d+)?)")
-LESSONS = truth.lessons()
+RECORDED = [pytest.param(name, marks=pytest.mark.record(f"lessons/{name}")) for name in records.lessons()]
 
 
 def alike(ours: str, theirs: str) -> bool:
@@ -31,25 +36,25 @@ def alike(ours: str, theirs: str) -> bool:
 
 @functools.cache
 def ran(name: str) -> tuple[Run, list[str]]:
-    run = Run(model, (truth.LESSONS / f"{name}.py").read_text(encoding="utf-8"))
+    run = Run(model, (LESSONS / f"{name}.py").read_text(encoding="utf-8"))
     log = in_new_thread(lambda: model_log(run))
     assert run.error is None, run.error
-    return run, truth.log_texts(log)
+    return run, log_texts(log)
 
 
-@pytest.mark.parametrize("name", LESSONS)
+@pytest.mark.parametrize("name", RECORDED)
 def test_a_lesson_prints_what_it_printed_on_pytorch(name: str) -> None:
-    output, expected = ran(name)[0].output, LESSONS[name]["output"]
+    output, expected = ran(name)[0].output, records.lesson(name)["output"]
     assert alike(output, expected), f"PyTorch:\n{expected}\ndispatchviz:\n{output}"
 
 
-@pytest.mark.parametrize("name", LESSONS)
+@pytest.mark.parametrize("name", RECORDED)
 def test_a_lesson_takes_pytorchs_steps(name: str) -> None:
-    assert not (difference := truth.difference(name, LESSONS[name]["log"], ran(name)[1])), difference
+    assert not (unlike := difference(name, log_texts(records.lesson(name)["log"]), ran(name)[1])), unlike
 
 
 def test_every_lesson_was_recorded() -> None:
-    assert list(LESSONS) == sorted(path.stem for path in truth.LESSONS.glob("*.py"))
+    assert records.lessons() == sorted(path.stem for path in LESSONS.glob("*.py"))
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,12 @@ import pytest
 
 from dispatchviz import program, recording
 from dispatchviz.core.record import events as ev
-from dispatchviz.face import torch_is_the_model
-from dispatchviz.fresh import machine_as_new
-from scripts.programs import PROGRAMS
+from dispatchviz.import_hook import torch_is_the_model
+from dispatchviz.process_state import clean_process_state
 from tests.lines_oracle import Difference, Watching
+from truth.programs import PROGRAMS
+
+pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted([*(ROOT / "examples").glob("*.py"), *(ROOT / "examples" / "lessons").glob("*.py")])
@@ -207,7 +209,7 @@ def _recorded(source: str, folder: Path) -> tuple[int, list[Difference]]:
     file.write_text(source)
     Watching.file = str(file)
     code = compile(source, str(file), "exec")
-    with contextlib.redirect_stdout(io.StringIO()), torch_is_the_model(), machine_as_new():
+    with contextlib.redirect_stdout(io.StringIO()), torch_is_the_model(), clean_process_state():
         try:
             with recording.record() as trace:
                 exec(code, {"__name__": "__main__"})

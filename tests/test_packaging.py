@@ -84,7 +84,7 @@ def test_the_wheel_carries_the_package_and_its_data(tmp_path: Path) -> None:
     sources = {p.relative_to(ROOT).as_posix() for p in (ROOT / "dispatchviz").rglob("*") if p.suffix in DATA}
     assert sources <= names
     assert {"dispatchviz/py.typed", "dispatchviz/core/native/derivatives.yaml"} <= names
-    assert not [name for name in names if name.startswith(("tests", "examples", "scripts"))]
+    assert not [name for name in names if name.startswith(("tests", "examples", "scripts", "truth"))]
 
 
 DATA = {".py", ".yaml", ".json", ".gz", ".tcss", ".typed"}

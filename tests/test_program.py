@@ -170,8 +170,8 @@ def test_output_is_passed_on_and_recorded_where_it_happened() -> None:
     )
     trace = run("p.py", (), output).trace
     assert output.getvalue() == "a b\nc\ndFalse\n"
-    told = [(event.parent, event.text) for event in trace if isinstance(event, Printed)]
-    assert told == [(1, "a "), (3, "b\nc\n"), (5, "d"), (7, "False\n")]
+    told = [(trace[event.parent].line, event.text) for event in trace if isinstance(event, Printed)]
+    assert told == [(2, "a "), (3, "b\nc\n"), (4, "d"), (5, "False\n")]
 
 
 def test_an_exception_ends_the_trace() -> None:

@@ -11,7 +11,7 @@ import dispatchviz
 import dispatchviz.torch as torch
 from dispatchviz.call_sites import user_places
 from dispatchviz.core.record.events import NameBound, NodeCreated, ProgramRaised, SourceLine, TensorCreated
-from dispatchviz.core.record.notes import Recorder
+from dispatchviz.core.record.machine_recorder import Recorder
 from dispatchviz.core.record.trace_file import Header, TraceError
 from dispatchviz.core.seam import recorder
 from dispatchviz.recording import record

@@ -1,9 +1,9 @@
-"""The file of PyTorch's registrations as scripts read and write it."""
+"""The file of PyTorch's registrations as recorders read and write it."""
 
 from __future__ import annotations
 
 from dispatchviz.core.table.pytorch_registrations import PyTorch
-from scripts.registrations_file import PATH, Row, read, text
+from truth.formats.registrations_file import PATH, Row, read, text
 
 
 def test_what_is_read_is_written_again() -> None:

@@ -1,7 +1,7 @@
 """The command line: ``dispatchviz``, also ``python -m dispatchviz``. One module per command.
 
 Every command gives its exit status back: 0, 1 if the program raised (what was recorded is kept), 130 after Ctrl+C, 2
-for a usage or input error, which is one line on stderr and printed here, in the one place.
+for a usage or input error, which is one line on stderr and printed here and nowhere else.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import sys
 
+from dispatchviz.cli.fast_commands import run_fast
 from dispatchviz.cli.overview import answer
-from dispatchviz.cli.quick import quickly
+from dispatchviz.errors import DispatchvizError
 
 TYPE_CHECKING = False  # as typing's, which takes a third of the time of --help
 if TYPE_CHECKING:
@@ -35,17 +36,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     try:
-        status = quickly(sys.argv[1:] if argv is None else argv)
+        status = run_fast(sys.argv[1:] if argv is None else argv)
         return _with_click(argv) if status is None else status
     except KeyboardInterrupt as interrupt:
         return _complain(str(interrupt) or "interrupted", INTERRUPTED)
     except BrokenPipeError:  # the reader of our output has seen enough: `dispatchviz trace ... | head`
         _drop_output()
         return 0
-    except Exception as error:
-        if isinstance(error, _users_errors()):
-            return _complain(str(error))
-        raise  # ours: with its traceback
+    except DispatchvizError as error:  # any other is a mistake of ours, and keeps its traceback
+        return _complain(str(error))
 
 
 def _with_click(argv: Sequence[str] | None) -> int:
@@ -59,13 +58,13 @@ def _with_click(argv: Sequence[str] | None) -> int:
     except click.exceptions.Exit as end:  # after --help and --version
         return end.exit_code
     except click.UsageError as error:
-        return _complain(f"{_sentence(error.format_message())} ({_help_of(error.ctx)} tells more)")
+        return _complain(f"{_sentence(error.format_message())} (see {_help_of(error.ctx)})")
     except click.ClickException as error:
         return _complain(error.format_message())
 
 
 COMPLETE = "_DISPATCHVIZ_COMPLETE"
-"""The environment variable by which a shell asks for completions, or for the script that does."""
+"""The environment variable by which a shell requests completions, or for the script that does."""
 
 
 def _complete() -> int:
@@ -80,18 +79,6 @@ def _complete() -> int:
 
 def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _users_errors() -> tuple[type[Exception], ...]:
-    """Imported only when something went wrong; a module that was never imported has raised nothing."""
-    places = {
-        "dispatchviz.errors": "DispatchvizError",
-        "dispatchviz.core.record.trace_file": "TraceError",
-        "dispatchviz.core.device.array_library": "DeviceUnavailable",
-        "dispatchviz.render.svg": "RenderError",
-        "dispatchviz.core.table.pytorch_registrations": "BuildError",
-    }
-    return tuple(getattr(sys.modules[module], name) for module, name in places.items() if module in sys.modules)
 
 
 INTERRUPTED = 130

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dispatchviz.cli import looking_up
-from dispatchviz.cli.quick import BUILD, JSON, Argument, Option
+from dispatchviz.cli import lookup as looking_up
+from dispatchviz.cli.fast_commands import BUILD, JSON, Argument, Option
 
 TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
 if TYPE_CHECKING:
@@ -29,23 +29,21 @@ def run(real: bool, plain: bool, build: str | None, as_json: bool, operator: str
     from dispatchviz.errors import DispatchvizError
     from dispatchviz.explain.codegen.codegen_card import codegen_card
     from dispatchviz.explain.codegen.generated_functions import operator_of_node
-    from dispatchviz.render.codegen_text import codegen_lines
-    from dispatchviz.render.plain import Paper, terminal
+    from dispatchviz.render.cards.codegen_text import codegen_lines
+    from dispatchviz.render.console import Console, terminal
 
     if operator is None:
-        raise DispatchvizError(
-            "name an operator, such as: dispatchviz codegen add (dispatchviz codegen --help tells more)"
-        )
+        raise DispatchvizError("name an operator, such as: dispatchviz codegen add (see dispatchviz codegen --help)")
     registry, chosen = looking_up.registry_of(build)
     op, found = looking_up.operator_of(registry, operator_of_node(operator) or operator)
     card, theirs = codegen_card(op, chosen), _torchgens(op) if real else None
     if as_json:
         looking_up.print_json({"ours": card, "torchgen": theirs} if theirs else card)
         return 0
-    paper = Paper(terminal().width, colours=False) if plain else terminal()
-    looking_up.print_lines(codegen_lines(card, paper, theirs))
+    console = Console(terminal().width, colours=False) if plain else terminal()
+    looking_up.print_lines(codegen_lines(card, console, theirs))
     if text := looking_up.remark(found):
-        looking_up.print_lines(["", *paper.wrapped(f"{text}.", 0)])
+        looking_up.print_lines(["", *console.wrapped(f"{text}.", 0)])
     return 0
 
 

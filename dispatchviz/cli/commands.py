@@ -7,12 +7,12 @@ import importlib
 
 import click
 
+from dispatchviz.cli.fast_commands import FAST_COMMANDS, click_command
 from dispatchviz.cli.overview import COMMANDS, HOME, help_text
-from dispatchviz.cli.quick import QUICK, click_command
 
 
 class Commands(click.Group):
-    """Loads a command when it is asked for, and lists all of them without loading any."""
+    """Loads a command when it is used, and lists all of them without loading any."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -20,7 +20,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        if cmd_name in QUICK:
+        if cmd_name in FAST_COMMANDS:
             return click_command(cmd_name)
         command = importlib.import_module(f"dispatchviz.cli.{cmd_name}_command").command
         assert isinstance(command, click.Command)
@@ -38,10 +38,10 @@ class Commands(click.Group):
         return help_text()
 
 
-def _meant(word: str) -> str:
-    if word.endswith(".py"):
-        return f", did you mean dispatchviz run {word}?"
-    close = difflib.get_close_matches(word, COMMANDS, 1)
+def _meant(typed: str) -> str:
+    if typed.endswith(".py"):
+        return f", did you mean dispatchviz run {typed}?"
+    close = difflib.get_close_matches(typed, COMMANDS, 1)
     return f", did you mean {close[0]}?" if close else ""
 
 

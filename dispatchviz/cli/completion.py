@@ -71,7 +71,7 @@ def _items(names: Iterable[str], prefix: str = "") -> list[CompletionItem]:
 
 
 class Bash(BashComplete):
-    """Bash takes a colon for the end of a word: ``aten::ad`` are three. Folders stand beside other completions."""
+    """Bash takes a colon for the end of a word: ``aten::ad`` are three. Folders are offered, too."""
 
     _cut = ""
     """What of the word that is begun bash takes for words of their own."""
@@ -99,7 +99,7 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
         return words[:-1], words[-1]
 
     def format_completion(self, item: CompletionItem) -> str:
-        """The part that bash puts in the place of its own last word."""
+        """The part with which bash replaces its own last word."""
         return f"{item.type},{item.value.removeprefix(self._cut)}"
 
 
@@ -115,5 +115,5 @@ def joined(words: list[str]) -> list[str]:
 
 
 def register() -> None:
-    """Puts it in the place of click's own."""
+    """Registers it instead of click's own."""
     add_completion_class(Bash)

@@ -8,7 +8,7 @@ from dispatchviz.cli import completion, options
 
 
 class Export(click.Command):
-    """Its options may follow the script, whose arguments stand after ``--``."""
+    """Its options may follow the script, whose arguments come after ``--``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Raises UsageError, saying where they belong, for arguments of the script before ``--``."""
@@ -23,7 +23,7 @@ class Export(click.Command):
         return rest
 
 
-_AFTER = "; arguments of the script stand after --"
+_AFTER = "; arguments of the script come after --"
 
 
 @click.command("export", cls=Export)
@@ -33,13 +33,13 @@ _AFTER = "; arguments of the script stand after --"
     metavar="FILE",
     required=True,
     shell_complete=completion.files,
-    help="What to write; the suffix says what it becomes. - is standard output.",
+    help="What to write; the suffix determines what it becomes. - is standard output.",
 )
 @click.option(
     "--format",
     "form",
     type=click.Choice(["svg", "dot", "png", "pdf", "jsonl", "jsonl.gz"]),
-    help="What it becomes where no suffix says so; of standard output svg otherwise.",
+    help="What it becomes where no suffix does; of standard output svg otherwise.",
 )
 @options.cuda
 @options.source
@@ -51,16 +51,16 @@ def command(output: str, form: str | None, cuda: str, source: str, args: tuple[s
     .svg .dot .png .pdf    the backward graph
     .jsonl .jsonl.gz       the trace
 
-    - in the place of SCRIPT-or-TRACE reads standard input, in that of FILE it writes standard output.
-    ARGS are the script's and stand after --: dispatchviz export train.py -o graph.svg -- --lr 0.1
+    - as SCRIPT-or-TRACE reads standard input, as FILE it writes standard output.
+    ARGS are the script's and come after --: dispatchviz export train.py -o graph.svg -- --lr 0.1
     """
     import sys
     from contextlib import suppress
 
-    from dispatchviz.cli.given import check_no_arguments, trace_in
-    from dispatchviz.cli.running import conclude, kept, run_script
+    from dispatchviz.cli.input_source import check_no_arguments, trace_in
+    from dispatchviz.cli.script_run import conclude, kept, run_script
     from dispatchviz.output import STANDARD_OUTPUT, TRACES, check_export, export
-    from dispatchviz.render.svg import RenderError
+    from dispatchviz.render.graph.svg import RenderError
 
     suffix = _suffix(output, form)
     check_export(output, suffix)
@@ -76,7 +76,7 @@ def command(output: str, form: str | None, cuda: str, source: str, args: tuple[s
 
 
 def _suffix(output: str, form: str | None) -> str:
-    """What to write. Raises DispatchvizError if neither name nor ``--format`` say so, or each says something else."""
+    """What to write. Raises DispatchvizError if neither name nor ``--format`` determines it, or they differ."""
     from dispatchviz.errors import DispatchvizError
     from dispatchviz.output import STANDARD_OUTPUT, check_suffix, suffix_of
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dispatchviz.cli import looking_up
-from dispatchviz.cli.quick import BUILD, JSON, Argument, Option
+from dispatchviz.cli import lookup as looking_up
+from dispatchviz.cli.fast_commands import BUILD, JSON, Argument, Option
 
 TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from dispatchviz.explain.keys.key_cards import KeyCard
     from dispatchviz.explain.keys.raw_key_sets import RawSetCard
-    from dispatchviz.render.plain import Paper
+    from dispatchviz.render.console import Console
 
 OPTIONS = (
     Option("layout", "--layout", "Read integers by the key layout of this PyTorch release, such as 1.12.", "RELEASE"),
@@ -35,29 +35,29 @@ def run(layout: str | None, operators: bool, build: str | None, as_json: bool, t
     if not things:
         return _all(as_json)
     from dispatchviz.explain.keys.key_inputs import read
-    from dispatchviz.render.plain import terminal
+    from dispatchviz.render.console import terminal
 
     cards = [read(thing, lambda: looking_up.registry_of(build), layout) for thing in things]
     if as_json:
         looking_up.print_json(cards)
         return 0
-    paper = terminal()
+    console = terminal()
     for number, card in enumerate(cards):
-        looking_up.print_lines([""] * bool(number) + list(_lines(card, paper, operators)))
+        looking_up.print_lines([""] * bool(number) + list(_lines(card, console, operators)))
     return 0
 
 
-def _lines(card: KeyCard | RawSetCard, paper: Paper, operators: bool) -> Iterator[str]:
+def _lines(card: KeyCard | RawSetCard, console: Console, operators: bool) -> Iterator[str]:
     from dispatchviz.explain.keys.raw_key_sets import RawSetCard
-    from dispatchviz.render.keys_text import key_lines, raw_lines
+    from dispatchviz.render.cards.keys_text import key_lines, raw_lines
 
-    return raw_lines(card, paper) if isinstance(card, RawSetCard) else key_lines(card, paper, operators)
+    return raw_lines(card, console) if isinstance(card, RawSetCard) else key_lines(card, console, operators)
 
 
 def _all(as_json: bool) -> int:
     from dispatchviz.explain.keys.key_order import alias_rows, backend_rows, key_rows
-    from dispatchviz.render.keys_text import order_lines
-    from dispatchviz.render.plain import terminal
+    from dispatchviz.render.cards.keys_text import order_lines
+    from dispatchviz.render.console import terminal
 
     if as_json:
         backends = [{"bit": bit, "name": name} for bit, name in backend_rows()]

@@ -16,7 +16,7 @@ def command(step: int | None, plain: bool, trace: str) -> int:
 
     Without a terminal, or with --plain, the text log is printed. A file that was cut off opens up to the cut.
     """
-    from dispatchviz.cli.given import STANDARD_INPUT, check_step, load
+    from dispatchviz.cli.input_source import STANDARD_INPUT, check_step, load
     from dispatchviz.screen import show
 
     opened = load(trace)

@@ -25,7 +25,7 @@ plain = click.option("--plain", is_flag=True, help="Print the text log instead o
 
 
 class Program(click.Command):
-    """A command that ends in ``SCRIPT [ARGS...]``: options of ours stand before the script, all after it is its own."""
+    """A command that ends in ``SCRIPT [ARGS...]``: options of ours come before the script, all after it is its own."""
 
     allow_interspersed_args = False
 

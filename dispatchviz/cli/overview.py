@@ -33,7 +33,7 @@ dispatchviz shows what PyTorch's dispatcher and autograd engine do, one step at 
   dispatchviz doctor                                 what works on this machine
 
 A program is a plain PyTorch script: `import torch` in it is the model, no PyTorch is needed.
-dispatchviz --help tells more."""
+More: dispatchviz --help"""
 
 HELP = """\
 Usage: dispatchviz [OPTIONS] COMMAND [ARGS]...
@@ -47,7 +47,7 @@ Options:
 Commands:
 {commands}
 
-dispatchviz COMMAND --help tells more about a command."""
+More about a command: dispatchviz COMMAND --help"""
 
 
 def help_text() -> str:

@@ -17,15 +17,15 @@ from dispatchviz.cli import options
 def command(cuda: str, save: str | None, step: int | None, plain: bool, source: str, args: tuple[str, ...]) -> int:
     """Run SCRIPT on the model and open the stepper; - reads it from standard input. A TRACE is opened.
 
-    Everything after SCRIPT is the script's own: options of dispatchviz stand before it.
+    Everything after SCRIPT is the script's own: options of dispatchviz come before it.
 
     Without a terminal, or with --plain, the text log is printed. What the program prints then goes to stderr, so that
     the log stays whole; it is in the log too. If the program raises, the stepper opens at that step.
     """
     import sys
 
-    from dispatchviz.cli.given import STANDARD_INPUT, check_no_arguments, check_step, trace_in
-    from dispatchviz.cli.running import conclude, kept, run_script
+    from dispatchviz.cli.input_source import STANDARD_INPUT, check_no_arguments, check_step, trace_in
+    from dispatchviz.cli.script_run import conclude, kept, run_script
     from dispatchviz.output import check_save, save_trace
     from dispatchviz.screen import show
     from dispatchviz.tui.terminal import can_run

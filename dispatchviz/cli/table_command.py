@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dispatchviz.cli import looking_up
-from dispatchviz.cli.quick import BUILD, JSON, Argument, Option
+from dispatchviz.cli import lookup as looking_up
+from dispatchviz.cli.fast_commands import BUILD, JSON, Argument, Option
 
 OPTIONS = (Option("everything", "--all", "All 137 cells, each on its own."), BUILD, JSON)
 ARGUMENTS = (Argument("operator", "OP", "operators"), Argument("keys", "[KEY...]", "keys", many=True))
@@ -18,19 +18,19 @@ def run(everything: bool, build: str | None, as_json: bool, operator: str | None
     from dispatchviz.errors import DispatchvizError
     from dispatchviz.explain.cells.computed_table import table_card
     from dispatchviz.explain.keys.key_names import runtime_keys
-    from dispatchviz.render.plain import terminal
-    from dispatchviz.render.table_text import table_lines
+    from dispatchviz.render.cards.table_text import table_lines
+    from dispatchviz.render.console import terminal
 
     if operator is None:
-        raise DispatchvizError("name an operator, such as: dispatchviz table add (dispatchviz table --help tells more)")
+        raise DispatchvizError("name an operator, such as: dispatchviz table add (see dispatchviz table --help)")
     registry, chosen = looking_up.registry_of(build)
     op, found = looking_up.operator_of(registry, operator)
     card = table_card(op, chosen, runtime_keys(keys))
     if as_json:
         looking_up.print_json(card)
         return 0
-    paper = terminal()
-    looking_up.print_lines(table_lines(card, everything or bool(keys), paper))
+    console = terminal()
+    looking_up.print_lines(table_lines(card, everything or bool(keys), console))
     if text := looking_up.remark(found):
-        looking_up.print_lines(["", *paper.wrapped(f"{text}.", 0)])
+        looking_up.print_lines(["", *console.wrapped(f"{text}.", 0)])
     return 0

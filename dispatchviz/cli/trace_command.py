@@ -24,14 +24,14 @@ from dispatchviz.cli import options
 def command(form: str, output: str | None, cuda: str, save: str | None, source: str, args: tuple[str, ...]) -> int:
     """Run SCRIPT on the model and print the log; - reads it from standard input. Of a TRACE the log is printed.
 
-    Everything after SCRIPT is the script's own: options of dispatchviz stand before it.
+    Everything after SCRIPT is the script's own: options of dispatchviz come before it.
 
     What the program prints goes to stderr, so that the log stays whole (with -o: to stdout, as always).
     """
     import sys
 
-    from dispatchviz.cli.given import check_no_arguments, trace_in
-    from dispatchviz.cli.running import conclude, kept, run_script
+    from dispatchviz.cli.input_source import check_no_arguments, trace_in
+    from dispatchviz.cli.script_run import conclude, kept, run_script
     from dispatchviz.output import STANDARD_OUTPUT, check_log, check_save, check_trace, save_trace, write_log
 
     file = None if output == STANDARD_OUTPUT else output

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dispatchviz.cli import looking_up
-from dispatchviz.cli.quick import BUILD, JSON, Argument, Option
+from dispatchviz.cli import lookup as looking_up
+from dispatchviz.cli.fast_commands import BUILD, JSON, Argument, Option
 
 OPTIONS = (
     Option(
@@ -27,7 +27,7 @@ def run(error: str | None, build: str | None, as_json: bool, operator: str | Non
     dispatchviz why add AutogradCUDA
 
     With --error: what an error message like "Could not run 'aten::...' with arguments from the '...' backend" says. The
-    message may stand in the middle of other output.
+    message may be in the middle of other output.
     """
     from dispatchviz.errors import DispatchvizError
 
@@ -37,7 +37,7 @@ def run(error: str | None, build: str | None, as_json: bool, operator: str | Non
         return _explain_error(error, build, as_json)
     if operator is None or not keys:
         raise DispatchvizError(
-            "name an operator and a key, such as: dispatchviz why add AutogradCUDA (dispatchviz why --help tells more)"
+            "name an operator and a key, such as: dispatchviz why add AutogradCUDA (see dispatchviz why --help)"
         )
     return _explain_cells(operator, keys, build, as_json)
 
@@ -45,8 +45,8 @@ def run(error: str | None, build: str | None, as_json: bool, operator: str | Non
 def _explain_cells(operator: str, keys: tuple[str, ...], build: str | None, as_json: bool) -> int:
     from dispatchviz.explain.cells.why_cell import cell_answer
     from dispatchviz.explain.keys.key_names import runtime_key
-    from dispatchviz.render.plain import terminal
-    from dispatchviz.render.why_text import why_lines
+    from dispatchviz.render.cards.why_text import why_lines
+    from dispatchviz.render.console import terminal
 
     registry, chosen = looking_up.registry_of(build)
     op, found = looking_up.operator_of(registry, operator)
@@ -54,19 +54,19 @@ def _explain_cells(operator: str, keys: tuple[str, ...], build: str | None, as_j
     if as_json:
         looking_up.print_json({"build": chosen, "answers": answers})
         return 0
-    paper = terminal()
+    console = terminal()
     for number, answer in enumerate(answers):
-        looking_up.print_lines([""] * bool(number) + list(why_lines(answer, chosen, paper)))
+        looking_up.print_lines([""] * bool(number) + list(why_lines(answer, chosen, console)))
     if text := looking_up.remark(found):
-        looking_up.print_lines(["", *paper.wrapped(f"{text}.", 0)])
+        looking_up.print_lines(["", *console.wrapped(f"{text}.", 0)])
     return 0
 
 
 def _explain_error(path: str, build: str | None, as_json: bool) -> int:
     from dispatchviz.explain.errors.error_message import explain
     from dispatchviz.explain.errors.error_parser import read_message
-    from dispatchviz.render.error_text import error_lines
-    from dispatchviz.render.plain import terminal
+    from dispatchviz.render.cards.error_answer_text import error_lines
+    from dispatchviz.render.console import terminal
 
     registry, _ = looking_up.registry_of(build)
     answer = explain(read_message(path), registry)

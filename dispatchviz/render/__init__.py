@@ -1,0 +1,1 @@
+"""A trace and what is explained of it, rendered: logs, cards of commands, the backward graph."""

@@ -1,6 +1,6 @@
 """Code in colours, by Pygments: spans of text with the name of a role, for whoever shows them.
 
-Not here: what colour a role has (``tui/palette.py``, ``codegen_text.py``).
+Not here: what colour a role has (``tui/text/palette.py``, ``cards/codegen_text.py``).
 """
 
 from __future__ import annotations

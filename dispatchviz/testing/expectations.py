@@ -1,7 +1,7 @@
-"""Assertions over a trace. What fails says where: the step, in the words of the stepper.
+"""Assertions over a trace. A failure names the step, as the stepper does.
 
 All take a trace, also one that is still being recorded, and optionally ``within``: then only what happened within
-the first event of that pattern counts. A name that does not exist is refused (``names.py``).
+the first event of that pattern counts. A name that does not exist is refused (``known_names.py``).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from dispatchviz.core.record.events import AnyEvent, Dispatched, KernelEntered
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.step_labels import label
-from dispatchviz.testing.names import check_name, check_names
+from dispatchviz.testing.known_names import check_name, check_names
 from dispatchviz.testing.patterns import Pattern
 
 AROUND = 3
@@ -23,7 +23,7 @@ MANY = 12
 
 
 STEP = "dispatchviz_step"
-"""The attribute of a failure that says at which step it shows: reports show the log around that one."""
+"""The attribute of a failure that holds the step at which it shows: reports show the log around that one."""
 
 
 def failed(text: str, step: int | None = None) -> AssertionError:
@@ -77,8 +77,8 @@ def assert_count(trace: Trace, pattern: Pattern, count: int, within: Pattern | N
     check_names(trace, [pattern])
     found = [event for event in _part(trace, within) if pattern.matches(event)]
     if len(found) != count:
-        places = f"\n{_lines(trace, found)}" if found else f"; {_near(trace, list(_part(trace, within)), pattern)}"
-        text = f"{pattern!r} happens {_times(len(found))}, expected {_times(count)}{places}"
+        found_at = f"\n{_lines(trace, found)}" if found else f"; {_near(trace, list(_part(trace, within)), pattern)}"
+        text = f"{pattern!r} happens {_times(len(found))}, expected {_times(count)}{found_at}"
         raise failed(text, found[min(count, len(found) - 1)].seq if found else None)
 
 
@@ -135,7 +135,7 @@ def _key(trace: Trace, event: KernelEntered) -> str:
     return call.key if isinstance(call, Dispatched) else ""
 
 
-# -- words ------------------------------------------------------------------------------------------------------------
+# -- messages ---------------------------------------------------------------------------------------------------------
 
 
 def _difference(trace: Trace, events: Sequence[AnyEvent], k: int, expected: str) -> str:

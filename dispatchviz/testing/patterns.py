@@ -82,7 +82,7 @@ def _a_redispatch(how: str) -> bool:
 
 
 def _as_written(function: str, *values: Expected, **named: Expected) -> str:
-    """The pattern in the words of the test."""
+    """The pattern as the test wrote it."""
     last = max((k for k, value in enumerate(values, 1) if value is not ...), default=0)
     given = {name: value for name, value in named.items() if value is not ...}
     return f"{function}({', '.join([*map(_shown, values[:last]), *_named(given)])})"

@@ -1,6 +1,6 @@
 """The pytest plugin: the fixture ``dispatch_trace``, and its log in the report of a test that fails.
 
-Idle unless a test asks for the fixture: nothing of the package is imported before.
+Idle unless a test uses the fixture: nothing of the package is imported before.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ pytest.register_assert_rewrite("dispatchviz.testing.expectations")
 
 TRACE = pytest.StashKey["Trace"]()
 LINES = 30
-"""Lines of the log that a report shows, unless more are asked for."""
+"""Lines of the log that a report shows, unless more are requested."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -69,7 +69,7 @@ def pytest_runtest_makereport(
 def _log(trace: Trace, step: int | None, most: int) -> str:
     """The text log around a step, or why there is none: a report must come out in any case."""
     from dispatchviz.core.record.trace_file import Trace as Still
-    from dispatchviz.render.text import text_log
+    from dispatchviz.render.log.text_log import text_log
 
     try:
         head, *lines = text_log(Still(trace.header, list(trace.events)))

@@ -1,17 +1,20 @@
-"""The torch-shaped face: ``import dispatchviz.torch as torch`` runs a PyTorch script on the model.
+"""The ``torch`` namespace: ``import dispatchviz.torch as torch`` runs a PyTorch script on the model.
 
 Functions and methods are the generated bindings; what PyTorch writes in Python (``torch/_tensor.py``,
-``torch/autograd``) is written anew in the modules beside this one. A name that the model does not have raises an
+``torch/autograd``) is written again in the modules beside this one. A name that the model does not have raises an
 AttributeError that says so.
 """
 
 from __future__ import annotations
 
 import builtins
-import difflib
 import math
 from typing import Any
 
+from dispatchviz.torch import _garbage_collection as _garbage_collection  # before all that is made
+from dispatchviz.torch import _lazy_modules as _lazy_modules  # before whatever imports one of them
+
+# isort: split
 from dispatchviz.core.bindings import python_bindings_manual as _manual
 from dispatchviz.core.bindings.binding import Binding as _Binding
 from dispatchviz.core.bindings.default_device import device_or_default as _device_or_default
@@ -81,6 +84,7 @@ from dispatchviz.torch._C import DispatchKeySet as DispatchKeySet
 from dispatchviz.torch._C._engine import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from dispatchviz.torch._C._engine import is_anomaly_enabled as is_anomaly_enabled
 from dispatchviz.torch._C._engine import set_anomaly_enabled as set_anomaly_enabled
+from dispatchviz.torch._functorch.apis import vmap as vmap
 from dispatchviz.torch._ops import ops as ops
 from dispatchviz.torch._tensor_str import set_printoptions as set_printoptions
 from dispatchviz.torch.amp import GradScaler as GradScaler
@@ -90,7 +94,6 @@ from dispatchviz.torch.as_tensor import asarray as asarray
 from dispatchviz.torch.creation import tensor as tensor
 from dispatchviz.torch.errors import AcceleratorError as AcceleratorError
 from dispatchviz.torch.errors import OutOfMemoryError as OutOfMemoryError
-from dispatchviz.torch.func import vmap as vmap
 from dispatchviz.torch.grad_modes import enable_grad as enable_grad
 from dispatchviz.torch.grad_modes import inference_mode as inference_mode
 from dispatchviz.torch.grad_modes import is_grad_enabled as is_grad_enabled
@@ -243,7 +246,7 @@ _HELPERS = (
         "tensor_kinds",
         "tensor_methods",
     ),
-    *("type_info", "unique_elements", "builtins", "difflib", "math", "annotations"),
+    *("type_info", "unique_elements", "builtins", "math", "annotations"),
 )
 """Names in this module that PyTorch's does not have."""
 
@@ -251,6 +254,8 @@ _HELPERS = (
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module 'torch' has no attribute '{name}'")
+    import difflib
+
     known = [key for key in globals() if not (key.startswith("_") or key in _HELPERS)]
     close = difflib.get_close_matches(name, known, 3)
     hint = f"; close names that it has: {', '.join(close)}" if close else ""
@@ -258,3 +263,5 @@ def __getattr__(name: str) -> Any:
 
 
 _missing.install()
+_lazy_modules.when_loaded += [_missing.install, _install_shown_names]
+_garbage_collection.restore()

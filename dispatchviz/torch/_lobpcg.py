@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.core.tensor import dtype as dtypes
-from dispatchviz.torch._face import torch
-from dispatchviz.torch._lobpcg_bases import orthogonalized, rayleigh_ritz
-from dispatchviz.torch._lobpcg_gradient import LOBPCGAutogradFunction
-from dispatchviz.torch._lobpcg_products import basis, matmul, qform, symeig
+from dispatchviz.torch import _lobpcg_bases as bases
+from dispatchviz.torch import _lobpcg_gradient as gradient
+from dispatchviz.torch import _lobpcg_products as products
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.overrides import handle_torch_function, has_torch_function
 
 Pair = tuple[Any, Any]
@@ -53,7 +53,7 @@ def lobpcg(
     if A.requires_grad or (B is not None and B.requires_grad):
         A = (A + A.mT) / 2
         B = (B + B.mT) / 2 if B is not None else None
-        return LOBPCGAutogradFunction.apply(A, k, B, X, n, iK, *options)  # type: ignore[no-any-return]
+        return gradient.LOBPCGAutogradFunction.apply(A, k, B, X, n, iK, *options)  # type: ignore[no-any-return]
     return _lobpcg(A, k, B, X, n, iK, *options)
 
 
@@ -204,14 +204,14 @@ class LOBPCG:
     def _measure(self) -> None:
         X_norm = float(torch.norm(self.X))
         scale = X_norm**-1
-        A_norm = float(torch.norm(matmul(self.A, self.X))) * scale
-        B_norm = float(torch.norm(matmul(self.B, self.X))) * scale
+        A_norm = float(torch.norm(products.matmul(self.A, self.X))) * scale
+        B_norm = float(torch.norm(products.matmul(self.B, self.X))) * scale
         self.fvars.update(X_norm=X_norm, A_norm=A_norm, B_norm=B_norm)
         self.ivars.update(iterations_left=self.iparams["niter"], converged_count=0, converged_end=0)
 
     def update_residual(self) -> None:
         """A X - B X E"""
-        self.R = matmul(self.A, self.X) - matmul(self.B, self.X) * self.E
+        self.R = products.matmul(self.A, self.X) - products.matmul(self.B, self.X) * self.E
 
     def update_converged_count(self) -> int:
         """How many of the first pairs have a small residual. AssertionError if there were more before."""
@@ -234,20 +234,20 @@ class LOBPCG:
 
     def _begin_basic(self) -> None:
         n = self.iparams["n"]
-        transform = rayleigh_ritz(self.B, self.X)
-        E, Z = symeig(qform(qform(self.A, self.X), transform), self.bparams["largest"])
+        transform = bases.rayleigh_ritz(self.B, self.X)
+        E, Z = products.symeig(products.qform(products.qform(self.A, self.X), transform), self.bparams["largest"])
         self.X[:] = torch.matmul(self.X, torch.matmul(transform, Z))
         self.E[:] = E
         self.update_residual()
         self.update_converged_count()
         self.S[..., :n] = self.X
-        self._search_along(matmul(self.iK, self.R), n)
+        self._search_along(products.matmul(self.iK, self.R), n)
 
     def _go_on_basic(self) -> None:
         n, found, end = self.iparams["n"], self.ivars["converged_count"], self.ivars["converged_end"]
         S = self.S[:, found:end]
-        transform = rayleigh_ritz(self.B, S)
-        E, Z = symeig(qform(qform(self.A, S), transform), self.bparams["largest"])
+        transform = bases.rayleigh_ritz(self.B, S)
+        E, Z = products.symeig(products.qform(products.qform(self.A, S), transform), self.bparams["largest"])
         self.X[:, found:] = torch.matmul(S, torch.matmul(transform, Z[:, : n - found]))
         self.E[found:] = E[: n - found]
         P = torch.matmul(S, torch.matmul(transform, Z[:, n : 2 * n - found]))
@@ -255,31 +255,31 @@ class LOBPCG:
         found = self.update_converged_count()
         self.S[..., :n] = self.X
         self.S[:, n : n + P.shape[-1]] = P
-        self._search_along(matmul(self.iK, self.R[:, found:]), n + P.shape[-1])
+        self._search_along(products.matmul(self.iK, self.R[:, found:]), n + P.shape[-1])
 
     def _begin_ortho(self) -> None:
         n = self.iparams["n"]
-        transform = rayleigh_ritz(self.B, self.X)
-        _, Z = symeig(qform(qform(self.A, self.X), transform), self.bparams["largest"])
+        transform = bases.rayleigh_ritz(self.B, self.X)
+        _, Z = products.symeig(products.qform(products.qform(self.A, self.X), transform), self.bparams["largest"])
         self.X = torch.matmul(self.X, torch.matmul(transform, Z))
         self.update_residual()
         self.update_converged_count()
         self.S[:, :n] = self.X
-        self._search_along(orthogonalized(self, self.R, self.X), n)
+        self._search_along(bases.orthogonalized(self, self.R, self.X), n)
 
     def _go_on_ortho(self) -> None:
         n, found, end = self.iparams["n"], self.ivars["converged_count"], self.ivars["converged_end"]
         S = self.S[:, found:end]
-        E, Z = symeig(qform(self.A, S), self.bparams["largest"])
+        E, Z = products.symeig(products.qform(self.A, S), self.bparams["largest"])
         self.X[:, found:] = torch.matmul(S, Z[:, : n - found])
         self.E[found:] = E[: n - found]
-        P = torch.matmul(S, torch.matmul(Z[:, n - found :], basis(Z[: n - found, n - found :].mT)))
+        P = torch.matmul(S, torch.matmul(Z[:, n - found :], products.basis(Z[: n - found, n - found :].mT)))
         self.update_residual()
         found = self.update_converged_count()
         self.S[:, :n] = self.X
         self.S[:, n : n + P.shape[-1]] = P
         columns = n + P.shape[-1]
-        self._search_along(orthogonalized(self, self.R[:, found:], self.S[:, :columns]), columns)
+        self._search_along(bases.orthogonalized(self, self.R[:, found:], self.S[:, :columns]), columns)
 
     def _search_along(self, W: Any, start: int) -> None:
         """New directions, after the columns that the space has."""

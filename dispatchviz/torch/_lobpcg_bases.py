@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.torch._face import torch
 from dispatchviz.torch._lobpcg_products import matmul, qform, symeig
+from dispatchviz.torch._namespace import torch
 
 
 def rayleigh_ritz(B: Any, S: Any) -> Any:

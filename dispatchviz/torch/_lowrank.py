@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.tensor import dtype as dtypes
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.overrides import handle_torch_function, has_torch_function
 
 Parts = tuple[Any, Any, Any]

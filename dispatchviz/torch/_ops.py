@@ -92,7 +92,7 @@ def refresh(qualified_name: str) -> None:
 
 
 def forget(name: str) -> None:
-    """An operator is going: its packet is made anew when it is next asked for."""
+    """An operator is going: its packet is made again when it is next used."""
     namespace, _, rest = name.partition("::")
     space = getattr(ops, namespace)
     base = rest.partition(".")[0]

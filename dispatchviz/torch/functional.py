@@ -7,9 +7,10 @@ import string
 from collections.abc import Sequence
 from typing import Any
 
-from dispatchviz.core.generated import linalg_functions, nn_functions, python_bindings
+from dispatchviz.core.generated import nn_functions, python_bindings
 from dispatchviz.core.tensor.dtype import Category, int64
 from dispatchviz.core.tensor.tensor import Tensor
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.creation import tensor
 from dispatchviz.torch.overrides import handle_torch_function, has_torch_function
 from dispatchviz.torch.size import Size
@@ -159,9 +160,9 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
     options = {} if out is None else {"out": out}
     if isinstance(p, str) and (p != "fro" or (dims is not None and len(dims) > 2)):
         dims = list(range(input.ndim)) if dims is None else dims
-        return linalg_functions.linalg_matrix_norm(input, p, dims, keepdim, dtype=dtype, **options)
+        return torch._C._linalg.linalg_matrix_norm(input, p, dims, keepdim, dtype=dtype, **options)
     order = 2 if p == "fro" else 2.0 if p is None else p
-    return linalg_functions.linalg_vector_norm(input, order, dims, keepdim, dtype=dtype, **options)
+    return torch._C._linalg.linalg_vector_norm(input, order, dims, keepdim, dtype=dtype, **options)
 
 
 def chain_matmul(*matrices: Any, out: Any = None) -> Any:

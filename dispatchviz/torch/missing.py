@@ -1,28 +1,37 @@
-"""A name that a part of the face does not have says so, in whichever part it is looked for."""
+"""The ``__getattr__`` of the package's modules: a name that is in a module not loaded yet, or that the model lacks."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
+from types import ModuleType
+from typing import Any
 
-_FACE = "dispatchviz."
+from dispatchviz.torch._lazy_modules import ATTRIBUTES, attribute_of, is_unloaded, names_of
+
+_MODEL = "dispatchviz."
 
 
-def getter(name: str) -> Callable[[str], NoReturn]:
-    """The ``__getattr__`` of a module, ``torch.nn``."""
+def getter(module: ModuleType) -> Callable[[str], Any]:
+    """For one module. What it gives back raises AttributeError, in the model's words, for what is nowhere."""
+    name = module.__name__.removeprefix(_MODEL)
+    elsewhere = ATTRIBUTES.get(module.__name__, {})
 
-    def missing(attribute: str) -> NoReturn:
+    def find(attribute: str) -> Any:
+        if attribute in elsewhere:
+            return attribute_of(module, attribute)
         if attribute.startswith("__"):
             raise AttributeError(f"module '{name}' has no attribute '{attribute}'")
         raise AttributeError(f"{name}.{attribute} is not in dispatchviz's model of PyTorch")
 
-    return missing
+    return find
 
 
 def install() -> None:
-    """For all parts that have been imported and do not answer themselves."""
+    """For all parts that have been loaded and do not answer themselves."""
     for name, module in list(sys.modules.items()):
-        if name.startswith(f"{_FACE}torch.") and "__getattr__" not in vars(module):
+        if name.startswith(f"{_MODEL}torch.") and not is_unloaded(module) and "__getattr__" not in vars(module):
             members: dict[str, Any] = vars(module)
-            members["__getattr__"] = getter(name.removeprefix(_FACE))
+            members["__getattr__"] = getter(module)
+            if name in ATTRIBUTES:
+                members["__dir__"] = lambda module=module: names_of(module)

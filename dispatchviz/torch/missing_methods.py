@@ -29,7 +29,8 @@ _NAMES = frozenset(
 
 
 def getattr_(self: Tensor, name: str) -> Any:
-    """``Tensor.__getattr__``, called where a look-up failed, which is told anew for names that PyTorch has not either.
+    """``Tensor.__getattr__``, called where a look-up failed; its error is raised again for names that PyTorch has
+    not either.
 
     AttributeError.
     """

@@ -78,11 +78,11 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[C
     return inner
 
 
-# -- for the face's own functions -------------------------------------------------------------------------------------
+# -- for the model's own functions -------------------------------------------------------------------------------------
 
 
 def overridable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the face that its tensors may override; parameters with a default are handed on by name."""
+    """A function of the model that its tensors may override; parameters with a default are handed on by name."""
     return _overridable(function, by_name=False)
 
 

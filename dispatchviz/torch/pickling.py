@@ -1,4 +1,4 @@
-"""Objects of the face under PyTorch's names in pickles: what ``torch.save`` writes and ``torch.load`` finds.
+"""Objects of the model under PyTorch's names in pickles: what ``torch.save`` writes and ``torch.load`` finds.
 
 The names are PyTorch's (``torch._utils._rebuild_tensor_v2``, ``torch.FloatStorage``), wherever our functions live, and
 whether or not ``torch`` is imported under that name.
@@ -17,11 +17,11 @@ from dispatchviz.core.device.device import Device
 from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Storage, Tensor
 from dispatchviz.torch import _utils
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.size import Size
 from dispatchviz.torch.storage import LEGACY_CLASSES, TypedStorage, UntypedStorage, legacy_class
 
-_FACE = "dispatchviz."
+_MODEL = "dispatchviz."
 
 
 def _name_of(obj: Any) -> tuple[str, str] | None:
@@ -81,8 +81,8 @@ class Pickler(_PythonPickler):  # type: ignore[misc]
         """Under PyTorch's name, without looking whether it can be imported under it."""
         known = _name_of(obj) if isinstance(obj, (type, DType)) else None
         module = getattr(obj, "__module__", None) or ""
-        if known is None and module.startswith((_FACE + "torch", "torch")):
-            known = module.removeprefix(_FACE), obj.__qualname__
+        if known is None and module.startswith((_MODEL + "torch", "torch")):
+            known = module.removeprefix(_MODEL), obj.__qualname__
         if known is None:
             super().save_global(obj, name)
             return
@@ -122,7 +122,7 @@ def named_global(module: str, name: str) -> Any:
         return LEGACY_CLASSES[name]
     if module.startswith("torch.nn.modules."):  # of which some are cut in several here
         return getattr(torch.nn, name)
-    found: Any = importlib.import_module(_FACE + module)
+    found: Any = importlib.import_module(_MODEL + module)
     for part in name.split("."):
         found = getattr(found, part)
     return found
@@ -140,7 +140,7 @@ def allowed_global(module: str, name: str, safe: list[Any]) -> Any:
         return _PLAIN[full]
     for known in safe:
         value, alias = known if isinstance(known, tuple) else (known, f"{known.__module__}.{known.__qualname__}")
-        if full in (alias, alias.removeprefix(_FACE)):
+        if full in (alias, alias.removeprefix(_MODEL)):
             return value
     dtype = module == "torch" and isinstance(getattr(torch, name, None), DType)
     legacy = module == "torch" and name in LEGACY_CLASSES

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch._tensor_str import PRINT_OPTS
 
 _TOO_LARGE, _TOO_SMALL, _TOO_WIDE = 1e8, 1e-4, 1000.0

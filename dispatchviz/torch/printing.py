@@ -21,7 +21,7 @@ from dispatchviz.core.tensor import dtype as dtypes
 from dispatchviz.core.tensor.dtype import bool_, complex64, complex128, float64, int64
 from dispatchviz.core.tensor.tensor import Tensor, numel
 from dispatchviz.core.thread.guards import DisableFuncTorch
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch._tensor_str import PRINT_OPTS
 from dispatchviz.torch.printed_numbers import numbers
 from dispatchviz.torch.utils._python_dispatch import _disable_current_modes
@@ -126,7 +126,7 @@ def _kind(tensor: Tensor) -> Iterator[str]:
 
 
 def _untold_dtypes(no_numbers: bool) -> tuple[dtypes.DType, ...]:
-    """Dtypes that the reader can tell from the numbers."""
+    """Dtypes that the reader recognises by the numbers."""
     default = dtypes.default_dtype()
     if no_numbers:
         return (default,)

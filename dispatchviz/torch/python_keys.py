@@ -1,7 +1,7 @@
 """``torch._C``'s part of modes and subclasses, and what ``Tensor`` has of it (``torch/csrc/autograd/init.cpp``,
 ``python_variable.cpp``).
 
-Importing this module puts the methods on the class and tells the machine what ``func`` is; the rest is for
+Importing this module puts the methods on the class and gives the machine what ``func`` is; the rest is for
 ``torch._C``.
 """
 

@@ -1,4 +1,4 @@
-"""Functions that PyTorch once had, whose names tell what to call instead (``torch/_linalg_utils.py``)."""
+"""Functions that PyTorch once had, whose names say what to call instead (``torch/_linalg_utils.py``)."""
 
 from __future__ import annotations
 

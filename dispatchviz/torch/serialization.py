@@ -12,16 +12,17 @@ from __future__ import annotations
 import io
 import os
 import pickle
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.tensor.tensor import Storage
 from dispatchviz.torch.pickling import Pickler, allowed_global, is_torch, named_global
 from dispatchviz.torch.storage import TypedStorage, UntypedStorage
+
+if TYPE_CHECKING:
+    import zipfile
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 
@@ -41,10 +42,12 @@ def save(
     """Writes an object to a file. AttributeError for what is no file."""
     if not (isinstance(f, (str, os.PathLike)) or hasattr(f, "write")):
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
+    import zipfile
+
     text = io.BytesIO()
     pickler = Pickler(text, pickle_protocol)
     pickler.dump(obj)
-    folder = Path(f).stem if isinstance(f, (str, os.PathLike)) else "archive"
+    folder = os.path.splitext(os.path.basename(f))[0] if isinstance(f, (str, os.PathLike)) else "archive"
     records: dict[str, bytes] = {"data.pkl": text.getvalue(), ".format_version": b"1", ".storage_alignment": b"64"}
     records["byteorder"] = b"little"
     records |= {f"data/{key}": content for key, content in pickler.contents()}
@@ -82,6 +85,8 @@ def load(
 
 
 def _read(source: Any, map_location: Any, weights_only: bool) -> Any:
+    import zipfile
+
     content = source.read()
     if not content:
         raise EOFError

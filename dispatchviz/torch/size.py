@@ -50,5 +50,5 @@ def _whole(place: int, value: Any) -> int:
     try:
         return int(operator.index(value))
     except TypeError:
-        told = f"torch.Size() takes an iterable of 'int' (item {place} is '{type_name(value)}')"
-        raise TypeError(told) from None
+        message = f"torch.Size() takes an iterable of 'int' (item {place} is '{type_name(value)}')"
+        raise TypeError(message) from None

@@ -166,9 +166,9 @@ def _as_handed_over(name: str, plain: Any, args: tuple[Any, ...], kwargs: Any) -
         return args, kwargs
     bound = inspect.signature(plain).bind(None, *args, **kwargs)
     bound.apply_defaults()
-    _, *told = bound.arguments.items()
+    _, *given = bound.arguments.items()
     count = _POSITIONAL[name]
-    return tuple(value for _, value in told[:count]), dict(told[count:])
+    return tuple(value for _, value in given[:count]), dict(given[count:])
 
 
 def _seen_property(name: str, plain: property) -> property:

@@ -2,7 +2,7 @@
 
 Shift plays the same step backwards. Keys that some terminals never deliver are never the only ones of an action.
 
-Not here: what the actions do (``app.py``).
+Not here: what the actions do (``actions.py``).
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ class Key(Struct, frozen=True):
     """An action and the keys that start it."""
 
     action: str
-    """As Textual calls it: ``move('into')``."""
+    """Name and arguments: ``move('into')``. Those that are not in ``actions.py`` are Textual actions of the stepper's
+    screen, or with ``app.`` of the application."""
     keys: tuple[str, ...]
     """In Textual's names, the one to teach first."""
     group: str
     help: str
-    """What it does, as the help says it and the palette searches it."""
+    """What it does, for the help and the palette."""
     footer: str = ""
     """One word or two for the footer; empty: not there."""
 
@@ -103,14 +104,14 @@ KEYMAP = (
     Key("app.focus_next", ("tab",), "Panes", "next pane"),
     Key("app.focus_previous", ("shift+tab",), "Panes", "previous pane"),
     Key("zoom", ("enter",), "Panes", "this pane alone on the screen, and back"),
-    Key("page(1)", ("pagedown",), "Panes", "scroll this pane down; in the steps, go down a page"),
-    Key("page(-1)", ("pageup",), "Panes", "scroll this pane up; in the steps, go up a page"),
-    Key("unzoom", ("escape",), "Panes", "all panes again"),
+    Key("app.page(1)", ("pagedown",), "Panes", "scroll this pane down; in the steps, go down a page"),
+    Key("app.page(-1)", ("pageup",), "Panes", "scroll this pane up; in the steps, go up a page"),
+    Key("zoom(False)", ("escape",), "Panes", "all panes again"),
     Key("copy_link", ("y",), "Share", "copy a command line that opens the stepper at this step"),
     Key("open_picture", ("o",), "Share", "the backward graph of this step as a picture in the browser"),
     Key("help", ("question_mark", "f1"), "Help", "this help, and what the pane shows", "help"),
-    Key("command_palette", ("ctrl+p",), "Help", "search all actions by name"),
-    Key("quit", ("q",), "Help", "quit; never asks", "quit"),
+    Key("app.command_palette", ("ctrl+p",), "Help", "search all actions by name"),
+    Key("app.quit", ("q",), "Help", "quit, without confirmation", "quit"),
 )
 
 GROUPS = tuple(dict.fromkeys(key.group for key in KEYMAP))

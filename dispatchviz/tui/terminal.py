@@ -7,11 +7,11 @@ import shutil
 import signal
 import sys
 
-from dispatchviz.tui.layout import SMALLEST
+from dispatchviz.tui.layout.pane_layout import SMALLEST
 
 
 def can_run() -> str | None:
-    """Why the stepper cannot open here, in words; None if it can."""
+    """Why the stepper cannot open here, as a text; None if it can."""
     if not all(stream and stream.isatty() for stream in (sys.__stdin__, sys.__stdout__, sys.__stderr__)):
         return "this is not a terminal"  # Textual draws on the error stream, so that one counts too
     term = os.environ.get("TERM", "")

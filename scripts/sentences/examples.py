@@ -22,7 +22,7 @@ from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.sentences.step_sentences import rule, statements
 from dispatchviz.program import run
 from dispatchviz.trace import Trace
-from scripts.programs import PROGRAMS, parse
+from truth.programs import PROGRAMS, parse
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,7 +14,7 @@ INTRODUCTION = """\
 Everything that dispatchviz says about a step, one entry for each kind of sentence: an example, the program and line
 that it is from, the rule beside it with PyTorch's function and file, and what it states that the tests put to PyTorch
 (`tests/claims`), or why they do not. Written by `python -m scripts.sentences`; programs without a folder are in
-`scripts/programs`.
+`truth/programs`.
 """
 
 

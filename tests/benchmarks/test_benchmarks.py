@@ -11,8 +11,10 @@ import pytest
 from benchmarks import sizes
 from benchmarks.__main__ import benchmarks
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
-ALL = ["dispatch", "engine", "operators", "start", "tui"]
+ALL = ["dispatch", "engine", "operators", "start", "trace", "tui"]
 
 
 def test_each_module_that_measures_is_found() -> None:

@@ -14,9 +14,9 @@ from dispatchviz.explain.sentences.sentence_claims import (
     SavedTensorsFreed,
     TopologicalBelow,
 )
-from scripts.observe import longest_path
 from tests.claims.asking import Answer, Question, asks, difference
 from tests.claims.engine_runs import Call, Watch, calls, watch_outputs, watch_writes
+from truth.observers.runs import longest_path
 
 
 @asks(NodeRuns)

@@ -38,8 +38,8 @@ from dispatchviz.explain.sentences.sentence_claims import (
     StaleAfter,
     Unparsable,
 )
-from scripts.elf_symbols import Library
 from tests.claims.asking import Answer, Question, asks, difference
+from truth.observers.elf_symbols import Library
 
 EMPTY = ("", "missing")
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import torch
 
-from scripts.observe import FILE, Run, preorder
-from scripts.watch_torch import _gradient_edge
+from truth.observers.dispatcher import _gradient_edge
+from truth.observers.runs import FILE, Run, preorder
 
 
 @dataclass

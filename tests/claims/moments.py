@@ -17,10 +17,10 @@ from dispatchviz.core.autograd.engine import engine
 from dispatchviz.core.seam import recorder
 from dispatchviz.explain.sentences.statement import Statement
 from dispatchviz.explain.sentences.step_sentences import statements
-from dispatchviz.lines import compile_watched
+from dispatchviz.instrumented_source import compile_instrumented
 from dispatchviz.recording import ProgramRecorder, Recording
 from dispatchviz.trace import Trace
-from scripts.observe import Run, in_new_thread, preorder
+from truth.observers.runs import Run, in_new_thread, preorder
 
 FILE = "program.py"
 
@@ -77,7 +77,8 @@ def _run(source: str) -> ModelRun:
     watcher = ProgramRecorder()
     watcher.announced[FILE] = FILE
     watcher.sources[FILE] = source
-    result = ModelRun(source, Recording(FILE, watcher))
+    trace = Recording(FILE, watcher)
+    result = ModelRun(source, trace)
     run, passes = Run(model, source), []
     original = engine.execute
 
@@ -101,6 +102,7 @@ def _run(source: str) -> ModelRun:
     finally:
         engine.execute = original
         recorder.stop(watcher)
+        trace.finish()
     return result
 
 
@@ -109,7 +111,7 @@ def _compiled(source: str, statement: ast.stmt, watcher: ProgramRecorder) -> Any
     first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))])
     lines = source.splitlines()[first - 1 : statement.end_lineno]
     text = "\n" * (first - 1) + "\n".join(lines)
-    return compile_watched(text, FILE, watcher)
+    return compile_instrumented(text, FILE, watcher)
 
 
 def _moment(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from scripts.programs import PROGRAMS
 from tests.claims import pruning_programs
-from tests.conformance.autograd_programs import program
+from truth.programs import PROGRAMS
+from truth.questions.autograd_programs import program
 
 RANDOM = 300
 """Seeds of random programs about autograd, besides the stored programs."""

@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
-from scripts.observe import FILE, Run, preorder
-from scripts.watch_torch import watched_engine
 from tests.claims.moments import Path
+from truth.observers.dispatcher import watched_engine
+from truth.observers.runs import FILE, Run, preorder
 
 
 @dataclass

@@ -9,11 +9,11 @@ pytest.importorskip("torch")
 import torch
 
 import dispatchviz.explain.sentences.sentence_claims as c
-from scripts.observe import in_new_thread
 from tests.claims import check_engine
 from tests.claims.asking import CHECKS, Answer, Asked, Question
 from tests.claims.engine_runs import _how
 from tests.claims.moments import run_on_model
+from truth.observers.runs import in_new_thread
 
 pytestmark = pytest.mark.torch
 

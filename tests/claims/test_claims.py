@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.explain.sentences.sentence_claims import Claim
-from scripts.observe import in_new_thread
 from tests.claims.moments import run_on_model
 from tests.claims.programs import programs
+from truth.observers.runs import in_new_thread
 
 pytest.importorskip("torch")
 

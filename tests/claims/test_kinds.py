@@ -28,6 +28,7 @@ def test_a_kind_is_written_once() -> None:
     assert [name for name in names if names.count(name) > 1] == []
 
 
+@pytest.mark.long
 def test_every_kind_is_said_by_some_program_or_command(found: dict[str, Example]) -> None:
     """Else ``python -m scripts.sentences`` looks for one; what it does not find needs a program of its own."""
     assert found.keys() - NAMES == set()

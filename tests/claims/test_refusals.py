@@ -11,9 +11,9 @@ import pytest
 
 from dispatchviz.core.record.events import VariableSaved
 from dispatchviz.explain.errors.version_counters import by_checkpoint, spoiled_of
-from scripts.observe import in_new_thread
 from tests.claims.moments import ModelRun, Path, run_on_model
 from tests.claims.programs import programs
+from truth.observers.runs import in_new_thread
 
 pytest.importorskip("torch")
 

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.waiting import HANGS
+
 ROOT = Path(__file__).parents[2]
 FORUM = str(ROOT / "examples" / "forum.py")
 
@@ -26,7 +28,7 @@ def dispatchviz(*args: str | Path, cwd: Path = ROOT, given: bytes = b"") -> Ende
 def in_bytes(*args: str | Path, cwd: Path = ROOT, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """The same, where what comes out is no text."""
     command = [sys.executable, "-m", "dispatchviz", *map(str, args)]
-    return subprocess.run(command, cwd=cwd, input=given, capture_output=True, timeout=60, check=False)
+    return subprocess.run(command, cwd=cwd, input=given, capture_output=True, timeout=HANGS, check=False)
 
 
 def script(folder: Path, text: str, name: str = "program.py") -> str:

@@ -69,6 +69,7 @@ def test_what_is_shown_is_what_runs() -> None:
         assert lines[function.here.line - 1 : function.here.line - 1 + len(text)] == text
 
 
+@pytest.mark.long
 def test_every_operator_of_ours_has_its_kernels_and_its_node() -> None:
     for name in names(FUNCTIONS):
         found = card(name)

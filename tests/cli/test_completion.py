@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.cli.completion import joined
+from tests.waiting import HANGS
 
 from .command import ROOT
 
@@ -25,7 +26,7 @@ def asked(shell: str, *words: str, cwd: Path = ROOT) -> list[str]:
         "COMP_WORDS": "\n".join(["dispatchviz", *words]),
         "COMP_CWORD": words[-1] if shell == "fish" else str(len(words)),
     }
-    done = subprocess.run(COMMAND, cwd=cwd, env=env, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(COMMAND, cwd=cwd, env=env, capture_output=True, text=True, timeout=HANGS, check=True)
     assert done.stderr == ""
     return done.stdout.splitlines()
 

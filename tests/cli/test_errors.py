@@ -26,11 +26,11 @@ MISTAKES = {
     "unknown format": (["trace", "--format", "xml", FORUM], "'xml' is not one of 'text', 'torch', 'jsonl'"),
     "unknown command": (["trce", FORUM], "there is no command 'trce', did you mean trace?"),
     "script for a command": (["a.py"], "did you mean dispatchviz run a.py?"),
-    "no script": (["run"], "Missing argument 'SCRIPT-or-TRACE' (dispatchviz run --help tells more)"),
+    "no script": (["run"], "Missing argument 'SCRIPT-or-TRACE' (see dispatchviz run --help)"),
     "an option of nobody": (["run", "--lr", FORUM], "No such option '--lr'"),
     "the script's option": (
         ["export", FORUM, "--lr", "3", "-o", "a.svg"],
-        "there is no option --lr; arguments of the script stand after --",
+        "there is no option --lr; arguments of the script come after --",
     ),
     "the script's argument": (["export", FORUM, "3", "-o", "a.svg"], "3 is one argument too many; arguments of the"),
     "two kinds at once": (["export", FORUM, "-o", "a.svg", "--format", "png"], "not the name of what --format png"),

@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from dispatchviz.core.record.events import FallthroughSkipped, KernelEntered
 from dispatchviz.core.record.trace_file import Trace
+from tests.steps import step
 
 from .command import FORUM, dispatchviz, in_bytes, script
+
+pytestmark = pytest.mark.long
 
 PROGRAM = b"import sys, torch\nprint(sys.argv, '__file__' in dir())\ntorch.ones(2).requires_grad_().sum().backward()\n"
 
@@ -114,20 +118,20 @@ def test_a_file_may_have_another_name_if_its_form_is_said(folder: Path) -> None:
 def test_the_log_begins_at_a_step(folder: Path) -> None:
     """Its rows, those that it is within above it, and its reason."""
     trace = Trace.load(folder / "t.jsonl")
-    step = next(event.seq for event in trace if type(event).__name__ == "KernelEntered")
+    at = step(trace, KernelEntered)
     for command in (["open", "--plain"], ["open"], ["run", "--plain"]):
-        out = dispatchviz(*command, "--step", str(step), "t.jsonl", cwd=folder).out
+        out = dispatchviz(*command, "--step", str(at), "t.jsonl", cwd=folder).out
         rows = [int(line.split()[0]) for line in out.splitlines() if line[:4].strip().isdigit()]
-        assert rows == [event.seq for event in trace.ancestors(step)][::-1] + list(range(step, len(trace)))
+        assert rows == [event.seq for event in trace.ancestors(at)][::-1] + list(range(at, len(trace)))
 
 
 def test_the_reason_of_the_step_is_given(folder: Path) -> None:
     """In the whole log this one stands at an earlier step, and is not told twice."""
     trace = Trace.load(folder / "t.jsonl")
-    step = [event.seq for event in trace if type(event).__name__ == "FallthroughSkipped"][-1]
-    lines = dispatchviz("open", "--plain", "--step", str(step), "t.jsonl", cwd=folder).out.splitlines()
-    at = next(number for number, line in enumerate(lines) if line.startswith(f"{step} "))
-    assert "|" in lines[at + 1]
+    at = step(trace, FallthroughSkipped, -1)
+    lines = dispatchviz("open", "--plain", "--step", str(at), "t.jsonl", cwd=folder).out.splitlines()
+    row = next(number for number, line in enumerate(lines) if line.startswith(f"{at} "))
+    assert "|" in lines[row + 1]
 
 
 def test_a_damaged_trace_opens_up_to_the_damage(folder: Path, tmp_path: Path) -> None:

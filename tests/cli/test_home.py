@@ -48,6 +48,7 @@ def test_version() -> None:
     assert dispatchviz("--version").out == f"dispatchviz, version {package.__version__}\n"
 
 
+@pytest.mark.long
 def test_doctor_says_what_works_and_why_not() -> None:
     report = json.loads(dispatchviz("doctor", "--json").out)
     assert report["dispatchviz"]["version"] == package.__version__

@@ -9,12 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from dispatchviz.cli.fast_commands import FAST_COMMANDS, click_command, command_module, read
 from dispatchviz.cli.overview import COMMANDS
-from dispatchviz.cli.quick import QUICK, click_command, quick_module, read
+from tests.waiting import HANGS
+from truth import records
 
 from .command import dispatchviz
 
-TEXTS = json.loads((Path(__file__).parents[1] / "data/missing_kernels.json").read_text())["texts"]
+pytestmark = pytest.mark.record("missing_kernels")
+
+TEXTS = records.read("missing_kernels")["texts"]
 
 
 def test_a_table_of_a_few_keys() -> None:
@@ -87,7 +91,7 @@ def test_why_error(tmp_path: Path) -> None:
     (tmp_path / "log").write_text(TEXTS["quantized"])
     ended = dispatchviz("why", "--error", "log", cwd=tmp_path)
     assert ended.status == 0
-    for part in ("What happened", "What the list says", "Usual causes", "What to do", "Today"):
+    for part in ("What happened", "What the list shows", "Usual causes", "What to do", "Today"):
         assert f"\n{part}" in ended.out
     found = json.loads(dispatchviz("why", "--error", "log", "--json", cwd=tmp_path).out)
     assert (found["operator"], found["key"], found["kind"]) == ("aten::exp.out", "QuantizedCPU", "no kernel")
@@ -95,7 +99,7 @@ def test_why_error(tmp_path: Path) -> None:
 
 def test_why_error_reads_standard_input() -> None:
     command = [sys.executable, "-m", "dispatchviz", "why", "--error", "-"]
-    done = subprocess.run(command, input=TEXTS["meta"], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, input=TEXTS["meta"], capture_output=True, text=True, timeout=HANGS, check=True)
     assert "register_fake('recorded::on_cpu')" in done.stdout
 
 
@@ -165,12 +169,12 @@ def test_the_quick_reader_and_click_read_alike() -> None:
         "codegen": [["add"], ["--json", "add.Tensor"], ["mm", "--plain", "--real", "--build", "cpu"]],
         "keys": [[], ["CPU", "3"], ["--layout", "1.12", "7", "--operators"]],
     }
-    for name in QUICK:
-        module, command = quick_module(name), click_command(name)
+    for name in FAST_COMMANDS:
+        module, command = command_module(name), click_command(name)
         for words in lines[name]:
             context = command.make_context(name, list(words))
             assert read(module.OPTIONS, module.ARGUMENTS, words) == context.params
-    assert set(QUICK) <= set(COMMANDS)
+    assert set(FAST_COMMANDS) <= set(COMMANDS)
 
 
 @pytest.mark.parametrize(

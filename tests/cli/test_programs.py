@@ -11,9 +11,13 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.core.device.array_library import detect
+from dispatchviz.core.record.events import SourceLine
 from dispatchviz.core.record.trace_file import Trace
+from tests.steps import steps
 
 from .command import FORUM, Ended, dispatchviz, script
+
+pytestmark = pytest.mark.long
 
 RAISES = "import torch\nx = torch.zeros(2, requires_grad=True)\nprint('so far')\nx.add_(1)\n"
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
@@ -149,7 +153,7 @@ def test_a_program_without_a_graph_has_no_picture(tmp_path: Path) -> None:
     assert ended.status == 2
     begin = "dispatchviz: nothing to draw: program.py has no backward Nodes (the trace is kept: dispatchviz open "
     assert ended.err.startswith(begin)
-    assert len(Trace.load(ended.err.removeprefix(begin).removesuffix(")\n"))) == 1
+    assert steps(Trace.load(ended.err.removeprefix(begin).removesuffix(")\n")), SourceLine)
     assert not (tmp_path / "a.svg").exists()
 
 

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import HANGS
+
 from .command import FORUM, ROOT, dispatchviz, script
 
-pty = pytest.importorskip("pty", reason="needs a Unix terminal")
+pytestmark = pytest.mark.long
 
-PATIENCE = 20.0
+pty = pytest.importorskip("pty", reason="needs a Unix terminal")
 
 
 def in_terminal(
@@ -44,13 +46,13 @@ def in_terminal(
         preexec_fn=lambda: fcntl.ioctl(1, termios.TIOCSCTTY, 0),
     )
     os.close(slave)
-    screen, typed, until = b"", False, time.monotonic() + PATIENCE
+    screen, typed, until = b"", False, time.monotonic() + HANGS
     try:
         while time.monotonic() < until and (piece := _read(master)) is not None:
             screen += piece
             if not typed and (b"line 1" in screen or b"RuntimeError" in screen):
                 typed = bool(os.write(master, keys.encode()))
-        return process.wait(1), screen.decode(errors="replace")
+        return process.wait(HANGS), screen.decode(errors="replace")
     finally:
         process.kill()
         os.close(master)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-import dispatchviz.torch as face
+import dispatchviz.torch as model_torch
 from tests.conformance.argument_kinds import CALLS, answer, kinds
 
 torch = pytest.importorskip("torch")
@@ -44,7 +44,7 @@ def test_arguments_are_taken_alike(call: str) -> None:
     """The same results, the same errors with the same words."""
     differing = []
     for kind in kinds(torch):
-        real, model = answer(torch, call, kind), answer(face, call, kind)
+        real, model = answer(torch, call, kind), answer(model_torch, call, kind)
         if real != model and not is_known(call, real, model):
             differing.append(f"{kind}\n    PyTorch {real}\n    here    {model}")
     assert not differing, "\n".join(differing)

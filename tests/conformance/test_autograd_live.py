@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from dispatchviz import torch as model
-from scripts.autograd_record import autograd_record, differing
-from tests.conformance.autograd_programs import program
 from tests.model_runs import watched_engine
+from truth.observers.autograd import autograd_record, differing
+from truth.questions.autograd_programs import program
 
 torch = pytest.importorskip("torch")
 
@@ -23,7 +23,7 @@ FIRST = 1000
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_random_programs_do_the_same(block: int) -> None:
     """Graphs and the order they run in, states after each statement, sequence numbers, gradients, output, errors."""
-    from scripts.watch_torch import watched_engine as watched_torch
+    from truth.observers.dispatcher import watched_engine as watched_torch
 
     torch.set_num_threads(1)
     for seed in range(FIRST + block * OF, FIRST + (block + 1) * OF):
@@ -33,9 +33,10 @@ def test_random_programs_do_the_same(block: int) -> None:
         assert not found, f"seed {seed}\n{source}\n{found}"
 
 
+@pytest.mark.record("autograd_cases")
 @pytest.mark.long
 def test_stored_records_are_fresh() -> None:
-    """``python -m scripts.record_autograd`` would write the same file again."""
-    check = [sys.executable, "-m", "scripts.record_autograd", "--check"]
+    """``python -m truth.record autograd_cases`` would write the same file again."""
+    check = [sys.executable, "-m", "truth.record", "--check", "autograd_cases"]
     found = subprocess.run(check, cwd=Path(__file__).parent.parent.parent, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout + found.stderr

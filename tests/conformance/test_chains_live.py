@@ -6,24 +6,26 @@ import warnings
 
 import pytest
 
-from scripts.worked_examples import CALLS, STATES, TENSORS
 from tests.chains import PROGRAMS
 from tests.chains import measured as chains
 from tests.core.test_worked_examples import measured as examples
+from truth.questions.worked_examples import CALLS, STATES, TENSORS
 
 torch = pytest.importorskip("torch")
 
 
+@pytest.mark.record("call_chains")
 @pytest.mark.parametrize("name", sorted(chains()))
 def test_chain(name: str) -> None:
-    from scripts.record_chains import recorded
+    from truth.recorders.call_chains import recorded
 
     found = recorded((PROGRAMS / f"{name}.py").read_text(encoding="utf-8"))
     assert found == chains()[name]
 
 
+@pytest.mark.record("worked_examples")
 def test_worked_examples() -> None:
-    from scripts import record_worked_examples as record
+    from truth.recorders import worked_examples as record
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -31,8 +33,9 @@ def test_worked_examples() -> None:
     assert found == examples()["calls"]
 
 
+@pytest.mark.record("worked_examples")
 def test_tensors_and_thread_states() -> None:
-    from scripts import record_worked_examples as record
+    from truth.recorders import worked_examples as record
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -6,7 +6,6 @@ dumps and error texts are compared directly.
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 import subprocess
@@ -30,6 +29,7 @@ from dispatchviz.core.table.pytorch_registrations import (
     pytorch_registry,
 )
 from tests.core.experiments import with_fallbacks
+from truth import records
 
 torch = pytest.importorskip("torch")
 
@@ -39,44 +39,43 @@ CUDA = torch.version.cuda is not None
 """The installed PyTorch is a CUDA build; it needs no GPU to tell what is registered."""
 
 
-def stored(path: str) -> Any:
-    """A file of the project."""
-    raw = (ROOT / path).read_bytes()
-    return json.loads(gzip.decompress(raw) if path.endswith(".gz") else raw)
-
-
 def in_a_fresh_process(program: str) -> Any:
-    """What a program prints, as JSON; ``scripts`` is on its path."""
-    command = [sys.executable, "-W", "ignore", "-c", program]
-    done = subprocess.run(command, cwd=ROOT / "scripts", capture_output=True, text=True, check=False)
+    """What a program prints, as JSON; ``truth`` is on its path, and it has the recorders of registrations."""
+    imports = "import json; from truth.recorders import dispatch_keys, dispatch_registrations, dispatch_tables"
+    command = [sys.executable, "-W", "ignore", "-c", f"{imports}\n{program}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
+@pytest.mark.record("dispatch_tables")
 def test_the_stored_registrations_are_pytorchs() -> None:
-    program = "import json, snapshot_dispatch as s; print(json.dumps(s.text(s.contents())))"
+    program = "print(json.dumps(dispatch_tables.text(dispatch_tables.contents())))"
     assert in_a_fresh_process(program) == (ROOT / "dispatchviz/core/native/registrations.txt").read_text("utf-8")
 
 
+@pytest.mark.record("dispatch_tables")
 @pytest.mark.skipif(CUDA, reason="they are of a CPU build")
 def test_the_stored_tables_are_pytorchs() -> None:
-    program = "import json, snapshot_dispatch as s; print(json.dumps(s.test_data()))"
-    assert in_a_fresh_process(program) == stored("tests/data/dispatch_tables.json.gz")
+    program = "print(json.dumps(dispatch_tables.test_data()))"
+    assert in_a_fresh_process(program) == records.read("dispatch_tables")
 
 
+@pytest.mark.record("dispatch_keys")
 def test_the_stored_keys_are_pytorchs() -> None:
-    program = "import json, snapshot_keys as s; print(json.dumps(s.data()))"
-    assert in_a_fresh_process(program) == stored("tests/data/dispatch_keys.json")
+    program = "print(json.dumps(dispatch_keys.data()))"
+    assert in_a_fresh_process(program) == records.read("dispatch_keys")
 
 
+@pytest.mark.record("dispatch_registrations")
 @pytest.mark.parametrize("seed", [0, 1, 2, 3])
 def test_registrations_replayed(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The stored sequences are PyTorch's; so are others, which the model has not seen."""
     from tests.core import test_replay
 
-    data = in_a_fresh_process(f"import json, snapshot_registrations as s; print(json.dumps(s.data({seed})))")
+    data = in_a_fresh_process(f"print(json.dumps(dispatch_registrations.data({seed})))")
     if seed == 0:
-        assert data == stored("tests/data/dispatch_registrations.json.gz")
+        assert data == records.read("dispatch_registrations")
     monkeypatch.setattr(test_replay, "DATA", data)
     for number in range(len(data["sequences"])):
         test_replay.test_every_stored_cell_is_pytorchs(number)
@@ -86,7 +85,7 @@ def test_registrations_replayed(seed: int, monkeypatch: pytest.MonkeyPatch) -> N
 def test_every_dump_of_every_operator_is_pytorchs() -> None:
     """3,598 operators, 492,926 cells: kernel, reason, fallthrough; definitions and registrations, inactive ones too."""
     registry = pytorch_registry("cuda" if CUDA else "cpu")
-    program = "import json, snapshot_dispatch as s; print(json.dumps({n: s.dumps(n) for n in s.names()}))"
+    program = "print(json.dumps({n: dispatch_tables.dumps(n) for n in dispatch_tables.names()}))"
     live = in_a_fresh_process(program)
     same = live.keys() - (WITH_TRITON if CUDA else set())
     assert same == set(registry.names()) - (WITH_TRITON if CUDA else set())
@@ -106,7 +105,9 @@ WITH_TRITON = {
 @pytest.mark.long
 def test_torchgen_says_the_same() -> None:
     """Which kernels there are, what they are called, whether they take symbolic sizes: of both builds."""
-    told = in_a_fresh_process("import json, torchgen_registrations as t; print(json.dumps(t.Generator().everything()))")
+    told = in_a_fresh_process(
+        "from truth.observers import torchgen; print(json.dumps(torchgen.Generator().everything()))"
+    )
     compiled = {
         key: found for key, found in told.items() if re.fullmatch(r".*(CPU|CUDA|Meta|HPU)|Z.*|Composite.*", key)
     }
@@ -129,7 +130,7 @@ def measured(key: str) -> set[tuple[str, str, int]]:
 
 LIVE = """
 import json, re, torch
-from snapshot_registrations import normalised
+from truth.recorders.dispatch_registrations import normalised
 library = torch.library.Library("ns", "DEF")
 library.define("op({argument}) -> Tensor")
 for key in {keys}:

@@ -1,4 +1,4 @@
-"""Examples that must not tell the face from PyTorch: what they print, and how they end."""
+"""Examples that must not tell the model from PyTorch: what they print, and how they end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thousands of registration histories on the face's ``torch._C`` and on PyTorch's, in one process."""
+"""Thousands of registration histories on the model's ``torch._C`` and on PyTorch's, in one process."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import warnings
 
 import pytest
 
-from dispatchviz import torch as face
-from scripts.registration_histories import History, histories
+from dispatchviz import torch as model_torch
+from truth.questions.registration_histories import History, histories
 
 torch = pytest.importorskip("torch")
 
@@ -20,4 +20,4 @@ def test_histories_go_as_in_pytorch(seed: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for number, steps in enumerate(histories(seed, COUNT)):
-            assert History(face._C, number).run(steps) == History(torch._C, number).run(steps), steps
+            assert History(model_torch._C, number).run(steps) == History(torch._C, number).run(steps), steps

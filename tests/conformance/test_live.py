@@ -12,19 +12,19 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from scripts.close import close
-from tests import truth
 from tests.conformance.programs import autocast_programs, programs
 from tests.model_runs import model_record
+from truth.compare import close, difference
+from truth.readable import fact_texts, graph_texts, log_texts
 
 torch = pytest.importorskip("torch")
 
-TEXTS = {"log": truth.log_texts, "facts": truth.fact_texts, "graphs": truth.graph_texts}
+TEXTS = {"log": log_texts, "facts": fact_texts, "graphs": graph_texts}
 
 
 @pytest.fixture(scope="module")
 def watched() -> Iterator[None]:
-    from scripts.watch_torch import watched_dispatcher
+    from truth.observers.dispatcher import watched_dispatcher
 
     torch.set_num_threads(1)
     with watched_dispatcher():
@@ -33,8 +33,8 @@ def watched() -> Iterator[None]:
 
 def torch_record(source: str) -> dict[str, Any]:
     """What PyTorch does, now; the dispatcher must be watched."""
-    from scripts.observe import Graphs, Run, autograd_facts, in_new_thread, sequence_numbers_taken
-    from scripts.watch_torch import steps_of, watched_engine
+    from truth.observers.dispatcher import steps_of, watched_engine
+    from truth.observers.runs import Graphs, Run, autograd_facts, in_new_thread, sequence_numbers_taken
 
     run, stepped = Run(torch, source), Run(torch, source)
     log, numbers = in_new_thread(lambda: (steps_of(run.whole), sequence_numbers_taken(torch)))
@@ -65,17 +65,18 @@ def assert_the_same(source: str, rounding: float) -> None:
     """All parts of the records of both."""
     real, model = torch_record(source), model_record(source)
     for part, texts in TEXTS.items():
-        difference = truth.difference(part, texts(real[part]), texts(model[part]))
-        assert not difference, source + difference
+        unlike = difference(part, texts(real[part]), texts(model[part]))
+        assert not unlike, source + unlike
     for part in ("error", "warnings", "output", "sequence_numbers"):
         assert real[part] == model[part], source
     for part in ("values", "grads"):
         assert close(real[part], model[part], rounding), f"{source}\nPyTorch {real[part]}\nmodel   {model[part]}"
 
 
+@pytest.mark.record("programs", "expressions")
 @pytest.mark.long
 def test_stored_records_are_fresh() -> None:
-    """``python -m scripts.record_torch`` would write the same file again."""
-    check = [sys.executable, "-m", "scripts.record_torch", "--check"]
+    """``python -m truth.record`` would write the same files again."""
+    check = [sys.executable, "-m", "truth.record", "--check", "programs", "expressions"]
     found = subprocess.run(check, cwd=Path(__file__).parent.parent.parent, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout + found.stderr

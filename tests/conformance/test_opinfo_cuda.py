@@ -16,7 +16,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("expecttest", reason="PyTorch's op_db needs expecttest")
 
-import dispatchviz.torch as face  # noqa: E402
+import dispatchviz.torch as model_torch  # noqa: E402
 from dispatchviz.core.tensor.tensor import Tensor  # noqa: E402
 from tests.cuda_kinds import CUDA_KINDS, cuda_is  # noqa: E402
 
@@ -80,7 +80,7 @@ def difference(kind: str, called: Callable[..., Any], sample: Any) -> str:
 def numbers_on(kind: str, called: Callable[..., Any], sample: Any) -> Any:
     """What comes out of a call on one kind of CUDA and its gradients, as NumPy arrays, or the error."""
     with cuda_is(kind):
-        face.manual_seed(7)
+        model_torch.manual_seed(7)
         return outcome(lambda: computed(called, calls(sample)[1]))
 
 
@@ -90,7 +90,9 @@ def computed(called: Callable[..., Any], call: Any) -> list[Any]:
     roots = [each for each in found if each.requires_grad and each.dtype.can_require_grad]
     if roots:
         leaves = [each for each in tensors_in([*args, *kwargs.values()]) if each.requires_grad]
-        gradients = face.autograd.grad(roots, leaves, [face.ones_like(root) for root in roots], allow_unused=True)
+        gradients = model_torch.autograd.grad(
+            roots, leaves, [model_torch.ones_like(root) for root in roots], allow_unused=True
+        )
         found += [each for each in gradients if each is not None]
     return [each.detach().cpu().resolve_conj().resolve_neg()._array for each in found]
 
@@ -103,7 +105,7 @@ def on_cuda(value: Any) -> Any:
         return {name: on_cuda(part) for name, part in value.items()}
     if type(value) in (list, tuple):
         return type(value)(map(on_cuda, value))
-    return face.device("cuda") if value == face.device("cpu") else value
+    return model_torch.device("cuda") if value == model_torch.device("cpu") else value
 
 
 def tensors_in(value: Any) -> Iterator[Tensor]:

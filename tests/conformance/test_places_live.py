@@ -15,9 +15,9 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.explain.locations.native_files import FALLBACKS, structured_file
 from dispatchviz.explain.rules.event_rules import rule
 from dispatchviz.program import run
-from scripts.elf_symbols import Library
-from scripts.programs import PROGRAMS
-from scripts.snapshot_places import library, lines, places
+from truth.observers.elf_symbols import Library
+from truth.programs import PROGRAMS
+from truth.recorders.native_files import library, lines, places
 
 pytestmark = pytest.mark.torch
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dispatchviz import torch as model
-from scripts.printing_questions import IN_TRANSFORMS, answer, questions
+from truth.questions.printing import IN_TRANSFORMS, answer, questions
 
 torch: Any = pytest.importorskip("torch")
 

@@ -54,19 +54,19 @@ def _expression(choice: random.Random) -> str:
 @pytest.mark.parametrize("seed", range(40))
 def test_calls_one_after_the_other(seed: int) -> None:
     choice = random.Random(seed)
-    for face in (torch, model):
-        face.manual_seed(seed)
+    for library in (torch, model):
+        library.manual_seed(seed)
     for _ in range(25):
         expression = _expression(choice)
-        expected, found = (eval(expression, {"torch": face}).tolist() for face in (torch, model))
+        expected, found = (eval(expression, {"torch": library}).tolist() for library in (torch, model))
         assert repr(found) == repr(expected), expression
     assert model.get_rng_state().tolist() == torch.get_rng_state().tolist()
 
 
 @pytest.mark.parametrize("dtype", _DTYPES)
 def test_a_million_normal_numbers(dtype: str) -> None:
-    for face in (torch, model):
-        face.manual_seed(0)
+    for library in (torch, model):
+        library.manual_seed(0)
     expected = torch.randn(1_000_003, dtype=getattr(torch, dtype)).double().numpy()
     found = model.randn(1_000_003, dtype=getattr(model, dtype)).double()._array
     equal = (expected == found).mean()

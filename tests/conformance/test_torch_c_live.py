@@ -1,4 +1,4 @@
-"""``torch._C`` of the face beside PyTorch's: signatures, answers, texts and types of errors."""
+"""``torch._C`` of the model beside PyTorch's: signatures, answers, texts and types of errors."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from dispatchviz import torch as face
-from scripts import torch_c_questions as questions
-from scripts.guard_questions import GUARDS, SETTERS, Watched
+from dispatchviz import torch as model_torch
+from truth.questions import torch_c as questions
+from truth.questions.guards import GUARDS, SETTERS, Watched
 
 torch = pytest.importorskip("torch")
 
 
 @pytest.fixture(scope="module")
 def both() -> Iterator[tuple[questions.Asked, questions.Asked]]:
-    pair = questions.Asked(face), questions.Asked(torch)
+    pair = questions.Asked(model_torch), questions.Asked(torch)
     yield pair
     for asked in pair:
         asked.close()
@@ -35,7 +35,9 @@ def test_schemas_are_read_as_by_pytorch(both: tuple[questions.Asked, questions.A
 
 def test_signatures_are_pytorchs() -> None:
     """Also the docstrings, which is where pybind11 has them."""
-    ours = {name: value for name, value in vars(face._C).items() if hasattr(value, "__doc__") and callable(value)}
+    ours = {
+        name: value for name, value in vars(model_torch._C).items() if hasattr(value, "__doc__") and callable(value)
+    }
     bound = {name: value for name, value in ours.items() if "->" in str(value.__doc__).split("\n")[0]}
     assert len(bound) > 45
     theirs = {name: getattr(torch._C, name).__doc__.split("\n")[0] for name in bound}
@@ -46,7 +48,7 @@ def test_signatures_are_pytorchs() -> None:
     "name", ["DispatchKeySet", "_DispatchModule", "_SafeKernelFunction", "_DispatchOperatorHandle"]
 )
 def test_signatures_of_methods_are_pytorchs(name: str) -> None:
-    ours, theirs = getattr(face._C, name), getattr(torch._C, name)
+    ours, theirs = getattr(model_torch._C, name), getattr(torch._C, name)
     for method, value in vars(ours).items():
         function = getattr(value, "__func__", value)
         if callable(function) and "->" in str(function.__doc__).split("\n")[0]:
@@ -55,7 +57,7 @@ def test_signatures_of_methods_are_pytorchs(name: str) -> None:
 
 @pytest.mark.parametrize("guard", GUARDS)
 def test_guards_do_what_pytorchs_do(guard: str) -> None:
-    ours, theirs = Watched(face._C), Watched(torch._C)
+    ours, theirs = Watched(model_torch._C), Watched(torch._C)
     before = ours.sets()
     assert ours.guard(guard) == theirs.guard(guard)
     assert ours.dropped(guard) == theirs.dropped(guard)
@@ -64,8 +66,8 @@ def test_guards_do_what_pytorchs_do(guard: str) -> None:
 
 @pytest.mark.parametrize(("setter", "key"), SETTERS)
 def test_setters_leave_behind_what_pytorchs_do(setter: str, key: str) -> None:
-    assert Watched(face._C).setter(setter, key) == Watched(torch._C).setter(setter, key)
+    assert Watched(model_torch._C).setter(setter, key) == Watched(torch._C).setter(setter, key)
 
 
 def test_meta_in_the_included_set() -> None:
-    assert Watched(face._C).meta() == Watched(torch._C).meta()
+    assert Watched(model_torch._C).meta() == Watched(torch._C).meta()

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import functools
-import gzip
-import json
-from pathlib import Path
 from typing import Any
 
 from dispatchviz.core.kernel.kernel_function import Kernel
@@ -13,14 +10,13 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.table.library import Library, Registry
 from dispatchviz.core.table.operator_entry import OperatorEntry
 from dispatchviz.core.table.pytorch_registrations import pytorch_fallbacks, pytorch_registry
-
-TABLES = Path(__file__).parent.parent / "data/dispatch_tables.json.gz"
+from truth import records
 
 
 @functools.cache
 def tables() -> dict[str, Any]:
-    """Of PyTorch's computed tables: all digests, and some in full (``scripts/snapshot_dispatch.py``)."""
-    return json.loads(gzip.decompress(TABLES.read_bytes()))  # type: ignore[no-any-return]
+    """Of PyTorch's computed tables: all digests, and some in full (``truth/recorders/dispatch_tables.py``)."""
+    return records.read("dispatch_tables")  # type: ignore[no-any-return]
 
 
 @functools.cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,9 +22,12 @@ from dispatchviz.core.table.registry import process
 from dispatchviz.core.thread.thread_state import State, thread
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.trace import Trace
+from truth import records
+
+pytestmark = pytest.mark.record("autocast_policies")
 
 ROOT = Path(__file__).parents[2]
-STORED: dict[str, Any] = json.loads((ROOT / "tests" / "data" / "autocast_policies.json").read_text(encoding="utf-8"))
+STORED: dict[str, Any] = records.read("autocast_policies")
 KEYS = (DispatchKey.AutocastCPU, DispatchKey.AutocastCUDA)
 
 
@@ -57,6 +59,7 @@ def test_every_operator_has_the_policy_that_pytorch_gives_it(key: DispatchKey) -
     assert len(mine) == sum(map(len, POLICIES[key].values())), "an operator has one policy"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("key", KEYS)
 def test_the_tables_cover_the_operators_that_pytorch_registers(key: DispatchKey) -> None:
     registry = pytorch_registry("cpu")
@@ -84,7 +87,7 @@ def test_policy_of() -> None:
 @pytest.mark.torch
 def test_the_stored_policies_are_pytorchs() -> None:
     pytest.importorskip("torch")
-    check = [sys.executable, "-m", "scripts.snapshot_autocast", "--check"]
+    check = [sys.executable, "-m", "truth.record", "--check", "autocast_policies"]
     found = subprocess.run(check, cwd=ROOT, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout + found.stderr
 
@@ -229,12 +232,12 @@ def test_the_cache_keeps_the_first_dtype() -> None:
 
 
 def test_a_run_program_finds_an_empty_cache() -> None:
-    from dispatchviz.fresh import machine_as_new
+    from dispatchviz.process_state import clean_process_state
 
     w, x = weight(), torch.ones(2, 2)
     with torch.autocast("cpu"):
         torch.mm(x, w)
-        with machine_as_new():
+        with clean_process_state():
             assert not torch.is_autocast_enabled("cpu")
             assert not autocast_mode._cached_casts
         assert len(autocast_mode._cached_casts) == 1

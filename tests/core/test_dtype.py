@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import math
 import subprocess
 import sys
@@ -14,6 +13,9 @@ import pytest
 
 from dispatchviz import torch
 from dispatchviz.core.tensor import dtype as dtypes
+from truth import records
+
+pytestmark = pytest.mark.record("dtypes")
 
 ROOT = Path(__file__).parents[2]
 DTYPES = [dtype.name for dtype in dtypes.ALL]
@@ -23,7 +25,7 @@ COMPLEX32 = "torch.complex32"
 
 @functools.cache
 def stored() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((ROOT / "tests" / "data" / "dtypes.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = records.read("dtypes")
     return found
 
 
@@ -102,6 +104,6 @@ def test_a_number_takes_part_unrounded() -> None:
 @pytest.mark.torch
 def test_the_stored_answers_are_pytorchs() -> None:
     pytest.importorskip("torch")
-    check = [sys.executable, "-m", "scripts.snapshot_dtypes", "--check"]
+    check = [sys.executable, "-m", "truth.record", "--check", "dtypes"]
     found = subprocess.run(check, cwd=ROOT, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout + found.stderr

@@ -20,13 +20,11 @@ import pytest
 
 import dispatchviz.torch as torch
 from dispatchviz.core.autograd.engine import engine
-from dispatchviz.core.autograd.graph import saved_variable_hooks
-from dispatchviz.core.bindings import torch_function
-from dispatchviz.core.bindings.binding import Binding
+from dispatchviz.core.seam.process_modes import process_modes
 from dispatchviz.core.thread import thread_state
 from dispatchviz.torch.utils.checkpoint import checkpoint
 
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 """What interrupts a generator that is being closed is only reported, by Python itself."""
 
 PACKAGE = str(Path(thread_state.__file__).parents[1])
@@ -34,6 +32,8 @@ OF_STATE = (
     "core/thread/guards.py",
     "core/kernel/guarded_calls.py",
     "core/kernel/recorded_calls.py",
+    "core/generated/guarded_calls.py",
+    "core/generated/recorded_calls.py",
     "core/bindings/binding.py",
     "core/call/dispatcher.py",
     "core/thread/thread_state.py",
@@ -99,9 +99,8 @@ def _everything() -> dict[str, Any]:
     return {
         **{name: list(value) if isinstance(value, list) else value for name, value in fields.items()},
         "state": id(state),
-        "modes of all threads": torch_function._open_modes,
-        "saved hooks of all threads": saved_variable_hooks._count,
-        "binding": Binding.__call__,
+        "modes of the process": {mode: count for mode, count in process_modes.counts.items() if count},
+        "hot functions": [vars(row.owner)[row.name] for row in process_modes.table],
         "depth": engine._worker.depth,
     }
 
@@ -250,7 +249,7 @@ def _mend(before: dict[str, Any]) -> None:
     for name in state.__slots__:
         if name != "sequence_nr":
             setattr(state, name, before[name])
-    saved_variable_hooks._count = before["saved hooks of all threads"]
+    process_modes.exchange(before["modes of the process"])
 
 
 @pytest.mark.parametrize("program", MACHINE, ids=lambda program: program.__name__)

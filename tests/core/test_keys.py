@@ -1,9 +1,7 @@
-"""Keys, aliases and names against PyTorch's own answers (``scripts/snapshot_keys.py``)."""
+"""Keys, aliases and names against PyTorch's own answers (``truth/recorders/dispatch_keys.py``)."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,8 +18,11 @@ from dispatchviz.core.keys.keys import (
     parse_dispatch_key,
     runtime_key,
 )
+from truth import records
 
-DATA: dict[str, Any] = json.loads((Path(__file__).parent.parent / "data/dispatch_keys.json").read_text())
+pytestmark = pytest.mark.record("dispatch_keys")
+
+DATA: dict[str, Any] = records.read("dispatch_keys")
 K = DispatchKey
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from dispatchviz.core.keys.keys import ALIAS_MEMBERS, DispatchKey
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.notes import Recorder
+from dispatchviz.core.record.machine_recorder import Recorder
 from dispatchviz.core.schema.function_schema import SchemaError
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.table.library import Library, Registry

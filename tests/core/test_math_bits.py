@@ -1,4 +1,4 @@
-"""The conj, neg and zero bits, and the fallbacks that resolve them; whole programs are in ``scripts/programs``."""
+"""The conj, neg and zero bits, and the fallbacks that resolve them; whole programs are in ``truth/programs``."""
 
 from __future__ import annotations
 

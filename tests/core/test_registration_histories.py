@@ -1,25 +1,23 @@
-"""Random histories of registrations, through the face's ``torch._C``: everything is what PyTorch made of them.
+"""Random histories of registrations, through the model's ``torch._C``: everything is what PyTorch made of them.
 
-Recorded by ``scripts/snapshot_histories.py``; thousands more are compared live in ``tests/conformance``.
+Recorded by ``truth/recorders/registration_histories.py``; thousands more are compared live in ``tests/conformance``.
 """
 
 from __future__ import annotations
 
-import gzip
-import json
 import warnings
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dispatchviz import torch
-from scripts.registration_histories import History, histories
+from truth import records
+from truth.questions.registration_histories import History, histories
 
-DATA: dict[str, Any] = json.loads(
-    gzip.decompress((Path(__file__).parent.parent / "data/registration_histories.json.gz").read_bytes())
-)
+pytestmark = pytest.mark.record("registration_histories")
+
+DATA: dict[str, Any] = records.read("registration_histories")
 HISTORIES = histories(0, len(DATA["seen"]))
 
 

@@ -1,6 +1,6 @@
 """Registrations commute and can be undone: every order gives what PyTorch makes of the registrations that are there.
 
-PyTorch tests itself so; its answers are recorded by ``scripts/snapshot_histories.py``.
+PyTorch tests itself so; its answers are recorded by ``truth/recorders/registration_histories.py``.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from dispatchviz import torch
-from scripts.registration_orders import CASES, every_order
 from tests.core.test_registration_histories import DATA
+from truth.questions.registration_orders import CASES, every_order
+
+pytestmark = pytest.mark.record("registration_histories")
 
 ORDERS: dict[str, dict[str, Any]] = DATA["orders"]
 

@@ -240,6 +240,7 @@ def test_the_build_is_an_argument_or_the_environments(monkeypatch: pytest.Monkey
         pytorch_registry("rocm")
 
 
+@pytest.mark.long
 def test_the_process_is_of_the_build_that_the_environment_names() -> None:
     program = "import dispatchviz.torch as t; t.ones(2, device='cuda')"
     assert python(program, DISPATCHVIZ_BUILD="cuda").returncode == 0

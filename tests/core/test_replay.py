@@ -1,15 +1,13 @@
-"""Registrations replayed: every answer, cell and dump is what PyTorch's was (``scripts/snapshot_registrations.py``).
+"""Registrations replayed: every answer, cell and dump is what PyTorch's was.
 
-The stored cells are the point: PyTorch recomputes only some of them after a change, and the rest stay stale.
+``truth/recorders/dispatch_registrations.py`` recorded them. The stored cells are the point: PyTorch recomputes only
+some of them after a change, and the rest stay stale.
 """
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,10 +19,11 @@ from dispatchviz.core.table import dump
 from dispatchviz.core.table.library import Library
 from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 from tests.core.experiments import with_fallbacks
+from truth import records
 
-DATA: dict[str, Any] = json.loads(
-    gzip.decompress((Path(__file__).parent.parent / "data/dispatch_registrations.json.gz").read_bytes())
-)
+pytestmark = pytest.mark.record("dispatch_registrations")
+
+DATA: dict[str, Any] = records.read("dispatch_registrations")
 NAMES = ("ns::foo", "ns::bar.ovl")
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 

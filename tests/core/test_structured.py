@@ -1,6 +1,6 @@
 """Structured kernels step by step: who asks for the output, what each variant answers, the proxy and its copy.
 
-What whole operators do is in ``scripts/programs/structured.txt``. No operator of ours needs exact strides, so proxies
+What whole operators do is in ``truth/programs/structured.txt``. No operator of ours needs exact strides, so proxies
 are met here only; PyTorch's log of ``linalg_cholesky_ex.L`` has the same ``copy_`` behind its impl.
 """
 

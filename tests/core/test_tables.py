@@ -22,6 +22,8 @@ from dispatchviz.core.table.pytorch_registrations import (
 )
 from tests.core.experiments import pytorch, tables
 
+pytestmark = pytest.mark.record("dispatch_tables")
+
 K = DispatchKey
 
 
@@ -38,6 +40,7 @@ def test_every_cell_and_reason_is_pytorchs(name: str) -> None:
     assert dump.stale_keys(op) == []
 
 
+@pytest.mark.long
 def test_the_tables_of_all_operators_are_pytorchs() -> None:
     """By their digests; ``make conformance`` compares them all cell by cell."""
     found = {name: cells(op) for name, op in pytorch().operators.items()}
@@ -45,7 +48,7 @@ def test_the_tables_of_all_operators_are_pytorchs() -> None:
 
 
 def digest(table: dict[str, list[Any]]) -> str:
-    """As ``scripts/snapshot_dispatch.py`` makes it."""
+    """As ``truth/recorders/dispatch_tables.py`` makes it."""
     lines = (f"{key}: {debug} {reason} {through}\n" for key, (debug, reason, through) in table.items())
     return hashlib.sha256("".join(lines).encode()).hexdigest()[:12]
 

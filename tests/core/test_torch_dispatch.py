@@ -196,6 +196,7 @@ def test_a_recorded_call_gives_what_an_unrecorded_one_gives() -> None:
         assert run() == plain
 
 
+@pytest.mark.long
 def test_a_recording_keeps_no_wrapper_alive() -> None:
     def used() -> Any:
         wrapper = Wrapper(torch.ones(2))

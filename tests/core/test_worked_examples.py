@@ -1,17 +1,15 @@
 """Key sets by raw integer: how calls come to theirs, which ones tensors have, what modes and guards do to a thread's.
 
-Programs are in ``scripts/worked_examples.txt``; what PyTorch does with them is in ``tests/data/worked_examples.json``
-(``scripts/record_worked_examples.py``), tensors of a CUDA device included. The numbers below are written out for
-people; both PyTorch's record and the model must agree with them.
+Programs are in ``truth/questions/worked_examples.txt``; what PyTorch does with them is in
+``truth/records/worked_examples.json`` (``truth/recorders/worked_examples.py``), tensors of a CUDA device included. The
+numbers below are written out for people; both PyTorch's record and the model must agree with them.
 """
 
 from __future__ import annotations
 
 import functools
-import json
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,9 +24,10 @@ from dispatchviz.core.tensor.dtype import float32
 from dispatchviz.core.tensor.tensor import Storage, Tensor
 from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.trace import Trace
-from scripts.worked_examples import CALLS, STATES, TENSORS, Call, Given, key_set
+from truth import records
+from truth.questions.worked_examples import CALLS, STATES, TENSORS, Call, Given, key_set
 
-STORED = Path(__file__).parent.parent / "data" / "worked_examples.json"
+pytestmark = pytest.mark.record("worked_examples")
 
 CALLED = """
 name                                             OR of arguments  with included      without excluded   effective          picked
@@ -88,7 +87,7 @@ ONLY_IN_PYTORCH = {
 @functools.cache
 def measured() -> dict[str, Any]:
     """PyTorch's numbers."""
-    return json.loads(STORED.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+    return records.read("worked_examples")  # type: ignore[no-any-return]
 
 
 def of(device: str, layout: str = "strided", dtype: str = "float32") -> Any:

@@ -1,6 +1,6 @@
 """A CuPy for machines without a GPU: it computes with NumPy and refuses what CuPy refuses.
 
-What CuPy has is in ``tests/data/cupy.json.gz``, written by ``scripts/record_cupy.py`` from an installed CuPy: names,
+What CuPy has is in ``truth/records/cupy.json``, written by ``truth/recorders/cupy.py`` from an installed CuPy: names,
 the parameters of its functions and methods, the loops of its ufuncs. What does not follow from that is said where it is
 done: an array never turns into a NumPy array by itself, a NumPy array is no operand, results without dimensions are
 arrays, no array is an index of Python's. So a kernel that runs here has not yet been on a GPU, but one that fails here

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from pathlib import Path
 from typing import Any
 
-RECORDED: dict[str, Any] = json.loads(
-    gzip.decompress((Path(__file__).parent.parent / "data" / "cupy.json.gz").read_bytes())
-)
+from truth import records
+
+RECORDED: dict[str, Any] = records.read("cupy")
 
 
 def check_call(name: str, parameters: list[str] | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

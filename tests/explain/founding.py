@@ -183,8 +183,3 @@ def _run(tape: Tape, node: int, name: str, number: int, arriving: int, leaving: 
             why = "another tensor uses its memory"
             tape.add(ev.GradientAccumulated, X, EXPANDED, EXPANDED + 1, "copied", why)
         tape.add(ev.NodeFinished, node, leaving)
-
-
-def find(trace: Trace, kind: type[ev.Event], nth: int = 0) -> int:
-    """The step of the nth event of a kind."""
-    return [event.seq for event in trace if isinstance(event, kind)][nth]

@@ -14,6 +14,7 @@ from dispatchviz.explain.graph.backward_graph import EVERYTHING, BackwardGraph, 
 from dispatchviz.explain.graph.graph_node import NO_NUMBER, State
 from tests.explain.founding import founding
 from tests.graphs import GraphTape, chain
+from tests.steps import step
 
 
 def titles(graph: BackwardGraph) -> list[str]:
@@ -22,10 +23,6 @@ def titles(graph: BackwardGraph) -> list[str]:
 
 def states(graph: BackwardGraph) -> list[str]:
     return [f"{node.title}: {node.state.value} {node.left or node.order or ''}".rstrip() for node in graph]
-
-
-def step_of(trace: Trace, kind: type[ev.Event], nth: int = 0) -> int:
-    return [event.seq for event in trace if isinstance(event, kind)][nth]
 
 
 def test_the_founding_program() -> None:
@@ -53,7 +50,7 @@ def test_the_founding_program() -> None:
 
 def test_the_graph_grows_while_the_program_runs() -> None:
     trace = founding()
-    grown = [titles(backward_graph(trace, step_of(trace, ev.NodeCreated, nth))) for nth in range(3)]
+    grown = [titles(backward_graph(trace, step(trace, ev.NodeCreated, nth))) for nth in range(3)]
     assert grown == [
         ["AddBackward0"],
         ["AddBackward0", "AccumulateGrad"],
@@ -64,12 +61,12 @@ def test_the_graph_grows_while_the_program_runs() -> None:
 
 def test_the_engine_at_work() -> None:
     trace = founding()
-    assert states(backward_graph(trace, step_of(trace, ev.NodeQueued))) == [
+    assert states(backward_graph(trace, step(trace, ev.NodeQueued))) == [
         "SumBackward0: queued",
         "AddBackward0: waiting 1",
         "AccumulateGrad (x): waiting 1",
     ]
-    assert states(backward_graph(trace, step_of(trace, ev.NodeStarted, 1))) == [
+    assert states(backward_graph(trace, step(trace, ev.NodeStarted, 1))) == [
         "SumBackward0: done 1",
         "AddBackward0: running 2",
         "AccumulateGrad (x): waiting 1",
@@ -93,7 +90,7 @@ def test_a_step_is_about_a_node() -> None:
 
 def test_a_leaf_that_gets_its_gradient_is_the_one_the_step_is_about() -> None:
     trace = founding()
-    graph = backward_graph(trace, step_of(trace, ev.GradientAccumulated))
+    graph = backward_graph(trace, step(trace, ev.GradientAccumulated))
     assert graph[graph.highlight or 0].title == "AccumulateGrad (x)"
 
 
@@ -164,7 +161,7 @@ def test_a_named_backward_is_shown_as_it_ended() -> None:
 
 def test_the_graph_that_a_step_is_about() -> None:
     trace = two_backwards()
-    first, second = (step_of(trace, ev.BackwardStarted, nth) for nth in range(2))
+    first, second = (step(trace, ev.BackwardStarted, nth) for nth in range(2))
     assert titles(backward_graph(trace, first)) == ["ExpBackward0", "AccumulateGrad (x)"]
     assert titles(backward_graph(trace, second - 1)) == ["SinBackward0", "LogBackward0", "AccumulateGrad (x)"]
     assert titles(backward_graph(trace, second)) == ["LogBackward0", "AccumulateGrad (x)"]
@@ -178,7 +175,7 @@ def test_another_backward_begins_afresh() -> None:
     tape.backward(y)
     tape.backward(y)
     trace = tape.trace()
-    counted = step_of(trace, ev.NodeQueued, 2)
+    counted = step(trace, ev.NodeQueued, 2)
     assert states(backward_graph(trace, counted)) == ["MulBackward0: queued", "AccumulateGrad (x): waiting 2"]
     assert states(backward_graph(trace)) == ["MulBackward0: done 1", "AccumulateGrad (x): done 2"]
 
@@ -249,7 +246,7 @@ def calls_per_node(length: int) -> float:
 
 def test_a_step_that_changes_nothing_gives_the_same_nodes() -> None:
     trace = founding()
-    before, after = (backward_graph(trace, step_of(trace, ev.GuardEntered) + more) for more in (0, 1))
+    before, after = (backward_graph(trace, step(trace, ev.GuardEntered) + more) for more in (0, 1))
     assert before.wiring is after.wiring
     assert all(before[number] is after[number] for number in before.nodes)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.calls.cell_card import cell_card
+from tests.steps import step
 
-from .founding import find, founding
+from .founding import founding
 
 
 def test_the_cell_of_the_dispatch_around_a_step() -> None:
     trace = founding()
-    card = cell_card(trace, find(trace, ev.NodeCreated))
+    card = cell_card(trace, step(trace, ev.NodeCreated))
     assert card is not None
     assert (card.operator, card.key, card.index) == ("aten::add.Tensor", "AutogradCUDA", 97)
     assert (card.kernel, card.reason, card.source) == ("VariableType::add_Tensor", "autograd kernel", "Autograd")
@@ -25,7 +26,7 @@ def test_the_cell_of_the_dispatch_around_a_step() -> None:
 
 def test_the_innermost_dispatch_counts() -> None:
     trace = founding()
-    card = cell_card(trace, find(trace, ev.MetaEntered))
+    card = cell_card(trace, step(trace, ev.MetaEntered))
     assert card is not None
     assert (card.key, card.index, card.kernel) == ("CUDA", 2, "wrapper_CUDA_add_Tensor")
 

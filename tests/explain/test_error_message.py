@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,11 @@ from dispatchviz.errors import DispatchvizError
 from dispatchviz.explain.cells.pytorch_tables import pytorch
 from dispatchviz.explain.errors.error_message import ErrorAnswer, explain
 from dispatchviz.explain.errors.error_parser import find_message, read_message
+from truth import records
 
-RECORDED = json.loads((Path(__file__).parents[1] / "data/missing_kernels.json").read_text())["texts"]
+pytestmark = pytest.mark.record("missing_kernels")
+
+RECORDED = records.read("missing_kernels")["texts"]
 REGISTRY = pytorch("cpu")
 
 MOBILE_1_12 = """

@@ -24,6 +24,8 @@ def plain(kind: Any) -> Any:
     """A value of a field's type."""
     if typing.get_origin(kind) is types.UnionType:
         return None
+    if typing.get_origin(kind) is typing.Literal:
+        return typing.get_args(kind)[0]
     return {int: 0, str: "word", bool: False}.get(kind, ())
 
 

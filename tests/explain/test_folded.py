@@ -10,8 +10,10 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.explain.trace_index.folded_steps import shown_at_first, unfolded
-from dispatchviz.render.text import text_log
+from dispatchviz.render.log.text_log import text_log
+from dispatchviz.testing import call
 from dispatchviz.trace import Trace
+from tests.steps import step
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +41,7 @@ def test_printing_is_one_row_that_counts_its_calls(trace: Trace) -> None:
 
 
 def test_a_log_that_begins_inside_tells_what_is_inside(trace: Trace) -> None:
-    within = next(
-        event.seq for event in trace if isinstance(event, ev.Dispatched) and "masked_select" in event.operator
-    )
+    within = step(trace, call("aten::masked_select"))
     assert any("masked_select" in line for line in text_log(trace, within))
 
 
@@ -64,8 +64,7 @@ def test_printing_that_fails_is_not_folded() -> None:
 
 
 def test_the_sentence_says_how_many(trace: Trace) -> None:
-    seq = next(event.seq for event in trace if isinstance(event, ev.TensorFormatted))
-    assert why_here(trace, seq) == (
+    assert why_here(trace, step(trace, ev.TensorFormatted)) == (
         "t3 is put into words by PyTorch's own Python code, which chooses width and notation with operators, in "
         "no_grad and past all modes: 90 calls, none of which leaves a history."
     )

@@ -11,13 +11,14 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_stack import call_stack
 from dispatchviz.explain.calls.cell_card import cell_card
 from dispatchviz.explain.calls.key_set_card import key_set_card
-from dispatchviz.explain.locations.source_lines import source_at
+from dispatchviz.explain.locations.source_view import source_at
 from dispatchviz.explain.sentences.step_labels import WIDTH, label
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.program import run
-from dispatchviz.render.text import text_log
-from dispatchviz.render.torch_log import torch_log
+from dispatchviz.render.log.text_log import text_log
+from dispatchviz.render.log.torch_log import torch_log
 from tests.cuda_kinds import cuda_is
+from tests.steps import line, step, steps
 
 from .founding import founding
 
@@ -31,14 +32,9 @@ def trace() -> Trace:
 
 
 @pytest.fixture(scope="module")
-def add(trace: Trace) -> range:
-    """The steps of the line ``z = torch.add(x, y)``."""
-    line = next(event.seq for event in trace if isinstance(event, ev.SourceLine) and event.line == 6)
-    return range(line, trace.ends[line] + 1)
-
-
-def step(trace: Trace, steps: range, kind: type[ev.Event], nth: int = 0) -> int:
-    return [seq for seq in steps if isinstance(trace[seq], kind)][nth]
+def add(trace: Trace) -> int:
+    """The step of the line ``z = torch.add(x, y)``."""
+    return line(trace, 6)
 
 
 @pytest.mark.parametrize(
@@ -57,10 +53,10 @@ def step(trace: Trace, steps: range, kind: type[ev.Event], nth: int = 0) -> int:
         ev.GuardLeft,
     ],
 )
-def test_what_must_be_shown_is_what_the_hand_made_trace_says(trace: Trace, add: range, kind: type[ev.Event]) -> None:
+def test_what_must_be_shown_is_what_the_hand_made_trace_says(trace: Trace, add: int, kind: type[ev.Event]) -> None:
     by_hand = founding()
-    said = [why_here(trace, seq) for seq in add if isinstance(trace[seq], kind)]
-    should = [why_here(by_hand, seq) for seq in range(8, 33) if isinstance(by_hand[seq], kind)]
+    said = [why_here(trace, seq) for seq in steps(trace, kind, within=add)]
+    should = [why_here(by_hand, seq) for seq in steps(by_hand, kind, within=line(by_hand, 6))]
     assert [_same_signature(text) for text in said] == [_same_signature(text) for text in should]
 
 
@@ -82,26 +78,26 @@ def test_rows_are_short(trace: Trace) -> None:
     assert max(len(label(trace, event.seq)) for event in trace) <= WIDTH + 30
 
 
-def test_the_cards_of_the_add(trace: Trace, add: range) -> None:
-    card = key_set_card(trace, step(trace, add, ev.NodeCreated))
+def test_the_cards_of_the_add(trace: Trace, add: int) -> None:
+    card = key_set_card(trace, step(trace, ev.NodeCreated, within=add))
     assert card is not None
     assert [row.title for row in card.rows] == [
         *("self = x", "other = y", "united", "included", "excluded", "mask", "effective", "AutogradCUDA"),
     ]
     assert [hex(row.raw) for row in card.rows[-2:]] == ["0x1000010002", "0x1000000002"]
-    below = key_set_card(trace, step(trace, add, ev.ImplEntered))
+    below = key_set_card(trace, step(trace, ev.ImplEntered, within=add))
     assert below is not None
     assert [row.title for row in below.rows] == [
         *("received by VariableType::add_Tensor", "& after_autograd_keyset", "passed on", "CUDA"),
     ]
-    cell = cell_card(trace, step(trace, add, ev.NodeCreated))
+    cell = cell_card(trace, step(trace, ev.NodeCreated, within=add))
     assert cell is not None
     assert (cell.index, cell.source, cell.reason) == (97, "Autograd", "autograd kernel")
     assert [candidate.source for candidate in cell.candidates if candidate.taken] == ["Autograd"]
 
 
-def test_the_stack_in_the_CUDA_kernel(trace: Trace, add: range) -> None:
-    assert [frame.title for frame in call_stack(trace, step(trace, add, ev.ImplEntered))] == [
+def test_the_stack_in_the_CUDA_kernel(trace: Trace, add: int) -> None:
+    assert [frame.title for frame in call_stack(trace, step(trace, ev.ImplEntered, within=add))] == [
         "z = torch.add(x, y)",
         "THPVariable_add",
         "at::_ops::add_Tensor::call",
@@ -118,17 +114,18 @@ def test_the_stack_in_the_CUDA_kernel(trace: Trace, add: range) -> None:
         (ev.NodeCreated, 0, "nodes.AddBackward0()"),
         (ev.EdgesCollected, 0, "collect_next_edges("),
         (ev.AttributeSaved, 0, "alpha"),
-        (ev.GuardEntered, 0, "redispatch_within_AutoDispatchBelowADInplaceOrView["),
-        (ev.Dispatched, 1, "ops.add_Tensor.entry.redispatch_within_"),
-        (ev.MetaEntered, 0, "add_Tensor_meta(op, "),
+        (ev.GuardEntered, 0, "with AutoDispatchBelowADInplaceOrView():"),
+        (ev.Dispatched, 1, "result = ops.add_Tensor.redispatch("),
+        (ev.MetaEntered, 0, "op.enter_meta()"),
+        (ev.OutputAllocated, 0, "add_Tensor_meta(op, "),
         (ev.HistorySet, 0, "set_history("),
         (ev.KernelReturned, 1, "return "),
     ],
 )
 def test_the_line_of_our_source_that_a_step_comes_from(
-    trace: Trace, add: range, kind: type[ev.Event], nth: int, words: str
+    trace: Trace, add: int, kind: type[ev.Event], nth: int, words: str
 ) -> None:
-    view = source_at(trace, step(trace, add, kind, nth))
+    view = source_at(trace, step(trace, kind, nth, within=add))
     assert (view.file.endswith("forum.py"), view.line) == (True, 6)
     assert view.running_line, view
     assert words in view.running_lines[view.running_line - view.running_first]
@@ -140,9 +137,9 @@ def test_the_lines_of_a_debug_build(trace: Trace) -> None:
     assert lines[at + 1] == "  [redispatch] op=[aten::add.Tensor], key=[CUDA]"
 
 
-def test_the_log_tells_the_add_in_full_and_nothing_twice(trace: Trace, add: range) -> None:
+def test_the_log_tells_the_add_in_full_and_nothing_twice(trace: Trace, add: int) -> None:
     log = list(text_log(trace))
     reasons = " ".join(line.strip().removeprefix("| ") for line in log if line.lstrip().startswith("| "))
     for kind in (ev.KeySetComputed, ev.FallthroughSkipped, ev.KernelSelected, ev.NodeCreated, ev.EdgesCollected):
-        assert reasons.count(why_here(trace, step(trace, add, kind))) == 1
-    assert reasons.count(why_here(trace, step(trace, add, ev.Dispatched, 1))) == 1
+        assert reasons.count(why_here(trace, step(trace, kind, within=add))) == 1
+    assert reasons.count(why_here(trace, step(trace, ev.Dispatched, 1, within=add))) == 1

@@ -13,7 +13,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.explain.errors.version_counters import spoiled_by
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.program import Outcome, run
-from dispatchviz.render.text import text_log
+from dispatchviz.render.log.text_log import text_log
 from dispatchviz.trace import Trace
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from dispatchviz.explain.keys.key_layouts import layout_of, layouts, readings
 from dispatchviz.explain.keys.key_names import find_key
 from dispatchviz.explain.keys.past_keys import RENAMED, STORIES, became
 from dispatchviz.explain.keys.raw_key_sets import RawSetCard, raw_set_card
+from truth.recorders.key_layouts import layout
 
 REGISTRY = pytorch("cuda")
 
@@ -34,14 +34,8 @@ def test_the_last_layout_is_that_of_our_keys() -> None:
 @pytest.mark.torch
 def test_the_script_reads_the_installed_header() -> None:
     torch = pytest.importorskip("torch")
-    path = Path(__file__).parents[2] / "scripts/snapshot_layouts.py"
-    spec = importlib.util.spec_from_file_location("snapshot_layouts", path)
-    assert spec is not None
-    assert spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
     header = Path(torch.__file__).parent / "include/c10/core/DispatchKey.h"
-    found, ours = script.layout(header.read_text()), layouts()[-1]
+    found, ours = layout(header.read_text()), layouts()[-1]
     assert tuple(found["keys"]) == ours.keys
     assert tuple(found["backends"]) == ours.backends
     assert found["per_backend"] == ours.per_backend

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.calls.key_set_card import KeySetCard, key_set_card
 from dispatchviz.explain.sentences.step_sentences import why_here
+from tests.steps import step
 
-from .founding import CUDA, EXCLUDED, INCLUDED, Tape, X, find, founding
+from .founding import CUDA, EXCLUDED, INCLUDED, Tape, X, founding
 from .programs import traced
 
 MARKS = {"lit": "#", "dark": ".", "masked": "x", "won": "W"}
@@ -22,7 +23,7 @@ def drawn(card: KeySetCard | None) -> str:
 def test_a_call() -> None:
     trace = founding()
     assert (
-        drawn(key_set_card(trace, find(trace, ev.FallthroughSkipped)))
+        drawn(key_set_card(trace, step(trace, ev.FallthroughSkipped)))
         == """\
 AutocastCUDA AutogradCUDA ADInplaceOrView BackendSelect CUDA CUDA bit
 ###.## 0x801400010002 self = x
@@ -38,7 +39,7 @@ x#xx## 0x1000010002 effective
 
 def test_why_each_key_is_in_the_set_of_a_call() -> None:
     trace = founding()
-    card = key_set_card(trace, find(trace, ev.KeySetComputed))
+    card = key_set_card(trace, step(trace, ev.KeySetComputed))
     assert card is not None
     assert dict(card.reasons) == {
         "AutocastCUDA": "x and y carry it, as every CUDA tensor does. Not in the set: the thread keeps it out while "
@@ -55,7 +56,7 @@ def test_why_each_key_is_in_the_set_of_a_call() -> None:
 
 def test_a_redispatch() -> None:
     trace = founding()
-    card = key_set_card(trace, find(trace, ev.ImplEntered))
+    card = key_set_card(trace, step(trace, ev.ImplEntered))
     assert (
         drawn(card)
         == """\
@@ -80,9 +81,9 @@ def test_no_card_outside_a_dispatch() -> None:
 def test_two_backends_are_two_columns_and_the_higher_one_decides() -> None:
     tape = Tape()
     arguments = (("self", X, CUDA), ("other", 1, 0x9400010001))
-    with tape.within(ev.Dispatched, "call", "aten::add.Tensor", 0x1000010003, "AutogradCUDA"):
+    with tape.within(ev.Dispatched, "call", "aten::add.Tensor", 0x1000010003, "AutogradCUDA") as called:
         tape.add(ev.KeySetComputed, arguments, INCLUDED, EXCLUDED, 0x3FD7387BFBFFFFFF, 0x1000010003)
-    card = key_set_card(tape.trace(), 0)
+    card = key_set_card(tape.trace(), called)
     assert drawn(card).splitlines()[0].split() == [
         *("AutocastCUDA", "AutocastCPU", "AutogradFunctionality", "ADInplaceOrView", "BackendSelect", "Dense"),
         *("CUDA", "bit", "CPU", "bit"),
@@ -99,7 +100,7 @@ def test_keys_kept_out_by_a_guard() -> None:
     tape = Tape()
     founding(add_to=tape)
     guard = next(event for event in trace if isinstance(event, ev.GuardEntered))
-    tape.open = find(trace, ev.KernelEntered, 1)
+    tape.open = step(trace, ev.KernelEntered, 1)
     with tape.within(ev.Dispatched, "call", "aten::neg", 0x10002, "CUDA"):
         tape.add(ev.KeySetComputed, (("self", X, CUDA),), INCLUDED, guard.excluded, 0x3FD7387BFBFFFFFF, 0x10002)
     card = key_set_card(tape.trace(), len(tape.events) - 1)

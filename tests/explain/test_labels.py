@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dispatchviz.core.record import events as ev
 from dispatchviz.explain.sentences.step_labels import WIDTH, label
+from tests.steps import inside, line, step
 
 from .founding import founding
 
@@ -36,12 +38,12 @@ z = t2"""
 
 def test_the_rows_of_the_add() -> None:
     trace = founding()
-    assert "\n".join(label(trace, seq) for seq in range(8, 33)) == ADD
+    assert "\n".join(label(trace, seq) for seq in inside(trace, line(trace, 6))) == ADD
 
 
 def test_the_rows_of_the_backward() -> None:
     trace = founding()
-    assert [label(trace, seq) for seq in range(39, 48)] == [
+    assert [label(trace, seq) for seq in inside(trace, step(trace, ev.BackwardStarted))][:9] == [
         "backward from SumBackward0",
         "grad mode off (backward without create_graph)",
         "2 edges to wait for",

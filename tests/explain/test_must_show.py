@@ -7,8 +7,9 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.sentences.step_sentences import why_here
+from tests.steps import step
 
-from .founding import Tape, find, founding
+from .founding import Tape, founding
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +18,7 @@ def trace() -> Trace:
 
 
 def why(trace: Trace, kind: type[ev.Event], nth: int = 0) -> str:
-    return why_here(trace, find(trace, kind, nth))
+    return why_here(trace, step(trace, kind, nth))
 
 
 def test_why_AutogradCUDA_is_in_the_set_although_only_x_requires_grad(trace: Trace) -> None:
@@ -178,5 +179,5 @@ ON = "on: operators record their way back."
 )
 def test_grad_mode_is_no_key(enabled: bool, why: str, text: str) -> None:
     tape = Tape()
-    tape.add(ev.GradModeChanged, enabled, why)
-    assert why_here(tape.trace(), 0) == text
+    at = tape.add(ev.GradModeChanged, enabled, why)
+    assert why_here(tape.trace(), at) == text

@@ -11,22 +11,23 @@ from dispatchviz.explain.trace_index.display_names import (
     tensor_names,
     with_names,
 )
+from tests.steps import last_step, step, steps
 
-from .founding import ACCUMULATE, ADD, EXPANDED, SUM, Tape, X, Y, Z, find, founding
+from .founding import ACCUMULATE, ADD, EXPANDED, SUM, Tape, X, Y, Z, founding
 
 TRACE = founding()
-END = len(TRACE) - 1
+END = last_step(TRACE)
 
 
 def test_a_name_holds_from_the_step_that_binds_it() -> None:
-    bound = find(TRACE, ev.NameBound, 2)
+    bound = step(TRACE, ev.NameBound, 2)
     assert tensor_name(TRACE, Z, bound - 1) == "t2"
     assert tensor_name(TRACE, Z, bound) == "z"
     assert tensor_name(TRACE, SUM, END) == "t3"
 
 
 def test_the_gradient_of_a_leaf_is_called_after_it_once_it_is_written() -> None:
-    written = find(TRACE, ev.GradientAccumulated)
+    written = step(TRACE, ev.GradientAccumulated)
     assert tensor_name(TRACE, EXPANDED + 1, written - 1) == "t6"
     assert tensor_name(TRACE, EXPANDED + 1, written) == "x.grad"
 
@@ -36,8 +37,9 @@ def test_a_variable_that_moves_on_takes_its_name_along() -> None:
     for name, tensor in (("a", 0), ("b", 0), ("b", 1), ("a", 1)):
         tape.add(ev.NameBound, name, tensor)
     trace = tape.trace()
-    assert [tensor_name(trace, 0, at) for at in range(4)] == ["a", "b", "a", "earlier b (t0)"]
-    assert [tensor_name(trace, 1, at) for at in range(4)] == ["t1", "t1", "b", "a"]
+    bound = steps(trace, ev.NameBound)
+    assert [tensor_name(trace, 0, at) for at in bound] == ["a", "b", "a", "earlier b (t0)"]
+    assert [tensor_name(trace, 1, at) for at in bound] == ["t1", "t1", "b", "a"]
 
 
 def test_names_of_several_tensors_are_said_once_each() -> None:
@@ -63,10 +65,10 @@ def test_a_leaf_that_is_named_late() -> None:
     tape = Tape()
     tape.add(ev.NodeCreated, 0, "torch::autograd::AccumulateGrad", 2**64 - 1, 0, 1)
     tape.add(ev.AccumulatorMade, 0, 7)
-    tape.add(ev.NameBound, "w", 7)
+    bound = tape.add(ev.NameBound, "w", 7)
     trace = tape.trace()
-    assert node_name(trace, 0, at=1) == "AccumulateGrad (t7)"
-    assert node_name(trace, 0) == node_name(trace, 0, at=2) == "AccumulateGrad (w)"
+    assert node_name(trace, 0, at=bound - 1) == "AccumulateGrad (t7)"
+    assert node_name(trace, 0) == node_name(trace, 0, at=bound) == "AccumulateGrad (w)"
 
 
 def test_texts_with_numbers() -> None:

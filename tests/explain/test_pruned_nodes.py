@@ -17,8 +17,8 @@ from dispatchviz.explain.graph.backward_graph import backward_graph
 from dispatchviz.explain.graph.graph_node import State
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.sentences.step_sentences import statements, why_here
-from dispatchviz.render.dot import drawing
-from dispatchviz.render.lanes import lanes
+from dispatchviz.render.graph.dot import drawing
+from dispatchviz.render.graph.lanes import lanes
 
 
 def backward_of_b() -> Trace:
@@ -141,10 +141,10 @@ def test_the_lanes_show_it() -> None:
 
 def test_the_picture_shows_it() -> None:
     drawn = drawing(backward_graph(backward_of_b()))
-    assert "backward(inputs=) asked for b: what does not lead there is not needed" in drawn.texts
+    assert "backward(inputs=) requested b: what does not lead there is not needed" in drawn.texts
     assert "not needed" in drawn.texts
     assert drawn.source.count("class=unused") == 1
-    assert "grad() asked for a: what does not lead there is not needed" in drawing(backward_graph(grad_of_a())).texts
+    assert "grad() requested a: what does not lead there is not needed" in drawing(backward_graph(grad_of_a())).texts
 
 
 def test_an_input_that_no_edge_leads_to() -> None:

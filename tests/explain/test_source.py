@@ -9,24 +9,27 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.explain.locations.source_lines import source_at
+from dispatchviz.explain.locations.source_view import SourceView, source_at
 from dispatchviz.program import run
-from dispatchviz.tui import source_pane
+from dispatchviz.testing import event
+from dispatchviz.tui.panes import source_pane
+from tests.steps import inside, line, step
 
-from .founding import PROGRAM, Tape, find, founding
+from .founding import PROGRAM, Tape, founding
 
 
-def running(file: str, line: int, end_line: int) -> Trace:
+def running(file: str, line: int, end_line: int, at: type[ev.Event] = ev.KernelEntered) -> SourceView:
+    """What is shown at the beginning, or at the end, of a kernel of ours."""
     tape = Tape()
     with tape.within(ev.KernelEntered, "kernel", "K.cpp", 0, file, line, end_line):
         tape.add(ev.KernelReturned, ())
-    return tape.trace()
+    trace = tape.trace()
+    return source_at(trace, step(trace, at))
 
 
 def test_the_users_line() -> None:
     trace = founding()
-    view = source_at(trace, find(trace, ev.NodeCreated))
+    view = source_at(trace, step(trace, ev.NodeCreated))
     assert (view.file, view.line) == ("forum.py", 6)
     assert view.lines == tuple(PROGRAM.splitlines())
     assert view.running == ""
@@ -42,24 +45,26 @@ def test_lines_inside_a_guard_that_the_program_holds() -> None:
         tape.add(ev.NameBound, "x", 0)
         tape.add(ev.SourceLine, "forum.py", 3)
         tape.add(ev.NameBound, "y", 0)
-    assert [source_at(tape.trace(), seq).line for seq in range(6)] == [1, 1, 2, 2, 3, 3]
+    trace = tape.trace()
+    shown = [source_at(trace, at).line for at in inside(trace, line(trace, 1))]
+    assert shown == [1, 1, 2, 2, 3, 3]
 
 
 def test_our_source_and_the_line_to_look_at() -> None:
     lines, first = inspect.getsourcelines(source_at)
-    view = source_at(running("explain/locations/source_lines.py", first, first + len(lines) - 1), 1)
-    assert (view.running, view.running_first) == ("explain/locations/source_lines.py", first)
+    view = running("explain/locations/source_view.py", first, first + len(lines) - 1, ev.KernelReturned)
+    assert (view.running, view.running_first) == ("explain/locations/source_view.py", first)
     assert view.running_lines == tuple("".join(lines).splitlines())
     assert view.running_lines[view.running_line - first].strip() == "return SourceView("
 
 
 def test_files_outside_the_package_are_not_read() -> None:
     for file in ("../pyproject.toml", "/etc/passwd", "../tests/explain/founding.py", "explain/missing.py", "py.typed"):
-        assert source_at(running(file, 1, 5), 0).running_lines == ()
+        assert running(file, 1, 5).running_lines == ()
 
 
 def test_no_line_reached_yet() -> None:
-    view = source_at(running("", 0, 0), 0)
+    view = running("", 0, 0)
     assert (view.line, view.running, view.running_lines) == (0, "", ())
 
 
@@ -68,10 +73,10 @@ def test_the_lines_that_called_are_named_below_the_program(tmp_path: Path, monke
     program = "import torch\ndef inner(x):\n    return x * 2\ndef outer(x):\n    return inner(x)\n\n"
     Path("p.py").write_text(f"{program}outer(torch.ones(2))\n")
     trace = run("p.py", (), io.StringIO()).trace
-    at = next(event.seq for event in trace if isinstance(event, ev.BindingEntered) and "mul" in event.function)
+    at = step(trace, event(ev.BindingEntered, function=lambda name: "mul" in name))
     view = source_at(trace, at)
     assert (view.line, [(line.function, line.line) for line in view.called_from]) == (3, [("outer", 5), ("", 7)])
-    told = ["".join(span[0] for span in row.spans) for row in source_pane.rows(trace, at)]
+    told = ["".join(span[0] for span in row.spans) for row in source_pane.rows(trace, at, 80)]
     assert [row for row in told if row.startswith("called from")] == [
         "called from outer in p.py  line 5",
         "called from p.py  line 7",

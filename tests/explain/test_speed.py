@@ -8,7 +8,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.calls.call_stack import call_stack
 from dispatchviz.explain.calls.cell_card import cell_card
 from dispatchviz.explain.calls.key_set_card import key_set_card
-from dispatchviz.explain.locations.source_lines import source_at
+from dispatchviz.explain.locations.source_view import source_at
 from dispatchviz.explain.sentences.step_labels import label
 from dispatchviz.explain.sentences.step_sentences import why_here
 

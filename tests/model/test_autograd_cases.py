@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from dispatchviz import torch as model
-from scripts.autograd_cases import table, whole
-from scripts.autograd_record import autograd_record, differing
-from tests.conformance.autograd_programs import program
 from tests.model_runs import watched_engine
+from truth import records
+from truth.observers.autograd import autograd_record, differing
+from truth.questions.autograd_cases import table, whole
+from truth.questions.autograd_programs import program
 
-STORED = Path(__file__).parent.parent / "data" / "autograd_cases.json.gz"
+PROGRAMS = records.read_programs("autograd_cases")
 
-
-def stored() -> dict[str, Any]:
-    with gzip.open(STORED, "rt", encoding="utf-8") as stream:
-        return json.load(stream)["programs"]  # type: ignore[no-any-return]
-
-
-PROGRAMS = stored()
+pytestmark = pytest.mark.record("autograd_cases")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -37,4 +27,4 @@ def test_the_model_does_the_same(name: str) -> None:
 
 def test_the_records_are_of_these_programs() -> None:
     random = {name: program(int(name.removeprefix("random_"))) for name in PROGRAMS if name.startswith("random_")}
-    assert {name: record["source"] for name, record in PROGRAMS.items()} == {**whole(), **table(), **random}
+    assert {name: PROGRAMS[name]["source"] for name in PROGRAMS} == {**whole(), **table(), **random}

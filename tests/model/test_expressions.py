@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from dispatchviz import torch as model
-from scripts.observe import evaluated
-from tests import truth
+from truth import records
+from truth.observers.runs import evaluated
 
-EXPRESSIONS: dict[str, list[str]] = truth.stored()["expressions"]
+EXPRESSIONS: dict[str, list[str]] = records.read("expressions")["expressions"]
+
+pytestmark = pytest.mark.record("expressions")
 
 
 @pytest.mark.parametrize("text", EXPRESSIONS)

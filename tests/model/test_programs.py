@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
-from scripts.close import close
-from tests import truth
 from tests.model_runs import model_record
+from truth import records
+from truth.compare import close, difference, met_in_order
+from truth.readable import fact_texts, graph_texts, log_texts
 
 DIFFERENT_INSIDE: dict[str, str] = {}
 """Programs whose logs are known to differ from PyTorch's, with the reason; ``docs/differences.md`` lists them."""
@@ -17,7 +18,7 @@ DIFFERENT_INSIDE: dict[str, str] = {}
 LEAST_SHARE = 0.98
 """Of PyTorch's dispatch steps over all programs, how many the model has to meet in PyTorch's order."""
 
-PROGRAMS: dict[str, Any] = truth.stored()["programs"]
+PROGRAMS: Mapping[str, Any] = records.programs()
 
 Record = dict[str, Any]
 
@@ -29,18 +30,18 @@ def logs(torch: Record, model: Record) -> str:
     """
     if torch["log"] is None:
         return ""
-    return truth.difference("log", truth.log_texts(torch["log"]), truth.log_texts(model["log"]))
+    return difference("log", log_texts(torch["log"]), log_texts(model["log"]))
 
 
 def states(torch: Record, model: Record) -> str:
     """What autograd knows of each tensor after every statement."""
-    return truth.difference("facts", truth.fact_texts(torch["facts"]), truth.fact_texts(model["facts"]))
+    return difference("facts", fact_texts(torch["facts"]), fact_texts(model["facts"]))
 
 
 def graphs(torch: Record, model: Record) -> str:
     """The backward graphs, the order of execution, the numbers in saved tensors."""
     ours, theirs = model["graphs"], torch["graphs"]
-    shown = truth.difference("graphs", truth.graph_texts(theirs), truth.graph_texts(ours))
+    shown = difference("graphs", graph_texts(theirs), graph_texts(ours))
     return shown or ("" if close(theirs, ours) else f"the saved tensors hold other numbers\n{theirs}\n{ours}")
 
 
@@ -68,11 +69,17 @@ COMPARISONS: dict[str, Callable[[Record, Record], str]] = {
 """What of a program's record has to be PyTorch's, and how it is compared: a text of the difference, empty if none."""
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+RECORDED = [
+    pytest.param(name, marks=pytest.mark.record(f"programs/{subject}"))
+    for name, subject in records.programs().subjects.items()
+]
+
+
+@pytest.mark.parametrize("name", RECORDED)
 def test_a_program_does_what_it_did_on_pytorch(name: str) -> None:
     torch = PROGRAMS[name]
     model = model_record(torch["source"])
-    found = {what: difference for what, compare in COMPARISONS.items() if (difference := compare(torch, model))}
+    found = {what: unlike for what, compare in COMPARISONS.items() if (unlike := compare(torch, model))}
     if name in DIFFERENT_INSIDE:
         assert found.pop("every dispatch step", ""), f"{name} no longer differs: take it off the list"
     assert not found, "\n\n".join([name, torch["source"], *found.values()])
@@ -82,12 +89,12 @@ def test_share_of_steps_met_in_order() -> None:
     """A program that is not on the list meets them all, or its own test fails; shown with ``-rA``."""
     watched = {name: len(torch["log"]) for name, torch in PROGRAMS.items() if torch["log"] is not None}
     steps = sum(watched.values())
-    met = sum(met_in_order(name) if name in DIFFERENT_INSIDE else count for name, count in watched.items())
+    met = sum(met_by_the_model(name) if name in DIFFERENT_INSIDE else count for name, count in watched.items())
     print(f"{met} of PyTorch's {steps} dispatch steps in {len(watched)} programs are met in order: {met / steps:.2%}")
     assert met >= LEAST_SHARE * steps
 
 
-def met_in_order(name: str) -> int:
+def met_by_the_model(name: str) -> int:
     torch = PROGRAMS[name]
     model = model_record(torch["source"])
-    return truth.met_in_order(truth.log_texts(torch["log"]), truth.log_texts(model["log"]))
+    return met_in_order(log_texts(torch["log"]), log_texts(model["log"]))

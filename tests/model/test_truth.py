@@ -5,22 +5,23 @@ from __future__ import annotations
 import copy
 import math
 
-from scripts.close import close
-from tests import truth
+from truth import records
+from truth.compare import close, difference
+from truth.readable import graph_texts, log_texts
 
-FORUM = truth.stored()["programs"]["forum_cpu"]
+FORUM = records.programs()["forum_cpu"]
 
 
 def test_one_changed_key_set_is_seen() -> None:
     log = copy.deepcopy(FORUM["log"])
     log[3][4] ^= 1 << 34
-    assert "-" in truth.difference("forum_cpu", truth.log_texts(FORUM["log"]), truth.log_texts(log))
+    assert "-" in difference("forum_cpu", log_texts(FORUM["log"]), log_texts(log))
 
 
 def test_one_missing_step_is_seen() -> None:
     log = FORUM["log"]
-    assert truth.difference("forum_cpu", truth.log_texts(log), truth.log_texts(log[:-1]))
-    assert not truth.difference("forum_cpu", truth.log_texts(log), truth.log_texts(log))
+    assert difference("forum_cpu", log_texts(log), log_texts(log[:-1]))
+    assert not difference("forum_cpu", log_texts(log), log_texts(log))
 
 
 def test_a_changed_edge_or_order_is_seen() -> None:
@@ -30,7 +31,7 @@ def test_a_changed_edge_or_order_is_seen() -> None:
             graphs[0]["nodes"][1]["edges"][1] = [2, 0]
         else:
             graphs[0]["order"].reverse()
-        assert truth.graph_texts(graphs) != truth.graph_texts(FORUM["graphs"])
+        assert graph_texts(graphs) != graph_texts(FORUM["graphs"])
 
 
 def test_numbers_are_compared_within_rounding() -> None:

@@ -13,10 +13,11 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backward_graph import backward_graph
 from dispatchviz.explain.graph.graph_node import State
-from dispatchviz.render.dot import LOOKS, MOST_USES, drawing
-from dispatchviz.render.svg import svg, texts
+from dispatchviz.render.graph.dot import LOOKS, MOST_USES, drawing
+from dispatchviz.render.graph.svg import svg, texts
 from tests.explain.founding import founding
 from tests.graphs import GraphTape, chain
+from tests.steps import step
 
 
 def source(trace: Trace, at: int | None = None) -> str:
@@ -52,7 +53,7 @@ def test_the_founding_program() -> None:
 
 def test_before_backward_no_state_is_written() -> None:
     trace = founding()
-    forward = next(event.seq for event in trace if isinstance(event, ev.BackwardStarted)) - 1
+    forward = step(trace, ev.BackwardStarted) - 1
     written = drawing(backward_graph(trace, forward)).texts
     assert not any("run" in text or text.startswith("#") for text in written)
 
@@ -73,8 +74,8 @@ def test_what_a_node_keeps() -> None:
     [z] = tape.op("MulBackward0", x, y, shapes=[(2, 3)], saved=(y,))
     tape.backward(z)
     trace = tape.trace()
-    finished = next(event.seq for event in trace if isinstance(event, ev.NodeFinished))
-    running, done = (drawing(backward_graph(trace, at)).texts for at in (finished - 2, finished))
+    ends = (step(trace, ev.NodeStarted), step(trace, ev.NodeFinished))
+    running, done = (drawing(backward_graph(trace, at)).texts for at in ends)
     assert {"1st: running", "saved other=y [3] version 0", "gradient [2, 3]"} <= set(running)
     assert {"1st: done, freed", "freed other=y [3] version 0"} <= set(done)
 

@@ -11,17 +11,14 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.backward_graph import backward_graph
 from dispatchviz.explain.graph.graph_node import State
-from dispatchviz.render.lanes import SIGNS, lanes
+from dispatchviz.render.graph.lanes import SIGNS, lanes
 from tests.explain.founding import founding
 from tests.graphs import GraphTape, chain
+from tests.steps import step
 
 
 def drawn(trace: Trace, at: int | None = None, tight: bool = False) -> str:
     return "\n".join(row.text for row in lanes(backward_graph(trace, at), tight=tight))
-
-
-def step_of(trace: Trace, kind: type[ev.Event], nth: int = 0) -> int:
-    return [event.seq for event in trace if isinstance(event, kind)][nth]
 
 
 def diamond() -> Trace:
@@ -36,12 +33,12 @@ def diamond() -> Trace:
 
 def test_the_founding_program() -> None:
     trace = founding()
-    assert drawn(trace, step_of(trace, ev.EdgesCollected)) == snapshot("""\
+    assert drawn(trace, step(trace, ev.EdgesCollected)) == snapshot("""\
 ▶ ○ AddBackward0  edges 0 self=x, 1 other=y (empty)  seq 0
   │
   ○ AccumulateGrad (x)  [2, 2] float32 cuda:0  seq max\
 """)
-    assert drawn(trace, step_of(trace, ev.NodeStarted, 1)) == snapshot("""\
+    assert drawn(trace, step(trace, ev.NodeStarted, 1)) == snapshot("""\
   ● SumBackward0  1st: done  edges 0 self=z  []  seq 1
   │
 ▶ ◉ AddBackward0  2nd: running  edges 0 self=x, 1 other=y (empty)  [2, 2]  seq 0  alpha=1

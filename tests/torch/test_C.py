@@ -1,22 +1,21 @@
-"""``torch._C`` of the face: every answer is the one that PyTorch gave (``scripts/snapshot_torch_c.py``)."""
+"""``torch._C`` of the model: every answer is the one that PyTorch gave (``truth/recorders/torch_c_answers.py``)."""
 
 from __future__ import annotations
 
-import gzip
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dispatchviz import torch
-from scripts import torch_c_questions as questions
-from scripts.guard_questions import GUARDS, SETTERS, Watched
+from truth import records
+from truth.questions import torch_c as questions
+from truth.questions.guards import GUARDS, SETTERS, Watched
+
+pytestmark = pytest.mark.record("torch_c_answers")
 
 C = torch._C
-DATA: dict[str, Any] = json.loads(
-    gzip.decompress((Path(__file__).parent.parent / "data/torch_c_answers.json.gz").read_bytes())
-)
+DATA: dict[str, Any] = records.read("torch_c_answers")
 
 
 def as_json(value: Any) -> Any:

@@ -9,15 +9,17 @@ import pytest
 import dispatchviz.torch as model
 from dispatchviz.core.table.library import process
 from dispatchviz.core.thread.warning import nothing_said
-from dispatchviz.fresh import machine_as_new
-from scripts import record_library
-from scripts.library_programs import PROGRAMS, run
+from dispatchviz.process_state import clean_process_state
+from truth import records
+from truth.programs.library import PROGRAMS, run
 
-STORED = record_library.stored()
+pytestmark = [pytest.mark.long, pytest.mark.record("library_programs")]
+
+STORED = records.read("library_programs")
 
 
 def _in_model(name: str) -> list[str]:
-    with machine_as_new(), nothing_said():
+    with clean_process_state(), nothing_said():
         return run(model, PROGRAMS[name])
 
 
@@ -43,4 +45,6 @@ def test_a_program_leaves_nothing_behind(name: str) -> None:
 @pytest.mark.long
 @pytest.mark.torch
 def test_the_record_is_what_an_installed_pytorch_notes() -> None:
-    assert record_library.recorded() == STORED
+    from truth.recorders.library_programs import recorded
+
+    assert recorded() == STORED

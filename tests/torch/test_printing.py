@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from pathlib import Path
-
 import pytest
 
 from dispatchviz import torch
-from scripts.printing_questions import IN_TRANSFORMS, answer
+from truth import records
+from truth.questions.printing import IN_TRANSFORMS, answer
 
-STORED = Path(__file__).parent.parent / "data" / "printed_tensors.json.gz"
-PRINTED: dict[str, str] = json.loads(gzip.decompress(STORED.read_bytes()))["printed"]
+pytestmark = pytest.mark.record("printed_tensors")
+
+PRINTED: dict[str, str] = records.read("printed_tensors")["printed"]
 PLAIN = [question for question in PRINTED if question not in IN_TRANSFORMS]
 
 
@@ -28,9 +26,9 @@ def test_tensors_inside_transforms(question: str) -> None:
 
 
 def test_options_hold_for_one_program() -> None:
-    from dispatchviz.fresh import machine_as_new
+    from dispatchviz.process_state import clean_process_state
 
-    with machine_as_new():
+    with clean_process_state():
         torch.set_printoptions(precision=1)
         assert str(torch.tensor([0.25])) == "tensor([0.2])"
     assert str(torch.tensor([0.25])) == "tensor([0.2500])"

@@ -1,4 +1,4 @@
-"""What the profiler of the face counts, and how it goes through its steps: as PyTorch 2.13 did with the same lines."""
+"""What the profiler of the model counts, and how it goes through its steps: as PyTorch 2.13 did with the same lines."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import dispatchviz.torch as torch
 from dispatchviz.torch.profiler import profile, record_function, schedule
 
 
-def _train(face: Any, x: Any) -> None:
-    with face.profiler.record_function("forward"):
+def _train(torch: Any, x: Any) -> None:
+    with torch.profiler.record_function("forward"):
         y = (x * 2).sum()
     y.backward()
 
 
-def _counts(face: Any) -> dict[str, int]:
-    x = face.ones(3, requires_grad=True)
-    with face.profiler.profile() as profiler:
-        _train(face, x)
+def _counts(torch: Any) -> dict[str, int]:
+    x = torch.ones(3, requires_grad=True)
+    with torch.profiler.profile() as profiler:
+        _train(torch, x)
     return {event.key: event.count for event in profiler.key_averages()}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import subprocess
 import sys
@@ -11,15 +10,18 @@ from typing import Any
 
 import pytest
 
-from dispatchviz.face import torch_is_the_model
-from dispatchviz.fresh import machine_as_new
-from scripts.record_python_keys import SEEN, STORED, printed, programs, seen, seen_by_wrappers, seen_programs
+from dispatchviz.import_hook import torch_is_the_model
+from dispatchviz.process_state import clean_process_state
+from truth import records
+from truth.questions.python_keys import printed, programs, seen, seen_by_wrappers, seen_programs
 
-ANSWERS: dict[str, Any] = json.loads(STORED.read_text(encoding="utf-8"))["printed"]
+pytestmark = pytest.mark.record("python_keys")
+
+ANSWERS: dict[str, Any] = records.read("python_keys")["printed"]
 
 
-SEEN_BY_A_MODE: dict[str, list[str]] = json.loads(gzip.decompress(SEEN.read_bytes()))["seen"]
-SEEN_BY_WRAPPERS: dict[str, list[str]] = json.loads(gzip.decompress(SEEN.read_bytes()))["seen_by_wrappers"]
+SEEN_BY_A_MODE: dict[str, list[str]] = records.read("python_keys_seen")["seen"]
+SEEN_BY_WRAPPERS: dict[str, list[str]] = records.read("python_keys_seen")["seen_by_wrappers"]
 OTHERWISE = {
     "zero_tensor_products": "PyTorch finds the shapes of zero tensors with operators in Python, which the mode sees",
     "zero_tensor_sums": "the same",
@@ -39,7 +41,7 @@ OTHERWISE_WRAPPED = {
 
 
 def model_prints(source: str) -> list[str]:
-    with torch_is_the_model(), machine_as_new(), warnings.catch_warnings():
+    with torch_is_the_model(), clean_process_state(), warnings.catch_warnings():
         return printed(source)
 
 
@@ -54,25 +56,25 @@ def test_programs_print_what_they_print_under_pytorch(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in SEEN_BY_A_MODE if name not in OTHERWISE])
 def test_a_mode_sees_what_it_sees_in_pytorch(name: str) -> None:
-    with torch_is_the_model(), machine_as_new():
+    with torch_is_the_model(), clean_process_state():
         assert seen(seen_programs()[name]) == SEEN_BY_A_MODE[name]
 
 
 @pytest.mark.parametrize("name", [name for name in SEEN_BY_WRAPPERS if name not in OTHERWISE_WRAPPED])
 def test_wrappers_see_what_they_see_in_pytorch(name: str) -> None:
-    with torch_is_the_model(), machine_as_new():
+    with torch_is_the_model(), clean_process_state():
         assert seen_by_wrappers(seen_programs()[name]) == SEEN_BY_WRAPPERS[name]
 
 
 @pytest.mark.parametrize("name", OTHERWISE)
 def test_what_is_listed_as_different_is(name: str) -> None:
-    with torch_is_the_model(), machine_as_new():
+    with torch_is_the_model(), clean_process_state():
         assert seen(seen_programs()[name]) != SEEN_BY_A_MODE[name]
 
 
 @pytest.mark.parametrize("name", OTHERWISE_WRAPPED)
 def test_what_is_listed_as_different_for_wrappers_is(name: str) -> None:
-    with torch_is_the_model(), machine_as_new():
+    with torch_is_the_model(), clean_process_state():
         assert seen_by_wrappers(seen_programs()[name]) != SEEN_BY_WRAPPERS[name]
 
 
@@ -80,7 +82,7 @@ def test_what_is_listed_as_different_for_wrappers_is(name: str) -> None:
 def test_answers_are_those_of_pytorch() -> None:
     """In a process of its own: what a program leaves in the interpreter must not matter."""
     pytest.importorskip("torch")
-    asked = "import json; from scripts.record_python_keys import *; import torch; torch.set_num_threads(1)"
+    asked = "import json; from truth.questions.python_keys import *; import torch; torch.set_num_threads(1)"
     loop = "print(json.dumps({name: printed(source) for name, source in programs().items()}))"
     done = subprocess.run([sys.executable, "-c", f"{asked}\n{loop}"], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == ANSWERS

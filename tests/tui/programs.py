@@ -9,6 +9,8 @@ from pathlib import Path
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.program import run
+from dispatchviz.testing import event
+from tests.steps import step
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -43,9 +45,4 @@ def cat() -> Trace:
 
 def the_call(trace: Trace, operator: str) -> int:
     """The step of the first call of an operator."""
-    return next(event.seq for event in trace if isinstance(event, ev.Dispatched) and event.operator == operator)
-
-
-def first(trace: Trace, kind: type[ev.Event]) -> int:
-    """The first step of a kind."""
-    return next(event.seq for event in trace if isinstance(event, kind))
+    return step(trace, event(ev.Dispatched, operator=operator))

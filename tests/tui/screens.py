@@ -11,6 +11,9 @@ from textual.pilot import Pilot
 
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.tui.app import StepperApp
+from dispatchviz.tui.commands.moves import move
+from dispatchviz.tui.session import Session
+from tests.waiting import HANGS
 
 SIZES = [(80, 24), (100, 30), (120, 40), (200, 60)]
 
@@ -39,14 +42,20 @@ class Reader:
         await done.wait()
         await self.pilot.pause()
 
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Waits for something that comes by itself; TimeoutError if it never does."""
+        async with asyncio.timeout(HANGS):
+            while not holds():
+                await self.pilot.pause()
+
     async def move(self, how: str) -> None:
         """As its key does, but without waiting for the keyboard."""
-        self.app.action_move(how)
+        self.app.show(move(self.app.session, how))
         await self.pilot._wait_for_screen()
 
     @property
     def at(self) -> int:
-        return self.app.cursor.at
+        return self.app.session.cursor.at
 
     @property
     def screen(self) -> list[str]:
@@ -70,7 +79,7 @@ def read(
     """Opens the stepper and lets ``story`` use it."""
 
     async def run() -> None:
-        app = StepperApp(trace, step)
+        app = StepperApp(Session(trace, step))
         async with app.run_test(size=size) as pilot:
             reader = Reader(app, pilot)
             while app.view.prompt is None:  # the first screen comes in parts

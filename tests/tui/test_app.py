@@ -3,55 +3,58 @@
 from __future__ import annotations
 
 import pytest
+from textual.command import CommandList
 
-from dispatchviz.core.record.events import KeySetComputed, NodeCreated
+from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header, Trace
+from dispatchviz.testing import event, redispatch
 from dispatchviz.tui.app import show
 from dispatchviz.tui.keymap import KEYMAP
-from dispatchviz.tui.layout import CALLS, GRAPH, KEYS, PANES, SOURCE, STEPS
-from dispatchviz.tui.pane import Pane
+from dispatchviz.tui.layout.pane_layout import CALLS, GRAPH, KEYS, PANES, SOURCE, STEPS
+from dispatchviz.tui.widgets.pane_view import PaneView
+from tests.steps import last_step, line, step, steps
 
 from .screens import SIZES, Reader, read
 from .synthetic import awkward, big, forum, raising
 
+END = last_step(forum())
+
 AWKWARD = ["[/]", "[a]", "f[N]", "[2, 3]", "[bold]x", "$x", "a\nb", "\x1b[2J", "日本語", "{x!r}"]
-
-
-def step_of(trace: Trace, kind: type) -> int:
-    return next(event.seq for event in trace if isinstance(event, kind))
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_first_screen(size: tuple[int, int]) -> None:
     async def story(reader: Reader) -> None:
         assert reader.sees("Your program inside PyTorch", "s or → next", "S or ← back", "? keys")
-        assert reader.sees("forum.py  0/61  depth 0  forward", "cuda: emulated on NumPy (CuPy is not installed)")
-        assert reader.sees("▶  0 > line 3  x = torch.randn", "q quit")
+        assert reader.sees(f"forum.py  0/{END}  depth 0  forward", "cuda: emulated on NumPy (CuPy is not installed)")
+        assert reader.sees("▶  0 ", "> line 3  x = torch.randn", "q quit")
         assert all(len(row) == size[0] for row in reader.screen)
 
     read(forum(), story, size)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", SIZES)
 def test_every_step_says_why_and_where_at_every_size(size: tuple[int, int]) -> None:
     async def story(reader: Reader) -> None:
         for at in range(1, len(forum())):
             await reader.move("into")
-            assert f"{at}/61" in reader.screen[0]
+            assert f"{at}/{END}" in reader.screen[0]
             assert reader.sees("cuda: emulated on NumPy (CuPy is not installed)", f"▶ {at:>2} ")
             assert reader.app.view.query_one("#why").plain[0].strip()
 
     read(forum(), story, size)
 
 
+@pytest.mark.long
 def test_every_step_can_be_taken_back() -> None:
     async def story(reader: Reader) -> None:
         screens = [reader.text]
         await reader.press("G", "g")
-        for _ in range(61):
+        for _ in range(END):
             await reader.move("into")
             screens.append(reader.text)
-        for at in range(60, 0, -1):
+        for at in range(END - 1, 0, -1):
             await reader.move("into_back")
             assert reader.at == at
             assert reader.screen[0] == screens[at].split("\n")[0]
@@ -70,43 +73,48 @@ def test_the_key_set_card_shows_the_whole_computation() -> None:
         assert any("ADInplaceOrView" in row and "×" in row for row in rows)
         assert any("0x1000010002" in row for row in rows)
 
-    read(trace, story, step=step_of(trace, KeySetComputed))
+    read(trace, story, step=step(trace, ev.KeySetComputed))
 
 
 def test_moves_and_their_twins() -> None:
+    trace = forum()
+    lines = steps(trace, ev.SourceLine)
+    call = step(trace, ev.Dispatched)
+    skipped = step(trace, ev.FallthroughSkipped)
+
     async def story(reader: Reader) -> None:
         await reader.press("c", "c")
-        assert reader.at == 6
+        assert reader.at == lines[2]
         await reader.press("C")
-        assert reader.at == 3
+        assert reader.at == lines[1]
         await reader.press("n", "n")
-        assert reader.at == 6
+        assert reader.at == lines[2]
         await reader.press("up")
-        assert reader.at == 5
-        await reader.press("colon", "1", "2", "enter")
-        assert reader.at == 12
+        assert reader.at == step(trace, event(ev.NameBound, name="y"))
+        await reader.press("colon", *str(skipped), "enter")
+        assert reader.at == skipped
         await reader.press("r")
-        assert reader.at == 32
+        assert reader.at == step(trace, event(ev.NameBound, name="z"))
         await reader.press("backspace", "R")
-        assert reader.at == 10
+        assert reader.at == call
         await reader.press("u", "u")
-        assert reader.at == 8
+        assert reader.at == line(trace, 6)
         await reader.press("d", "d")
-        assert reader.at == 10
+        assert reader.at == call
         await reader.press("right", "left", "s", "S")
-        assert reader.at == 10
+        assert reader.at == call
         await reader.press("end")
-        assert reader.at == 61
+        assert reader.at == END
         await reader.press("home")
         assert reader.at == 0
 
-    read(forum(), story)
+    read(trace, story, step=lines[0])
 
 
 def test_jumps_leave_notes_and_are_undone() -> None:
     async def story(reader: Reader) -> None:
         await reader.press("G")
-        assert reader.sees("From step 0 to step 61", "Backspace returns")
+        assert reader.sees(f"From step 0 to step {END}", "Backspace returns")
         await reader.press("backspace")
         assert reader.at == 0
         await reader.press("backspace")
@@ -117,15 +125,16 @@ def test_jumps_leave_notes_and_are_undone() -> None:
     read(forum(), story)
 
 
+@pytest.mark.long
 def test_go_to_a_step() -> None:
     async def story(reader: Reader) -> None:
-        for text, at in [("37", 37), ("+10", 47), ("-7", 40), ("50%", 30), ("999", 61)]:
+        for text, at in [("37", 37), ("+10", 47), ("-7", 40), ("50%", END // 2), ("999", END)]:
             await reader.press("colon", *("plus" if c == "+" else "minus" if c == "-" else c for c in text), "enter")
             assert reader.at == at
         await reader.press("colon", "x", "enter")
         assert reader.sees("x is no step")
         await reader.press("colon", "5", "escape")
-        assert reader.at == 61
+        assert reader.at == END
         await reader.press("s", "g")
         assert reader.at == 0
 
@@ -142,25 +151,28 @@ def test_keys_typed_before_the_question_appears_belong_to_it() -> None:
     read(forum(), story)
 
 
+@pytest.mark.long
 def test_search_goes_along_while_typing() -> None:
+    first, *_, last = nodes = steps(forum(), ev.NodeCreated)
+
     async def story(reader: Reader) -> None:
         await reader.press("slash", *"redis")
-        assert reader.at == 21
+        assert reader.at == step(forum(), redispatch())
         assert reader.sees("Hit 1 of 1")
         await reader.press("escape")
         assert reader.at == 0
         await reader.press("slash", *"nodecreated", "enter")
-        assert (reader.at, reader.sees("Hit 1 of 3", ". next", ", previous")) == (15, True)
-        await reader.press("full_stop", "full_stop")
-        assert reader.at == 39
+        assert (reader.at, reader.sees(f"Hit 1 of {len(nodes)}", ". next", ", previous")) == (first, True)
+        await reader.press(*["full_stop"] * (len(nodes) - 1))
+        assert reader.at == last
         await reader.press("full_stop")
-        assert (reader.at, reader.sees("went round the end")) == (15, True)
+        assert (reader.at, reader.sees("went round the end")) == (first, True)
         await reader.press("comma")
-        assert reader.at == 39
+        assert reader.at == last
         await reader.press("backspace")
-        assert reader.at == 15
+        assert reader.at == first
         await reader.press("slash", *"nothing like it", "enter")
-        assert (reader.at, reader.sees("No step has nothing like it")) == (15, True)
+        assert (reader.at, reader.sees("No step has nothing like it")) == (first, True)
 
     read(forum(), story)
 
@@ -168,40 +180,47 @@ def test_search_goes_along_while_typing() -> None:
 def test_search_again_without_a_search_says_how() -> None:
     async def story(reader: Reader) -> None:
         await reader.press("full_stop")
-        assert reader.sees("Nothing searched for yet: / asks for words")
+        assert reader.sees("Nothing searched for yet: / starts a search")
 
     read(forum(), story)
 
 
 def test_marks_stop_continue_and_are_seen() -> None:
+    trace = forum()
+    marked = step(trace, ev.BindingEntered)
+    before = [at for at in steps(trace, ev.SourceLine) if 0 < at < marked]
+
     async def story(reader: Reader) -> None:
-        await reader.press("colon", "1", "2", "enter", "m", "enter", "g")
-        assert reader.sees("●12")
-        for _ in range(4):
+        await reader.press("colon", *str(marked), "enter", "m", "enter", "g")
+        assert reader.sees(f"●{marked:>2}")
+        for at in [*before, marked]:
             await reader.press("c")
-        assert reader.at == 12
+            assert reader.at == at
         await reader.press("m")
         assert reader.sees("No longer marked")
 
-    read(forum(), story)
+    read(trace, story)
 
 
 def test_hidden_panes_follow_the_step_until_one_is_chosen() -> None:
+    trace = forum()
+    computed = step(trace, ev.KeySetComputed)
+
     async def story(reader: Reader) -> None:
         def shown() -> list[int]:
             return [number for number, pane in reader.app.view.panes.items() if pane.display]
 
         assert shown() == [STEPS, SOURCE]
-        await reader.press("colon", "1", "1", "enter")
+        await reader.press("colon", *str(computed), "enter")
         assert shown() == [STEPS, KEYS]
         await reader.press("6")
         assert (shown(), reader.app.view.focused.number) == ([STEPS, GRAPH], GRAPH)
         await reader.press("s", "s")
         assert shown() == [STEPS, GRAPH]
-        await reader.press("1", "g")
+        await reader.press("1", "colon", *str(line(trace, 3)), "enter")
         assert shown() == [STEPS, SOURCE]
 
-    read(forum(), story, (80, 24))
+    read(trace, story, (80, 24), line(trace, 3))
 
 
 def test_enter_zooms_and_escape_returns() -> None:
@@ -230,32 +249,34 @@ def test_tab_goes_through_the_panes_and_paging_scrolls_them() -> None:
         assert reader.at == 0
         await reader.press("tab")
         assert reader.app.view.focused.number == KEYS
-        await reader.press("colon", "1", "1", "enter", "2", "pagedown")
-        assert (reader.at, reader.app.view.panes[KEYS].top > 0) == (11, True)
+        computed = step(forum(), ev.KeySetComputed)
+        await reader.press("colon", *str(computed), "enter", "2", "pagedown")
+        assert (reader.at, reader.app.view.panes[KEYS].port.top > 0) == (computed, True)
 
     read(forum(), story)
 
 
 def test_what_a_step_changed_has_a_sign() -> None:
+    trace = forum()
+    call = step(trace, ev.Dispatched)
+
     async def story(reader: Reader) -> None:
         before = reader.app.view.panes[KEYS].plain
-        await reader.press("c", "c", "c", "s", "s")
+        for _ in range(call):
+            await reader.move("into")
         after = reader.app.view.panes[KEYS].plain
         assert not any(row.startswith(("+", "~")) for row in before)
         assert any(row.startswith("+ AutogradCUDA") for row in after)
         await reader.press("s")
         assert not any(row.startswith(("+", "~")) for row in reader.app.view.panes[KEYS].plain)
-        cell = next(
-            event.seq for event in forum() if type(event).__name__ == "Dispatched" and event.how == "redispatch"
-        )
-        await reader.press("colon", *str(cell), "enter")
+        await reader.press("colon", *str(step(trace, redispatch())), "enter")
         changed = "\n".join(reader.app.view.panes[3].plain)
         assert "~ cell    CUDA" in changed
         assert "CUDA (was AutogradCUDA)  2 of 137" in changed
-        await reader.press("g", "c", "s")
+        await reader.press("colon", *str(line(trace, 4)), "enter", "s")
         assert [row[0] for row in reader.app.view.panes[CALLS].plain] == [" "]
 
-    read(forum(), story)
+    read(trace, story)
 
 
 def test_the_program_raised() -> None:
@@ -269,6 +290,7 @@ def test_the_program_raised() -> None:
     read(raising(), story)
 
 
+@pytest.mark.long
 def test_the_step_asked_for() -> None:
     async def story(reader: Reader) -> None:
         assert reader.at == 1
@@ -300,11 +322,14 @@ def test_help_names_every_key_and_what_the_pane_shows() -> None:
 
 def test_the_palette_finds_actions_by_name() -> None:
     async def story(reader: Reader) -> None:
+        def offered() -> str:
+            commands = reader.app.screen.query_one(CommandList)
+            return "" if commands.highlighted is None else str(commands.options[commands.highlighted].hit.prompt)
+
         await reader.press("ctrl+p", *"last step")
-        await reader.pilot.pause(0.5)
+        await reader.until(lambda: offered() == "Go to: last step")
         await reader.press("enter")
-        await reader.pilot.pause(0.2)
-        assert reader.at == 61
+        await reader.until(lambda: reader.at == END)
 
     read(forum(), story)
 
@@ -319,14 +344,14 @@ def test_awkward_words_are_shown_as_they_are(text: str, size: tuple[int, int]) -
             await reader.move("into")
             assert all(char.isprintable() for char in reader.text.replace("\n", ""))
         for number in PANES:
-            reader.app.action_pane(number)
-            reader.app.action_zoom()
+            reader.app.view.action_pane(number)
+            reader.app.view.action_zoom()
             await reader.move("into_back")
-            reader.app.action_zoom()
+            reader.app.view.action_zoom()
         await reader.pilot.pause()
         if text.isprintable() and text.isascii():
             everything = "\n".join(
-                row for pane in reader.app.view.panes.values() if isinstance(pane, Pane) for row in pane.plain
+                row for pane in reader.app.view.panes.values() if isinstance(pane, PaneView) for row in pane.plain
             )
             assert text in everything
             assert text in reader.text
@@ -337,7 +362,7 @@ def test_awkward_words_are_shown_as_they_are(text: str, size: tuple[int, int]) -
 def test_a_click_on_a_step_goes_there() -> None:
     async def story(reader: Reader) -> None:
         await reader.pilot.click("#pane1", offset=(8, 5))
-        assert reader.at == 4
+        assert reader.at == 4  # the row that was clicked
         assert reader.sees("From step 0 to step 4")
 
     read(forum(), story)
@@ -345,7 +370,7 @@ def test_a_click_on_a_step_goes_there() -> None:
 
 def test_a_damaged_file_says_so_on_every_screen() -> None:
     trace = forum()
-    trace.notice = "x.jsonl is cut off: it opens up to step 61"
+    trace.notice = "x.jsonl is cut off: it opens up to step so and so"
 
     async def story(reader: Reader) -> None:
         for keys in ("s", "G", "enter"):
@@ -407,10 +432,11 @@ def test_an_empty_trace_opens_nothing_and_says_why(capsys: pytest.CaptureFixture
 
 def test_resizing_rearranges() -> None:
     async def story(reader: Reader) -> None:
-        await reader.press("colon", *str(step_of(forum(), NodeCreated)), "enter")
+        node = step(forum(), ev.NodeCreated)
+        await reader.press("colon", *str(node), "enter")
         await reader.pilot.resize_terminal(80, 24)
         await reader.pilot.pause()
-        assert reader.sees("6 Backward graph", "▶ 15")
+        assert reader.sees("6 Backward graph", f"▶ {node}")
         assert "2 Key set" not in reader.text
         await reader.pilot.resize_terminal(200, 60)
         await reader.pilot.pause()
@@ -441,6 +467,7 @@ def test_what_a_choice_means_is_said_where_panes_are_hidden() -> None:
     read(forum(), story, (80, 24))
 
 
+@pytest.mark.long
 def test_a_question_gives_the_focus_back() -> None:
     async def story(reader: Reader) -> None:
         await reader.press("2", "colon", "3", "enter")
@@ -466,7 +493,7 @@ def test_a_terminal_that_shrinks_below_all_use_and_grows_again() -> None:
         for size in [(30, 8), (10, 3), (1, 1), (120, 40)]:
             await reader.pilot.resize_terminal(*size)
             await reader.press("s")
-        assert reader.sees("1 Steps", "4/61", "6 Backward graph")
+        assert reader.sees("1 Steps", f"4/{END}", "6 Backward graph")
 
     read(forum(), story)
 
@@ -481,4 +508,4 @@ def test_a_long_program_shows_the_part_around_the_line_that_runs() -> None:
         assert len(rows) < 250
         assert any("▶" in row and "line_6 = 6" in row for row in rows)
 
-    read(Trace(header, trace.events), story, step=8)
+    read(Trace(header, trace.events), story, step=line(trace, 6))

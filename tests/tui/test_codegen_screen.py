@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dispatchviz.core.record.events import Dispatched, NodeStarted, SourceLine
+from dispatchviz.core.record.events import KeySetComputed
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.codegen.operator_at_step import operator_at
 from dispatchviz.program import run
-from dispatchviz.tui.codegen_screen import MarkedPaper, spans
+from dispatchviz.testing import call, node_ran
+from dispatchviz.tui.screens.codegen_screen import MarkedConsole, spans
+from tests.steps import line, step
 
 from .screens import Reader, read
 
@@ -29,20 +31,15 @@ def trace_of(folder: Path) -> Trace:
     return run(str(folder / "program.py")).trace
 
 
-def first(trace: Trace, kind: type, has: str = "") -> int:
-    return next(event.seq for event in trace if isinstance(event, kind) and has in repr(event))
-
-
 def test_a_step_has_an_operator(tmp_path: Path) -> None:
     trace = trace_of(tmp_path)
-    add = first(trace, Dispatched, "aten::add.Tensor")
+    add = step(trace, call("aten::add.Tensor"))
     assert operator_at(trace, add) == "aten::add.Tensor"
-    assert operator_at(trace, add + 2) == "aten::add.Tensor"
-    assert operator_at(trace, first(trace, NodeStarted, "AddBackward0")) == "aten::add.Tensor"
-    assert operator_at(trace, first(trace, NodeStarted, "SumBackward0")) == "aten::sum"
-    lines = [event.seq for event in trace if isinstance(event, SourceLine)]
-    assert operator_at(trace, lines[2]) == "aten::add.Tensor"  # of the first call that comes of it
-    assert operator_at(trace, lines[0]) == ""  # import torch
+    assert operator_at(trace, step(trace, KeySetComputed, within=add)) == "aten::add.Tensor"
+    assert operator_at(trace, step(trace, node_ran("AddBackward0"))) == "aten::add.Tensor"
+    assert operator_at(trace, step(trace, node_ran("SumBackward0"))) == "aten::sum"
+    assert operator_at(trace, line(trace, 3)) == "aten::add.Tensor"  # of the first call that comes of it
+    assert operator_at(trace, line(trace, 1)) == ""  # import torch
 
 
 def test_v_opens_the_code_of_the_step_and_closes_it(tmp_path: Path) -> None:
@@ -60,7 +57,7 @@ def test_v_opens_the_code_of_the_step_and_closes_it(tmp_path: Path) -> None:
         assert reader.sees("aten::add.Tensor", "Steps")
         assert not reader.sees("Generated code")
 
-    read(trace, story, step=first(trace, Dispatched, "aten::add.Tensor"))
+    read(trace, story, step=step(trace, call("aten::add.Tensor")))
 
 
 def test_a_step_without_an_operator_says_so(tmp_path: Path) -> None:
@@ -80,10 +77,10 @@ def test_an_operator_of_the_program_was_not_generated(tmp_path: Path) -> None:
         await reader.press("v")
         assert reader.sees("mine::nothing is not PyTorch's")
 
-    read(trace, story, step=first(trace, Dispatched, "mine::nothing"))
+    read(trace, story, step=step(trace, call("mine::nothing")))
 
 
 def test_marks_become_roles() -> None:
-    paper = MarkedPaper(80)
-    text = f"a {paper.styled('b', 'cyan', 'bold')} [c] {paper.styled('d')}"
+    console = MarkedConsole(80)
+    text = f"a {console.styled('b', 'cyan', 'bold')} [c] {console.styled('d')}"
     assert [span for span in spans(text) if span[0]] == [("a ", ""), ("b", "code.keyword"), (" [c] d", "")]

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dispatchviz.core.record.events import ErrorRaised, SourceLine
+from dispatchviz.core.record.events import ErrorRaised, ImplEntered, SourceLine
 from dispatchviz.core.record.trace_file import Trace
-from dispatchviz.tui.cursor import REMEMBERED, Cursor
+from dispatchviz.tui.cursor.cursor import REMEMBERED, Cursor
+from tests.steps import last_step, line, step, steps
 
 from .synthetic import forum, nested, raising
 
@@ -105,7 +106,7 @@ def test_callee_takes_callers_back(cursor: Cursor) -> None:
 
 def test_two_callers_then_two_callees() -> None:
     trace = forum()
-    deep = Cursor(trace, next(event.seq for event in trace if trace.depths[event.seq] == 7))
+    deep = Cursor(trace, step(trace, ImplEntered))
     up = deep.caller().caller()
     assert up.depth < deep.depth - 1
     assert up.callee().callee().at == deep.at
@@ -114,7 +115,7 @@ def test_two_callers_then_two_callees() -> None:
 
 def test_search_goes_round_and_stays_without_a_hit() -> None:
     trace = forum()
-    lines = [event.seq for event in trace if isinstance(event, SourceLine)]
+    lines = steps(trace, SourceLine)
     cursor = Cursor(trace, lines[-1])
     assert cursor.search(lines.__contains__).at == lines[0]
     assert cursor.search(lines.__contains__, forward=False).at == lines[-2]
@@ -128,14 +129,15 @@ def test_marks_and_errors_stop_resume() -> None:
     assert marked.goto(8).resume().at == 9
     assert marked.goto(9).toggle_mark().marks == frozenset()
     bad = raising()
-    stops = [bad[Cursor(bad).resume().at], bad[Cursor(bad).resume().resume().at]]
-    assert isinstance(stops[0], ErrorRaised)
-    assert stops[1].seq == len(bad) - 1
+    first = Cursor(bad, line(bad, 1)).resume()
+    assert isinstance(bad[first.at], ErrorRaised)
+    assert first.resume().at == last_step(bad)
 
 
 @pytest.mark.parametrize("move", MOVES + JUMPS)
 def test_a_trace_of_one_event_goes_nowhere(move: str) -> None:
-    assert getattr(Cursor(nested([0])), move)().at == 0
+    trace = forum()
+    assert getattr(Cursor(Trace(trace.header, trace[:1])), move)().at == 0
 
 
 def test_history_is_bounded() -> None:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import pytest
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.tui.breakpoints import Breakpoint
-from dispatchviz.tui.cursor import Cursor
+from dispatchviz.testing import redispatch
+from dispatchviz.tui.cursor.breakpoints import Breakpoint
+from dispatchviz.tui.cursor.cursor import Cursor
+from tests.steps import line, step, steps
 
 from .screens import SIZES, Reader, read
 from .synthetic import forum
 
 SHOWN = (10, 20, 30)
+"""A filter may show any steps."""
+
+NODES = len(steps(forum(), ev.NodeCreated))
 
 
 def filtered(at: int = 0) -> Cursor:
@@ -36,14 +41,14 @@ def test_a_page_counts_the_rows_that_are_listed() -> None:
 
 def test_stops_that_somebody_set_are_not_passed_by_and_hidden_lines_are() -> None:
     trace = forum()
-    node = next(event.seq for event in trace if isinstance(event, ev.NodeCreated))
-    stopping = Cursor(trace, breakpoints=(Breakpoint("event", "NodeCreated"),)).filtered(SHOWN)
-    assert node not in SHOWN
+    node, hidden = step(trace, ev.NodeCreated), step(trace, ev.KernelReturned)
+    shown = (node - 1, line(trace, 7) + 1)
+    stopping = Cursor(trace, breakpoints=(Breakpoint("event", "NodeCreated"),)).filtered(shown)
     assert stopping.resume().at == node
-    assert Cursor(trace, marks=frozenset({17})).filtered(SHOWN).resume().at == 17
-    line = next(event.seq for event in trace if isinstance(event, ev.SourceLine) and event.seq > 10)
-    assert line not in SHOWN
-    assert filtered().resume().at == min((step for step in SHOWN if step > line), default=SHOWN[-1])
+    assert Cursor(trace, marks=frozenset({hidden})).filtered(shown).resume().at == hidden
+    before = Cursor(trace, node - 1)
+    assert before.filtered(shown).resume().at == shown[1], "line 7 is hidden, what follows it is not"
+    assert before.filtered((node - 1, node + 1)).resume().at == node + 1, "nothing past line 7 is shown"
 
 
 @pytest.mark.parametrize("size", [*SIZES, (60, 15)])
@@ -53,7 +58,7 @@ def test_a_filter_is_seen_as_long_as_it_is_there(size: tuple[int, int]) -> None:
         await reader.press("f", *"nodecreated", "enter")
         for keys in (["s"], ["2"], ["enter"], ["escape"], ["g"], ["slash", "escape"]):
             await reader.press(*keys)
-            assert reader.sees("filter: nodecreated 3/62"), (keys, reader.text)
+            assert reader.sees(f"filter: nodecreated {NODES}/{len(forum())}"), (keys, reader.text)
         await reader.press("f", "enter")
         assert not reader.sees("filter:")
 
@@ -61,19 +66,27 @@ def test_a_filter_is_seen_as_long_as_it_is_there(size: tuple[int, int]) -> None:
 
 
 def test_a_search_finds_hidden_steps_and_says_that_they_are() -> None:
+    trace = forum()
+    found, hidden = step(trace, redispatch()), step(trace, ev.AccumulatorMade)
+    after = step(trace, ev.NodeCreated, after=found)
+
     async def story(reader: Reader) -> None:
         await reader.press("f", *"nodecreated", "enter")
         await reader.press("slash", *"redispatch", "enter")
-        assert reader.at == 21
-        assert reader.sees("Hit 1 of 1  the filter hides this step", "▶ 21 ", "filter: nodecreated 3/62")
+        assert reader.at == found
+        assert reader.sees(
+            "Hit 1 of 1  the filter hides this step",
+            f"▶ {found} ",
+            f"filter: nodecreated {NODES}/{len(trace)}",
+        )
         await reader.press("s")
-        assert reader.at == 39
-        assert not any(row.startswith("  21 ") for row in reader.screen)
-        await reader.press("colon", *"17", "enter")
-        assert reader.at == 17
-        assert reader.sees("From step 39 to step 17, which the filter hides", "▶ 17 ")
+        assert reader.at == after
+        assert not any(row.startswith(f"  {found} ") for row in reader.screen)
+        await reader.press("colon", *str(hidden), "enter")
+        assert reader.at == hidden
+        assert reader.sees(f"From step {after} to step {hidden}, which the filter hides", f"▶ {hidden} ")
 
-    read(forum(), story)
+    read(trace, story)
 
 
 def test_the_end_of_what_the_filter_shows_is_told() -> None:

@@ -6,6 +6,7 @@ import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core.record import events as ev
 from dispatchviz.trace import Trace
+from tests.steps import step
 
 from .screens import Reader, read
 
@@ -20,18 +21,18 @@ def printing() -> Trace:
 
 def test_printing_is_passed_over_until_all_steps_are_asked_for() -> None:
     trace = printing()
-    formatted = next(event.seq for event in trace if isinstance(event, ev.TensorFormatted))
+    formatted = step(trace, ev.TensorFormatted)
     after = trace.ends[formatted] + 1
 
     async def reads(reader: Reader) -> None:
         assert "filter: all but printing" in reader.text
         assert "90 calls" in reader.text
         await reader.press("g")
-        while reader.app.cursor.at < formatted:
+        while reader.app.session.cursor.at < formatted:
             await reader.press("s")
         await reader.press("s")
-        assert reader.app.cursor.at == after
+        assert reader.app.session.cursor.at == after
         await reader.press("f", "enter", "S")
-        assert reader.app.cursor.at == after - 1
+        assert reader.app.session.cursor.at == after - 1
 
     read(trace, reads)

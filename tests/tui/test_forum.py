@@ -10,6 +10,8 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.program import run
+from dispatchviz.testing import call, event, node_created, node_ran, redispatch
+from tests.steps import last_step, step
 
 from .screens import SIZES, Reader, read
 
@@ -21,17 +23,8 @@ def traced(name: str) -> Trace:
     return run(str(EXAMPLES / name)).trace
 
 
-def step(trace: Trace, kind: type[ev.Event], after: int = 0, **facts: object) -> int:
-    """The first step of a kind with these facts."""
-    return next(
-        event.seq
-        for event in trace
-        if event.seq >= after and isinstance(event, kind) and all(getattr(event, k) == v for k, v in facts.items())
-    )
-
-
 def the_add(trace: Trace) -> int:
-    return step(trace, ev.Dispatched, operator="aten::add.Tensor", how="call")
+    return step(trace, call("aten::add.Tensor"))
 
 
 def seen(at: int, *words: str, size: tuple[int, int] = (120, 40), program: str = "forum.py") -> None:
@@ -55,7 +48,7 @@ PANES = (2, 3, 4, 5, 6)
 
 def test_the_key_set_says_why_autograd_is_in_it_although_only_x_requires_grad() -> None:
     trace = traced("forum.py")
-    at = step(trace, ev.KeySetComputed, the_add(trace))
+    at = step(trace, ev.KeySetComputed, within=the_add(trace))
     seen(
         at,
         "every ordinary CUDA tensor carries it from the moment it is made",
@@ -67,41 +60,42 @@ def test_the_key_set_says_why_autograd_is_in_it_although_only_x_requires_grad() 
 
 def test_the_skipped_keys_and_whose_they_are() -> None:
     trace = traced("forum.py")
-    at = step(trace, ev.FallthroughSkipped, the_add(trace))
+    at = step(trace, ev.FallthroughSkipped, within=the_add(trace))
     seen(at, "ADInplaceOrView and BackendSelect", "fallthrough", "VariableFallbackKernel.cpp")
 
 
 def test_the_cell_holds_the_kernel_of_the_alias() -> None:
     trace = traced("forum.py")
-    at = step(trace, ev.KernelSelected, the_add(trace))
+    at = step(trace, ev.KernelSelected, within=the_add(trace))
     seen(at, "holds VariableType::add_Tensor", "reason autograd kernel registered to Autograd", "▶ Autograd taken")
 
 
 def test_the_node_the_empty_edge_and_the_generated_line() -> None:
     trace = traced("forum.py")
-    made = step(trace, ev.NodeCreated, the_add(trace))
+    made = step(trace, node_created("AddBackward0"))
     seen(made, "AddBackward0", "grad_fn = nodes.AddBackward0()", "core/generated/variable_type.py")
-    edges = step(trace, ev.EdgesCollected, made)
+    edges = step(trace, ev.EdgesCollected, within=the_add(trace))
     seen(edges, "is empty, because y does not require grad", "AccumulateGrad (x)")
 
 
 def test_the_guard_the_redispatch_and_the_kernel() -> None:
     trace = traced("forum.py")
-    guard = step(trace, ev.GuardEntered, the_add(trace))
+    guard = step(trace, ev.GuardEntered, within=the_add(trace))
     seen(guard, "AutoDispatchBelowADInplaceOrView", "autograd has had its turn")
-    redispatch = step(trace, ev.Dispatched, guard, how="redispatch")
+    passed_on = step(trace, redispatch(), within=guard)
     seen(
-        redispatch, "0x1000010002 (AutogradCUDA, CUDA)", "after_autograd_keyset", "0x10002 (CUDA)", "received mask left"
+        passed_on, "0x1000010002 (AutogradCUDA, CUDA)", "after_autograd_keyset", "0x10002 (CUDA)", "received mask left"
     )
-    seen(step(trace, ev.KernelEntered, redispatch), "wrapper_CUDA_add_Tensor", "core/generated/register_cuda.py")
+    seen(step(trace, ev.KernelEntered, within=passed_on), "wrapper_CUDA_add_Tensor", "core/generated/register_cuda.py")
 
 
 def test_backward_shows_which_node_runs() -> None:
     trace = traced("forum.py")
-    seen(step(trace, ev.NodeStarted, name="SumBackward0"), "backward", "SumBackward0", "running", "waits for 1")
-    seen(len(trace) - 1, "AccumulateGrad (x)", "3rd: done")
+    seen(step(trace, node_ran("SumBackward0")), "backward", "SumBackward0", "running", "waits for 1")
+    seen(last_step(trace), "AccumulateGrad (x)", "3rd: done")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [SIZES[0], SIZES[2]])
 def test_every_step_of_the_program_paints_at_every_size(size: tuple[int, int]) -> None:
     trace = traced("forum.py")
@@ -125,4 +119,4 @@ def test_the_program_that_raises_opens_at_its_end() -> None:
 
 def test_under_no_grad_the_screen_says_why_there_is_no_node() -> None:
     trace = traced("no_grad.py")
-    seen(step(trace, ev.NoNodeMade, why="grad mode is off"), "no Node", "grad mode is off", program="no_grad.py")
+    seen(step(trace, event(ev.NoNodeMade, why="grad mode is off")), "no Node", "grad mode is off", program="no_grad.py")

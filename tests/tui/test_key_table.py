@@ -6,9 +6,11 @@ import pytest
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.calls.key_set_card import key_set_card
-from dispatchviz.tui.key_table import table
-from dispatchviz.tui.keys_pane import rows
-from dispatchviz.tui.layout import KEYS
+from dispatchviz.testing import event
+from dispatchviz.tui.layout.pane_layout import KEYS
+from dispatchviz.tui.panes.key_set_pane import rows
+from dispatchviz.tui.panes.key_set_table import table
+from tests.steps import step
 
 from .programs import LONG_NAMES, cat, example, the_call
 from .screens import SIZES, Reader, read
@@ -79,6 +81,6 @@ def test_every_argument_is_named_with_its_set_below() -> None:
 
 def test_a_sentence_names_only_the_first_of_many_tensors() -> None:
     trace = cat()
-    at = next(e.seq for e in trace if isinstance(e, ev.KeySetComputed) and len(e.arguments) == 13)
+    at = step(trace, event(ev.KeySetComputed, arguments=lambda all: len(all) == len(LONG_NAMES)))
     said = "\n".join(row.plain for row in rows(trace, at, 77))
     assert "first_hidden_layer_activations, second_hidden_layer_activations and 11 more are CPU tensors" in said

@@ -6,13 +6,15 @@ from collections import Counter
 
 import pytest
 
+from dispatchviz.tui.actions import ACTIONS
 from dispatchviz.tui.app import StepperApp
-from dispatchviz.tui.bars import footer_row
-from dispatchviz.tui.cursor import Cursor
-from dispatchviz.tui.help import ABOUT, help_rows
+from dispatchviz.tui.bars.footer_bar import footer_row
+from dispatchviz.tui.bars.why_bar import first_hint
+from dispatchviz.tui.cursor.cursor import Cursor
 from dispatchviz.tui.keymap import FOOTER_KEYS, KEYMAP, key_of
-from dispatchviz.tui.layout import PANES
-from dispatchviz.tui.why_bar import first_hint
+from dispatchviz.tui.layout.pane_layout import PANES
+from dispatchviz.tui.screens.help_screen import ABOUT, help_rows
+from dispatchviz.tui.screens.stepper_screen import StepperScreen
 
 from .synthetic import forum, raising
 
@@ -24,7 +26,8 @@ def test_no_key_does_two_things() -> None:
 def test_every_action_exists() -> None:
     for entry in KEYMAP:
         name, _, argument = entry.action.removeprefix("app.").partition("(")
-        assert hasattr(StepperApp, f"action_{name}")
+        owner = StepperApp if entry.action.startswith("app.") else StepperScreen
+        assert name in ACTIONS or hasattr(owner, f"action_{name}")
         if name in ("move", "jump"):
             assert hasattr(Cursor, argument.strip("')"))
 

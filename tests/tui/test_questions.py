@@ -9,19 +9,23 @@ import pytest
 
 from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.record import events as ev
-from dispatchviz.tui import browser
 from dispatchviz.tui.app import StepperApp
-from dispatchviz.tui.breakpoints import KINDS, Breakpoint, breakpoint_named, refusal
-from dispatchviz.tui.cursor import Cursor
-from dispatchviz.tui.marks import Marks
+from dispatchviz.tui.commands import browser, sharing
+from dispatchviz.tui.cursor.breakpoints import KINDS, Breakpoint, breakpoint_named, refusal
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.cursor.saved_marks import Marks
+from dispatchviz.tui.session import Session
+from tests.steps import last_step, step
 
 from .screens import Reader, read
 from .synthetic import forum
 
+END = last_step(forum())
+
 
 def steps_of(*words: str) -> list[int]:
     """The steps that a filter with these words lets through."""
-    return list(StepperApp(forum()).search.hits(" ".join(words)))
+    return list(Session(forum()).search.hits(" ".join(words)))
 
 
 def test_what_a_breakpoint_may_be() -> None:
@@ -40,8 +44,8 @@ NOBODY = "No step, event, operator or key of this trace is called"
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("9999", "There is no step 9999: the last one is 61"),
-        ("62", "There is no step 62: the last one is 61"),
+        ("9999", f"There is no step 9999: the last one is {END}"),
+        (f"{END + 1}", f"There is no step {END + 1}: the last one is {END}"),
         ("AutocastChanged", "No step of this trace is of the kind AutocastChanged"),
         (
             "nodestarte",
@@ -81,7 +85,7 @@ def test_every_breakpoint_that_is_taken_hits() -> None:
 
 def test_continue_stops_at_breakpoints_and_no_longer_at_lines() -> None:
     trace = forum()
-    node = next(event.seq for event in trace if isinstance(event, ev.NodeCreated))
+    node = step(trace, ev.NodeCreated)
     cursor = Cursor(trace, breakpoints=(Breakpoint("event", "NodeCreated"),))
     assert cursor.resume().at == node
     assert Cursor(trace).resume().at < node
@@ -90,6 +94,7 @@ def test_continue_stops_at_breakpoints_and_no_longer_at_lines() -> None:
     assert trace[by_key.at].key == "AutogradCUDA"
 
 
+@pytest.mark.long
 def test_b_sets_and_removes_breakpoints() -> None:
     async def story(reader: Reader) -> None:
         await reader.press("b")
@@ -97,14 +102,14 @@ def test_b_sets_and_removes_breakpoints() -> None:
         await reader.press(*"NodeCreated", "enter")
         assert reader.sees("c stops at event NodeCreated")
         await reader.press("c")
-        assert isinstance(reader.app.cursor.trace[reader.at], ev.NodeCreated)
+        assert isinstance(reader.app.session.cursor.trace[reader.at], ev.NodeCreated)
         assert any("◉" in row for row in reader.screen)
         await reader.press("b", *"nothing", "enter")
         assert reader.sees(f"{NOBODY} nothing")
         await reader.press("b", *"NodeCreated", "enter")
         assert reader.sees("No breakpoints")
         await reader.press("b", *"add", "enter", "b", "enter")
-        assert reader.app.cursor.breakpoints == ()
+        assert reader.app.session.cursor.breakpoints == ()
 
     read(forum(), story)
 
@@ -118,6 +123,7 @@ def test_moves_pass_over_what_a_filter_hides() -> None:
     assert cursor.filtered(None).into().at == hits[0] + 1
 
 
+@pytest.mark.long
 def test_f_shows_only_some_steps() -> None:
     hits = steps_of("dispatch")
 
@@ -140,6 +146,7 @@ def test_f_shows_only_some_steps() -> None:
     read(forum(), story)
 
 
+@pytest.mark.long
 def test_marks_have_names_and_a_list() -> None:
     async def story(reader: Reader) -> None:
         await reader.press("apostrophe")
@@ -152,10 +159,10 @@ def test_marks_have_names_and_a_list() -> None:
         assert reader.at == 2
         assert reader.sees("Mark here")
         await reader.press("apostrophe", "down", "enter")
-        assert reader.at == 61
+        assert reader.at == END
         await reader.press("apostrophe", "escape", "m")
         assert reader.sees("No longer marked")
-        assert reader.app.marks.names == {2: "here"}
+        assert reader.app.session.marks.names == {2: "here"}
 
     read(forum(), story)
 
@@ -167,7 +174,7 @@ def test_marks_are_kept_beside_the_trace(tmp_path: Path) -> None:
     written = json.loads((tmp_path / "forum.jsonl.marks.json").read_text())
     assert written == {"marks": {"3": "", "7": "seven"}}
     assert Marks(forum(), file).names == {3: "", 7: "seven"}
-    assert StepperApp(forum(), file=file).cursor.marks == {3, 7}
+    assert Session(forum(), file=file).cursor.marks == {3, 7}
     (tmp_path / "forum.jsonl.marks.json").write_text('{"marks": {"3": "", "999": "gone"}}')
     assert Marks(forum(), file).names == {3: ""}
     (tmp_path / "forum.jsonl.marks.json").write_text("something else")
@@ -182,8 +189,7 @@ def test_marks_are_kept_beside_the_trace(tmp_path: Path) -> None:
 def test_y_copies_a_command_line(file: str, link: str, monkeypatch: pytest.MonkeyPatch) -> None:
     copied: list[str] = []
     monkeypatch.setattr(StepperApp, "copy_to_clipboard", lambda self, text: copied.append(text))
-    app = StepperApp(forum(), 5, file)
-    assert app.link() == link
+    assert sharing.link(Session(forum(), 5, file)) == link
 
     async def story(reader: Reader) -> None:
         await reader.press("y")
@@ -199,7 +205,7 @@ def test_o_draws_the_graph_for_the_browser(monkeypatch: pytest.MonkeyPatch) -> N
 
     async def story(reader: Reader) -> None:
         await reader.press("o")
-        assert reader.sees("No backward graph yet: it starts at step 15")
+        assert reader.sees(f"No backward graph yet: it starts at step {step(forum(), ev.NodeCreated)}")
         assert opened == []
         await reader.press("G", "o")
         assert reader.sees("Opened in the browser: ")

@@ -10,9 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.steps import last_step
+
+from .programs import example
+
 FORUM = str(Path(__file__).parents[2] / "examples" / "forum.py")
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
+pytestmark = [pytest.mark.long, pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")]
 
 
 class Terminal:
@@ -71,18 +75,19 @@ def start() -> Iterator[Callable[..., Terminal]]:
 
 
 def test_what_is_typed_before_the_program_has_begun_arrives(start: Callable[..., Terminal]) -> None:
+    end = last_step(example("forum.py"))
     stepper = start("run", FORUM)
-    stepper.type(":148\r")
-    stepper.wait_for("148/324")
+    stepper.type(":12\r")
+    stepper.wait_for(f"12/{end}")
     stepper.type("s")
-    stepper.wait_for("149/324")
+    stepper.wait_for(f"13/{end}")
 
 
 @pytest.mark.parametrize("sign", ["\x1b[?1049h", "1 Steps", "Key set"])
 def test_what_is_typed_while_the_screen_appears_arrives(start: Callable[..., Terminal], sign: str) -> None:
     stepper = start("run", FORUM)
     stepper.wait_for(sign)
-    stepper.type(":148\rs/nodestarted\r.")
+    stepper.type(":12\rs/nodestarted\r.")
     stepper.wait_for("Hit 2 of ")
     stepper.type("q")
     assert stepper.ended() == 0

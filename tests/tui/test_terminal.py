@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dispatchviz.tui.terminal import can_run
+from tests.waiting import HANGS
 
 FORUM = Path(__file__).parents[2] / "examples" / "forum.py"
 
@@ -63,11 +64,13 @@ def test_asking_loads_no_textual() -> None:
 
 
 def test_the_stepper_opens_without_what_only_later_screens_need() -> None:
-    later = "{'pygments', 'renderdag', 'graphviz', 'numpy', 'dispatchviz.tui.help', 'dispatchviz.tui.prompt'}"
+    screens = "'dispatchviz.tui.screens.help_screen', 'dispatchviz.tui.widgets.prompt'"
+    later = f"{{'pygments', 'renderdag', 'graphviz', 'numpy', {screens}}}"
     code = f"import sys, dispatchviz.tui.app; found = {later} & set(sys.modules); assert not found, found"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
 def test_the_stepper_ends_with_its_terminal_even_if_nobody_tells_it() -> None:
     import pty  # not there on Windows
@@ -84,6 +87,6 @@ def test_the_stepper_ends_with_its_terminal_even_if_nobody_tells_it() -> None:
         seen += os.read(screen, 65536)
     os.close(screen)
     try:
-        assert stepper.wait(timeout=60) == -signal.SIGTERM
+        assert stepper.wait(timeout=HANGS) == -signal.SIGTERM
     finally:
         stepper.kill()

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from dispatchviz.tui.text import clean, columns, fit, line, paragraphs, wrap
+from dispatchviz.tui.text.line_fitting import columns, fit, paragraphs, wrap
+from dispatchviz.tui.text.styled_line import clean, line
 
 AWKWARD = ["[/]", "[a]", "f[N]", "[2, 3]", "[bold]x[/bold]", "\x1b[31mred", "a\tb\nc", "日本語", "\u202eabc", ""]
 

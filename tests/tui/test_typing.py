@@ -8,8 +8,12 @@ import pytest
 from textual import events
 from textual.keys import _character_to_key
 
+from dispatchviz.core.record.events import NodeCreated
+from dispatchviz.testing import redispatch
 from dispatchviz.tui.app import StepperApp
-from dispatchviz.tui.view import StepperScreen
+from dispatchviz.tui.screens.stepper_screen import StepperScreen
+from dispatchviz.tui.session import Session
+from tests.steps import step
 
 from .screens import Reader, read
 from .synthetic import forum
@@ -22,7 +26,7 @@ def key(character: str) -> events.Key:
 
 def typed_early(before: str, after: str, monkeypatch: pytest.MonkeyPatch) -> StepperApp:
     """The application after keys that came before its first screen was there, and others right after that."""
-    make, app = StepperScreen._make_prompt, StepperApp(forum())
+    make, app = StepperScreen._make_prompt, StepperApp(Session(forum()))
     sent: list[asyncio.Event] = []
 
     async def with_keys(self: StepperScreen) -> None:
@@ -51,23 +55,25 @@ def typed_early(before: str, after: str, monkeypatch: pytest.MonkeyPatch) -> Ste
 def test_what_is_typed_before_the_first_screen_comes_first(split: int, monkeypatch: pytest.MonkeyPatch) -> None:
     keys = ":37\nss"
     app = typed_early(keys[:split], keys[split:], monkeypatch)
-    assert app.cursor.at == 39
-    assert app.cursor.past == (0,)
+    assert app.session.cursor.at == 39
+    assert app.session.cursor.past == (0,)
 
 
 def test_an_early_search_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     app = typed_early("/nodecreated\n.", ".", monkeypatch)
-    assert (app.search.query, app.cursor.at) == ("nodecreated", 39)
+    assert (app.session.search.query, app.session.cursor.at) == ("nodecreated", step(forum(), NodeCreated, 2))
 
 
 def test_keys_typed_in_a_burst_are_answered_in_their_order() -> None:
+    found = step(forum(), redispatch())
+
     async def story(reader: Reader) -> None:
         await reader.press_at_once(":37\ns:12\ns")
-        assert (reader.at, reader.app.cursor.past) == (13, (0, 38))
+        assert (reader.at, reader.app.session.cursor.past) == (13, (0, 38))
         await reader.press_at_once("/redispatch\nmhere\nf/\n")
-        assert (reader.at, reader.app.marks.names) == (21, {21: "here"})
+        assert (reader.at, reader.app.session.marks.names) == (found, {found: "here"})
         await reader.press_at_once("ssSm\n2")
-        assert (reader.at, reader.app.view.focused.number) == (22, 2)
+        assert (reader.at, reader.app.view.focused.number) == (found + 1, 2)
 
     read(forum(), story)
 

@@ -7,12 +7,14 @@ import pytest
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.explain.sentences.step_sentences import why_here
-from dispatchviz.tui.app import StepperApp
-from dispatchviz.tui.layout import why_height
-from dispatchviz.tui.prompt import Prompt
-from dispatchviz.tui.why_bar import first_hint
+from dispatchviz.tui.bars.why_bar import first_hint
+from dispatchviz.tui.commands import sharing
+from dispatchviz.tui.layout.pane_layout import why_height
+from dispatchviz.tui.session import Session
+from dispatchviz.tui.widgets.prompt import Prompt
+from tests.steps import last_step, step, steps
 
-from .programs import cat, example, first, the_call
+from .programs import cat, example, the_call
 from .screens import SIZES, Reader, read
 from .synthetic import forum, raising
 
@@ -70,7 +72,7 @@ def test_the_bar_takes_rows_only_while_it_needs_them() -> None:
 
     async def story(reader: Reader) -> None:
         heights = []
-        for at in (0, first(trace, ev.EdgesCollected), 0):
+        for at in (0, step(trace, ev.EdgesCollected), 0):
             await reader.press("colon", *str(at), "enter", "s", "S")
             heights.append(reader.app.view.query_one("#why").region.height)
             assert all(row.strip() for row in rows_of_why(reader)[:1])
@@ -81,7 +83,7 @@ def test_the_bar_takes_rows_only_while_it_needs_them() -> None:
 
 def test_w_shows_all_that_there_is_to_say() -> None:
     trace = cat()
-    at = first(trace, ev.EdgesCollected)
+    at = step(trace, ev.EdgesCollected)
 
     async def story(reader: Reader) -> None:
         await reader.press("w")
@@ -120,17 +122,20 @@ def test_at_the_start_of_a_program_that_raises_nothing_has_stopped_yet() -> None
 
 
 def test_continue_past_the_last_stop_says_so() -> None:
+    end = last_step(forum())
+
     async def story(reader: Reader) -> None:
         await reader.press("G", "C", "c")
-        assert reader.at == 61
+        assert reader.at == end
         assert reader.sees("No line, mark or error after that: this is the last step")
-        await reader.press("g", "b", *"nodecreated", "enter", "c", "c", "c")
-        assert reader.at == 39
+        nodes = steps(forum(), ev.NodeCreated)
+        await reader.press("g", "b", *"nodecreated", "enter", *["c"] * len(nodes))
+        assert reader.at == nodes[-1]
         assert reader.sees("c next stop")
         await reader.press("c")
-        assert reader.at == 61
+        assert reader.at == end
         assert reader.sees("No breakpoint, mark or error after that: this is the last step")
-        await reader.press("C", "C", "C", "C")
+        await reader.press("C", *["C"] * len(nodes))
         assert reader.at == 0
         assert reader.sees("No breakpoint, mark or error before that: this is the first step")
 
@@ -165,7 +170,7 @@ def test_of_a_long_path_the_end_and_the_position_are_seen() -> None:
 
     async def story(reader: Reader) -> None:
         assert reader.screen[0].startswith(" …/")
-        assert "/this/week/training_loop.py  0/61  depth 0  forward" in reader.screen[0]
+        assert f"/this/week/training_loop.py  0/{last_step(trace)}  depth 0  forward" in reader.screen[0]
 
     read(Trace(Header(cuda="CuPy", program=path), trace.events), story, (80, 24))
 
@@ -203,4 +208,4 @@ def test_a_program_without_a_graph_and_one_before_its_graph() -> None:
     ],
 )
 def test_the_link_runs_the_same_program(file: str, again: list[str] | None, link: str) -> None:
-    assert StepperApp(forum(), 5, file, again).link() == link
+    assert sharing.link(Session(forum(), 5, file, again)) == link

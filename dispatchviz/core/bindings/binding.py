@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from dispatchviz.core.bindings import torch_function
 from dispatchviz.core.bindings.parameter_values import number_as_tensor
 from dispatchviz.core.bindings.python_arg_parser import PythonArgParser
 from dispatchviz.core.bindings.torch_function import (
@@ -25,13 +24,14 @@ from dispatchviz.core.bindings.torch_function import (
 )
 from dispatchviz.core.keys.key_set import default_included_set
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.process_modes import NO_MODE, Mode, process_modes
 from dispatchviz.core.seam.recorder import LEAVE, LEAVE_UNLESS_OVER
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.thread_state import keep_state, put_back, thread
 
 if TYPE_CHECKING:
     from dispatchviz.core.device.device import Device
-    from dispatchviz.core.record.notes import Recorder
+    from dispatchviz.core.record.machine_recorder import Recorder
     from dispatchviz.core.tensor.dtype import DType
 
 Overload = tuple[Any, ...]
@@ -107,7 +107,7 @@ def check_out_type_matches(out: Tensor, dtype: DType | None, device: Device | No
 
 
 class Binding:
-    """A function or method of the torch-shaped face, with one implementation per signature."""
+    """A function or method of the ``torch`` namespace, with one implementation per signature."""
 
     def __init__(self, name: str, overloads: tuple[Overload, ...]) -> None:
         self.__name__ = name.rpartition(".")[2]
@@ -117,12 +117,23 @@ class Binding:
         """What modes and subclasses are told is called."""
         self.overloads = overloads
         self.is_method = name.startswith("Tensor.")
-        self._parser = PythonArgParser([text for text, *_ in overloads])
-        self.__doc__ = "\n".join(signature.text for signature in self._parser.signatures)
-        self._takes_nothing = self.is_method and [s.parameters for s in self._parser.signatures] == [()]
         self._plans: dict[tuple[type, ...], Plan] = {}
         """By the arguments' types."""
         self._run: list[Callable[..., Any]] = [row[1] for row in overloads]
+
+    @cached_property
+    def _parser(self) -> PythonArgParser:
+        """Made when first used: a process has some thousand bindings and calls a few."""
+        return PythonArgParser([text for text, *_ in self.overloads])
+
+    @cached_property
+    def _takes_nothing(self) -> bool:
+        return self.is_method and [s.parameters for s in self._parser.signatures] == [()]
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        """The signatures."""
+        return "\n".join(signature.text for signature in self._parser.signatures)
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"'builtin_function_or_method' object has no attribute '{name}'")
@@ -170,7 +181,7 @@ class Binding:
     def _parsed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         if self.is_method:
             self._check_self(args)
-            if self._takes_nothing and (len(args) > 1 or kwargs):
+            if (len(args) > 1 or kwargs) and self._takes_nothing:
                 raise TypeError(f"TensorBase.{self.__name__}() takes no arguments ({len(args) - 1} given)")
             index, values = self._parser.parse(args[1:], kwargs)
             values.insert(0, args[0])
@@ -265,11 +276,9 @@ _PLAIN = frozenset((Tensor, int, float, complex, bool, type(None)))
 _call_without_modes = Binding.__call__
 
 
-def _when_modes(are_open: bool) -> None:
-    Binding.__call__ = Binding._call_under_modes if are_open else _call_without_modes  # type: ignore[method-assign]
-
-
-torch_function.when_modes = _when_modes
+process_modes.hot_function(
+    Binding, "__call__", {NO_MODE: _call_without_modes, Mode.FUNCTION_MODES: Binding._call_under_modes}
+)
 
 
 class Operator(Binding):

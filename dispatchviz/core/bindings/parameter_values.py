@@ -44,7 +44,7 @@ def number_in(tensor: Tensor) -> Any:
     from dispatchviz.core.generated import operators as ops
 
     if recorder.active is not None and recorder.active.finds_callers:
-        recorder.active.find_caller(parsed=False)
+        recorder.active.find_caller(False)
     return ops.item.call(tensor)
 
 

@@ -1,10 +1,10 @@
-"""``__torch_function__``: subclasses and modes that see functions of the face before these do anything.
+"""``__torch_function__``: subclasses and modes that see functions of ``torch`` before these do anything.
 
 Mirrors ``torch/csrc/utils/python_arg_parser.cpp`` (``handle_torch_function``) and ``disable_torch_function.cpp``.
 Whoever wants to see calls has a ``__torch_function__`` that is not the disabled one: a subclass of Tensor, another
 class, a mode.
 
-Not here: what bindings hand over (``binding.py``), ``torch.overrides`` (the face).
+Not here: what bindings hand over (``binding.py``), ``torch.overrides`` (``dispatchviz.torch``).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from dispatchviz.core.seam.process_modes import Mode, process_modes
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.tensor.tensor_meta import disabled_torch_function_impl
 from dispatchviz.core.thread.thread_state import thread
@@ -35,7 +36,7 @@ def overrides(kind: type) -> bool:
 def overloaded_args(values: Iterable[Any], plain: bool = False) -> list[Any]:
     """The first argument of every type that wants to see calls, a subclass before its bases.
 
-    If told, plain tensors are counted too.
+    With ``plain``, plain tensors are counted too.
     """
     if thread.state.torch_function != ENABLED:
         return []
@@ -44,8 +45,8 @@ def overloaded_args(values: Iterable[Any], plain: bool = False) -> list[Any]:
         kind = type(value)
         if not (overrides(kind) or (plain and kind is Tensor)) or any(type(other) is kind for other in found):
             continue
-        place = next((i for i, other in enumerate(found) if issubclass(kind, type(other))), len(found))
-        found.insert(place, value)
+        index = next((i for i, other in enumerate(found) if issubclass(kind, type(other))), len(found))
+        found.insert(index, value)
     return found
 
 
@@ -74,56 +75,32 @@ def popped_mode() -> Iterator[Any]:
         state.function_modes = (*state.function_modes, mode)
 
 
-_open_modes = 0
-"""Of all threads."""
-
-
-def when_modes(are_open: bool) -> None:
-    """Called when the first mode of all threads begins and the last one ends; whoever calls functions puts its own
-    here, so that nobody asks for modes while there are none."""
-
-
 def push_mode(mode: Any) -> None:
     """The mode is now the first to see a call."""
-    global _open_modes
-    _open_modes += 1  # an exception from outside leaves too many, never too few
-    if _open_modes == 1:
-        when_modes(True)
+    process_modes.enter(Mode.FUNCTION_MODES)  # first: an exception from outside leaves it on, never off
     thread.state.function_modes = (*thread.state.function_modes, mode)
 
 
 def pop_mode() -> Any:
     """Takes the newest mode off. RuntimeError if there is none."""
-    global _open_modes
     state = thread.state
     if not state.function_modes:
         raise RuntimeError("trying to pop from empty mode stack")
     mode, state.function_modes = state.function_modes[-1], state.function_modes[:-1]
-    _open_modes -= 1
-    if not _open_modes:
-        when_modes(False)
+    process_modes.leave(Mode.FUNCTION_MODES)
     return mode
 
 
-def exchange_open_modes(count: int) -> int:
-    """As if so many modes were open in all threads; gives how many were."""
-    global _open_modes
-    before, _open_modes = _open_modes, count
-    if bool(before) != bool(count):
-        when_modes(bool(count))
-    return before
-
-
-def handled(function: Callable[..., Any], seers: list[Any], args: Any, kwargs: Mapping[str, Any]) -> Any:
+def handled(function: Callable[..., Any], overloaded: list[Any], args: Any, kwargs: Mapping[str, Any]) -> Any:
     """What the newest mode, or the first of the arguments that wants to, makes of a call; NotImplemented if nobody."""
-    types = tuple(type(seer) for seer in seers)
+    types = tuple(type(argument) for argument in overloaded)
     if mode_enabled():
         with popped_mode() as mode:
             result = mode.__torch_function__(function, types, args, dict(kwargs))
         if result is not NotImplemented:
             return result
-    for seer in seers:
-        result = seer.__torch_function__(function, types, args, dict(kwargs))
+    for argument in overloaded:
+        result = argument.__torch_function__(function, types, args, dict(kwargs))
         if result is not NotImplemented:
             return result
     return NotImplemented
@@ -141,12 +118,10 @@ def disabled(how: int) -> Iterator[None]:
         state.torch_function = before
 
 
-def multiple_dispatch_failed(name: str, seers: list[Any]) -> TypeError:
+def multiple_dispatch_failed(name: str, overloaded: list[Any]) -> TypeError:
     """The error if nobody knew what to do."""
-    lines = "".join(
-        f"  - tensor subclass {type(seer)}\n" if isinstance(seer, Tensor) else f"  - tensor-like {type(seer)}\n"
-        for seer in seers
-    )
+    kinds = [("tensor subclass" if isinstance(value, Tensor) else "tensor-like", type(value)) for value in overloaded]
+    lines = "".join(f"  - {kind} {found}\n" for kind, found in kinds)
     return TypeError(
         f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:\n\n{lines}\n"
         "For more information, try re-running with TORCH_LOGS=not_implemented"

@@ -38,6 +38,21 @@ def find(name: str) -> OperatorEntry:
     return process.operators[name]
 
 
+class Entry:
+    """The attribute ``entry`` of a generated operator class: made when it is first read, and kept in its place."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object, owner: type) -> OperatorEntry:
+        """KeyError if there is no such operator."""
+        entry = find(self.name)
+        owner.entry = entry  # type: ignore[attr-defined]
+        return entry
+
+
 _BELOW_BACKEND_SELECT = full_after(DispatchKey.BackendSelect)
 
 

@@ -24,6 +24,7 @@ from msgspec import Struct, field
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.process_modes import NO_MODE, Mode, process_modes
 from dispatchviz.core.tensor.dtype import DType, type_meta_name
 from dispatchviz.core.tensor.tensor import (
     Size,
@@ -61,7 +62,7 @@ class Structured(Struct, eq=False, gc=False):
     """An iterator's output of the common dtype, where the output given has another one."""
 
     variant: ClassVar[str] = ""
-    told_as: ClassVar[str] = ""
+    recorded_as: ClassVar[str] = ""
     """What events call the variant, where that is more than ``variant``."""
 
     def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
@@ -83,8 +84,8 @@ class Structured(Struct, eq=False, gc=False):
             self.target = empty_strided(size, stride, dtype, device)
         if recorder.active is not None:
             proxy = None if self.target is output else self.target
-            told_as = self.told_as or self.variant
-            recorder.active.output_allocated(told_as, output, resized, size, dtype, method, proxy)
+            recorded_as = self.recorded_as or self.variant
+            recorder.active.output_allocated(recorded_as, output, resized, size, dtype, method, proxy)
 
     def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> bool:
         """Sets ``output``; says whether it was resized."""
@@ -113,8 +114,9 @@ class Structured(Struct, eq=False, gc=False):
         the further outputs."""
         rec = recorder.active
         if rec is not None:
-            written = tuple([rec.serial(op.target) for op in (self, *others)])
-            rec.note(("impl_entered", kernel, impl, written))
+            number = self.target._number
+            first = number if number >= rec.first_tensor else rec.serial(self.target)
+            rec.note(("impl_entered", kernel, impl, (first, *[rec.serial(op.target) for op in others])))
 
     def leave_meta(self) -> None:
         """The meta function is over and no impl follows; for recorders."""
@@ -157,7 +159,7 @@ class Functional(Structured, gc=False):
         return False
 
 
-def _told_output(self: Functional, size: Size, stride: Size, dtype: DType, device: Device) -> None:
+def _recorded_creation(self: Functional, size: Size, stride: Size, dtype: DType, device: Device) -> None:
     rec = recorder.active
     if rec is None:
         self.output = self.target = allocated(size, stride, dtype, device)
@@ -167,7 +169,11 @@ def _told_output(self: Functional, size: Size, stride: Size, dtype: DType, devic
     rec.note(("output_created", number, size, stride, dtype, device, output._ks, storage))
 
 
-recorder.while_listening(Functional, set_output_raw_strided=_told_output)
+process_modes.hot_function(
+    Functional,
+    "set_output_raw_strided",
+    {NO_MODE: Functional.set_output_raw_strided, Mode.RECORDING: _recorded_creation},
+)
 
 
 class DefaultBackend(Functional):
@@ -176,7 +182,7 @@ class DefaultBackend(Functional):
     It is what CompositeExplicitAutogradNonFunctional runs: meta, then the out operator, which the backend has.
     """
 
-    told_as = "default backend"
+    recorded_as = "default backend"
 
     def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
         """As the other variants have it: nothing is quicker here."""
@@ -215,7 +221,7 @@ class InPlace(Structured, gc=False):
         return False
 
 
-def _told_in_place(self: InPlace, size: Size, stride: Size, dtype: DType, device: Device) -> None:
+def _recorded_check(self: InPlace, size: Size, stride: Size, dtype: DType, device: Device) -> None:
     output, rec = self.output, recorder.active
     if (
         rec is not None
@@ -225,12 +231,15 @@ def _told_in_place(self: InPlace, size: Size, stride: Size, dtype: DType, device
         and 0 not in output._stride
     ):
         self.target = output
-        rec.note(("output_given", rec.serial(output), size, dtype, self.variant))
+        number = output._number if output._number >= rec.first_tensor else rec.serial(output)
+        rec.note(("output_given", number, size, dtype, self.variant))
     else:
         self._provide(size, stride, dtype, device, RAW_STRIDED)
 
 
-recorder.while_listening(InPlace, set_output_raw_strided=_told_in_place)
+process_modes.hot_function(
+    InPlace, "set_output_raw_strided", {NO_MODE: InPlace.set_output_raw_strided, Mode.RECORDING: _recorded_check}
+)
 
 
 class Out(InPlace):

@@ -5,7 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from dispatchviz.core.codegen import autograd, bindings, implemented, native, operators, registers, return_types
+from dispatchviz.core.codegen import (
+    autograd,
+    bindings,
+    fixed_arity,
+    implemented,
+    native,
+    operators,
+    registers,
+    return_types,
+)
 from dispatchviz.core.codegen.entries import SpecError
 from dispatchviz.core.codegen.model import Specification, load
 from dispatchviz.core.codegen.pages import FOLDER
@@ -23,6 +32,7 @@ def _modules(spec: Specification) -> Iterator[tuple[str, str]]:
     yield from registers.texts(spec)
     yield "nodes", autograd.nodes(spec)
     yield "variable_type", autograd.variable_type(spec)
+    yield "forward_mode", autograd.forward_mode(spec)
     yield "inplace_or_view", autograd.inplace_or_view(spec)
     yield "return_types", return_types.text(f for f in spec.functions.values() if f.base not in bindings.HIDDEN)
     yield "python_bindings", bindings.text(spec)
@@ -30,6 +40,8 @@ def _modules(spec: Specification) -> Iterator[tuple[str, str]]:
     yield "fft_functions", bindings.module_text(spec, "fft")
     yield "linalg_functions", bindings.module_text(spec, "linalg")
     yield "special_functions", bindings.module_text(spec, "special")
+    yield "guarded_calls", fixed_arity.guarded_calls(spec)
+    yield "recorded_calls", fixed_arity.recorded_calls(spec)
 
 
 def stale() -> list[str]:

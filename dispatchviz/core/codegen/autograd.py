@@ -1,4 +1,5 @@
-"""Prints the autograd part: ``nodes.py``, ``variable_type.py``, ``inplace_or_view.py`` from derivatives.yaml.
+"""Prints the autograd part from derivatives.yaml: ``nodes.py``, ``variable_type.py``, ``forward_mode.py``,
+``inplace_or_view.py``.
 
 Which kernel an operator gets (``tools/autograd/gen_variable_type.py``): one that builds a Node if it has formulas; one
 that only checks and redispatches if it is an out= variant; one that just redispatches if its result is never
@@ -8,7 +9,7 @@ differentiable; none if it is composite, since its derivatives come from the ope
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from dispatchviz.core.codegen import forward, native, signature
 from dispatchviz.core.codegen.formula import Saved, Translator, local
@@ -39,28 +40,26 @@ def nodes(spec: Specification) -> str:
             translator = Translator(spec, derivative)
             parts.append(_node(translator))
             manual |= translator.manual
-    imports = [
-        "from typing import Any",
-        "",
-        "from dispatchviz.core.autograd.graph.copy_nodes import Geometry",
-        *_imported(manual),
-        "from dispatchviz.core.autograd.graph.node import Gradients, Node, TraceableFunction",
-        "from dispatchviz.core.autograd.graph.saved_variable import SavedVariable",
-        "from dispatchviz.core.tensor.dtype import DType",
-        "from dispatchviz.core.generated import operators as ops",
-        "from dispatchviz.core.tensor.tensor import Size, TensorOptions, TypeAndSize",
-        "",
-        "Scalar = bool | int | float | complex",
-    ]
-    return page("Backward Nodes.", "torch/csrc/autograd/generated/Functions.cpp", imports, parts)
+    imports = {
+        **_formula_imports(manual),
+        "dispatchviz.core.autograd.graph.node": ("Gradients", "Node", "TraceableFunction"),
+        "dispatchviz.core.generated": ("operators as ops",),
+    }
+    types = {
+        "dispatchviz.core.autograd.graph.copy_nodes": ("Geometry",),
+        "dispatchviz.core.autograd.graph.saved_variable": ("SavedVariable",),
+        "dispatchviz.core.tensor.dtype": ("DType",),
+        "dispatchviz.core.tensor.tensor": ("Size", "TensorOptions", "TypeAndSize"),
+    }
+    return page("Backward Nodes.", "torch/csrc/autograd/generated/Functions.cpp", imports, parts, types)
 
 
-def _imported(manual: set[str]) -> Iterator[str]:
-    """Import lines of the functions that formulas call, read off the modules' sources."""
-    modules = native.formula_functions()
-    for module in sorted({modules[name] for name in manual & modules.keys()}):
-        names = ", ".join(sorted(name for name in manual if modules.get(name) == module))
-        yield f"from dispatchviz.core.autograd.formulas.{module} import {names}"
+def _formula_imports(names: set[str]) -> dict[str, list[str]]:
+    """Where the functions that formulas call come from, read off the modules' sources."""
+    found: dict[str, list[str]] = {}
+    for name in names & native.formula_functions().keys():
+        found.setdefault(f"dispatchviz.core.autograd.formulas.{native.formula_functions()[name]}", []).append(name)
+    return found
 
 
 def _node(translator: Translator) -> str:
@@ -80,11 +79,11 @@ def _node(translator: Translator) -> str:
         f"class {derivative.node}({base}):",
         f'    """{_summary(derivative)}"""',
         "",
-        f"    __slots__ = {slots!r}",
-        f"    edge_names = {edges!r}",
-        f"    saved_variables = {tuple(w.name for w in variables)!r}",
-        f"    saved_attributes = {shown!r}",
-        *([f"    saved_integers = {integers!r}"] if integers else []),
+        f"    __slots__ = {_tuple(slots)}",
+        f"    edge_names = {_tuple(edges)}",
+        f"    saved_variables = {_tuple(w.name for w in variables)}",
+        f"    saved_attributes = {_tuple(shown)}",
+        *([f"    saved_integers = {_tuple(integers)}"] if integers else []),
         "",
         *(f"    {w.name}_: {'list[SavedVariable]' if w.is_list else 'SavedVariable'}" for w in variables),
         *(f"    {signature.python_name(w.name)}: {w.kind}" for w in plain),
@@ -95,6 +94,12 @@ def _node(translator: Translator) -> str:
         lines += ["", "    def release_variables(self) -> None:"]
         lines += [line for w in variables for line in _released(w)]
     return "\n".join(lines) + "\n"
+
+
+def _tuple(names: Iterable[str]) -> str:
+    """``("self", "other")``"""
+    words = [f'"{name}"' for name in names]
+    return f"({words[0]},)" if len(words) == 1 else f"({', '.join(words)})"
 
 
 def _released(what: Saved) -> list[str]:
@@ -133,11 +138,13 @@ def _apply(
     variables: list[Saved], edges: tuple[str, ...], formulas: list[list[str]], derivative: Derivative
 ) -> Iterator[str]:
     yield "    def apply(self, grads: Gradients) -> Gradients:"
+    used = set(re.findall(r"(?<![\w.])\w+", "\n".join(line for formula in formulas for line in formula)))
     for what in sorted(variables, key=lambda what: what.is_output):  # inputs first
+        target = f"{local(what.name)}: Any = " if local(what.name) in used else ""  # all are unpacked, as in PyTorch
         if what.is_list:
-            yield f"        {local(what.name)}: Any = [saved.unpack() for saved in self.{what.name}_]"
+            yield f"        {target}[saved.unpack() for saved in self.{what.name}_]"
         else:
-            yield f"        {local(what.name)}: Any = self.{what.name}_.unpack({'self' if what.is_output else ''})"
+            yield f"        {target}self.{what.name}_.unpack({'self' if what.is_output else ''})"
     every = _uses_all_gradients(derivative)
     if not every:
         yield "        grad = grads[0]"
@@ -161,47 +168,54 @@ def variable_type(spec: Specification) -> str:
     """The kernels registered to the alias Autograd."""
     kernels = [(f, _autograd_kernel(spec, f)) for f in spec.functions.values() if _has_kernel(f)]
     table = "".join(f'    "{function.name}": {function.kernel_identifier},\n' for function, _ in kernels)
-    imports = [
-        "from dispatchviz.core.autograd.variables.variable_checks import (",
-        "    check_inplace,",
-        "    check_no_requires_grad,",
-        "    check_out_variant,",
-        "    never_differentiable,",
-        ")",
-        "from dispatchviz.core.autograd.graph.copy_nodes import geometry_of",
-        "from dispatchviz.core.autograd.forward_mode.forward_ad import (",
-        *(f"    {name}," for name in forward.helpers("".join(text for _, text in kernels))),
-        ")",
-        *_imported(_called_forward(spec)),
-        "from dispatchviz.core.autograd.formulas.jvp_decompositions import DECOMPOSITIONS",
-        "from dispatchviz.core.autograd.graph.saved_variable import NOT_SAVED, keep, save",
-        "from dispatchviz.core.autograd.variables.variable import (",
-        "    collect_next_edges,",
-        "    compute_requires_grad,",
-        "    set_history,",
-        "    strides_or_error,",
-        ")",
-        "from dispatchviz.core.autograd.variables.view_info import rebase_history",
-        "from dispatchviz.core.device.device import Device",
-        "from dispatchviz.core.tensor.dtype import DType",
-        "from dispatchviz.core.generated import nodes",
-        "from dispatchviz.core.generated import operators as ops",
-        "from dispatchviz.core.keys.key_set import after_autograd_keyset",
-        "from dispatchviz.core.native.random.generator import Generator",
-        "from dispatchviz.core.device.streams import Stream",
-        "from dispatchviz.core.tensor.tensor import Size, Storage, Tensor, numel, options_of, type_and_size",
-        "from dispatchviz.core.thread.thread_state import thread",
-        "",
-        "Scalar = bool | int | float | complex",
-    ]
     parts = [*(text for _, text in kernels), f"KERNELS = {{\n{table}}}\n"]
     mirrors = "torch/csrc/autograd/generated/VariableType_*.cpp"
-    return page("Autograd kernels; ``KERNELS`` is the table.", mirrors, imports, parts)
+    return page("Autograd kernels; ``KERNELS`` is the table.", mirrors, _KERNEL_IMPORTS, parts, signature.TYPE_IMPORTS)
 
 
-def _called_forward(spec: Specification) -> set[str]:
-    differentiable = ((f, spec.derivatives[f.name]) for f in spec.functions.values() if f.name in spec.derivatives)
-    return {name for f, derivative in differentiable if _has_kernel(f) for name in forward.called(spec, f, derivative)}
+_KERNEL_IMPORTS = {
+    "dispatchviz.core.autograd.variables.variable_checks": (
+        *("check_inplace", "check_no_requires_grad", "check_out_variant", "never_differentiable"),
+    ),
+    "dispatchviz.core.autograd.graph.copy_nodes": ("geometry_of",),
+    "dispatchviz.core.autograd.forward_mode.forward_ad": (
+        *("NOT_IMPLEMENTED", "NOT_IMPLEMENTED_IN_PLACE", "OUT"),
+        *("forbid_fw_derivatives", "is_fw_grad_defined", "levels"),
+    ),
+    "dispatchviz.core.autograd.formulas.formulas_index": ("zeros_like_saved",),
+    "dispatchviz.core.autograd.formulas.jvp_decompositions": ("DECOMPOSITIONS",),
+    "dispatchviz.core.autograd.graph.saved_variable": ("NOT_SAVED", "keep", "save"),
+    "dispatchviz.core.autograd.variables.variable": (
+        *("collect_next_edges", "compute_requires_grad", "set_history", "strides_or_error"),
+    ),
+    "dispatchviz.core.autograd.variables.view_info": ("rebase_history",),
+    "dispatchviz.core.generated": ("forward_mode", "nodes", "operators as ops"),
+    "dispatchviz.core.thread.guards": ("AutoDispatchBelowADInplaceOrView", "AutoDispatchBelowAutograd"),
+    "dispatchviz.core.keys.key_set": ("after_autograd_keyset",),
+    "dispatchviz.core.tensor.tensor": ("numel", "options_of", "type_and_size"),
+}
+
+
+def forward_mode(spec: Specification) -> str:
+    """What the kernels call for arguments that have tangents: a function for each kernel with forward formulas."""
+    differentiable = [(f, spec.derivatives[f.name]) for f in spec.functions.values() if f.name in spec.derivatives]
+    having = [
+        (f, derivative) for f, derivative in differentiable if _has_kernel(f) and forward.has_formulas(f, derivative)
+    ]
+    manual = {name for f, derivative in having for name in forward.called(spec, f, derivative)}
+    imports = {
+        **_formula_imports(manual),
+        "dispatchviz.core.autograd.forward_mode.forward_ad": (
+            *("forward_formula", "fw_grad", "primal", "set_fw_grad", "tangent_or_zero", "tangent_or_zeros"),
+        ),
+        "dispatchviz.core.generated": ("operators as ops",),
+        "dispatchviz.core.tensor.tensor": ("numel", "options_of", "type_and_size"),
+        "dispatchviz.core.thread.thread_state": ("thread",),
+    }
+    parts = [forward.function(spec, f, derivative) for f, derivative in having]
+    mirrors = "torch/csrc/autograd/generated/VariableType_*.cpp"
+    what = "The forward-mode part of the autograd kernels: tangents of results."
+    return page(what, mirrors, imports, parts, signature.TYPE_IMPORTS)
 
 
 def _has_kernel(function: NativeFunction) -> bool:
@@ -236,16 +250,21 @@ def _parameters(function: NativeFunction) -> str:
     return "ks: int" + signature.comma(signature.parameters(function, defaults=False))
 
 
-def _below_autograd(function: NativeFunction) -> str:
-    """The call of what comes next; kernels that write or make views have one at ADInplaceOrView."""
+def _below_autograd(function: NativeFunction, target: str) -> Iterator[str]:
+    """Lines that call what comes next; kernels that write or make views have one at ADInplaceOrView.
+
+    ``target`` is what becomes of the result: ``result = ``, ``return `` or nothing.
+    """
     further = function.inplace or function.view or function.out_arguments
     guard = "AutoDispatchBelowAutograd" if further else "AutoDispatchBelowADInplaceOrView"
-    return _redispatch(function, guard, "after_autograd_keyset")
+    return _redispatch(function, guard, "after_autograd_keyset", target)
 
 
-def _redispatch(function: NativeFunction, guard: str, keyset: str) -> str:
-    kernel = f"ops.{function.identifier}.entry.redispatch_within_{guard}[ks & {keyset}]"
-    return f"{kernel}({signature.names(function)})"
+def _redispatch(function: NativeFunction, guard: str, keyset: str, target: str) -> Iterator[str]:
+    """``core/guard_fusion.py`` reads these two lines: it knows them in this form only."""
+    yield f"with {guard}():"
+    arguments = signature.comma(signature.names(function))
+    yield f"    {target}ops.{function.identifier}.redispatch(ks & {keyset}{arguments})"
 
 
 def _tensors(function: NativeFunction) -> list[str]:
@@ -257,7 +276,7 @@ def _out_body(function: NativeFunction) -> Iterator[str]:
     result = "outputs" if any(a.name == "result" for a in function.schema.arguments) else "result"
     if function.schema.returns:  # the check hangs on the results
         yield f'check_out_variant("{function.base}", {", ".join(_tensors(function))})'
-    yield f"{result}: {signature.result_type(function)} = {_below_autograd(function)}"
+    yield from _below_autograd(function, f"{result} = ")
     yield "if levels:"
     yield f'    forbid_fw_derivatives("{function.cpp_name}", OUT, {", ".join(_tensors(function))})'
     yield f"return {result}"
@@ -265,8 +284,7 @@ def _out_body(function: NativeFunction) -> Iterator[str]:
 
 def _constant_body(function: NativeFunction) -> Iterator[str]:
     yield "never_differentiable()"
-    yield f"result: {signature.result_type(function)} = {_below_autograd(function)}"
-    yield "return result"
+    yield from _below_autograd(function, "return ")
 
 
 def _differentiable_body(spec: Specification, function: NativeFunction, derivative: Derivative) -> Iterator[str]:
@@ -291,16 +309,17 @@ def _differentiable_body(spec: Specification, function: NativeFunction, derivati
         if not what.is_output:
             yield from (f"    {line}" for line in _save(translator, function, what, cloned))
     names = function.result_names
-    result = ", ".join(names) if len(names) > 1 else f"{names[0]}: {signature.result_type(function)}"
+    target = "" if function.inplace else f"{', '.join(names)} = "
     if not function.inplace:
         yield from forward.forbidden(function, derivative)
     if forward.decomposed(function, derivative):
         yield f"if {forward.any_tangent(function, derivative)}:"
-        yield f'    {result} = DECOMPOSITIONS["{function.name}"]({signature.names(function)})'
+        typed = f"{names[0]}: {signature.result_type(function)} = " if len(names) == 1 else target
+        yield f'    {typed}DECOMPOSITIONS["{function.name}"]({signature.names(function)})'
         yield "else:"
-        yield f"    {', '.join(names)} = {_below_autograd(function)}"
+        yield from (f"    {line}" for line in _below_autograd(function, target))
     else:
-        yield f"{'' if function.inplace else f'{result} = '}{_below_autograd(function)}"
+        yield from _below_autograd(function, target)
     yield "if grad_fn is not None:"
     yield from (f"    {line}" for line in _history(function, derivative))
     yield from forward.after(spec, function, derivative)
@@ -393,35 +412,35 @@ def inplace_or_view(spec: Specification) -> str:
         if _has_kernel(f) and (f.inplace or f.view or f.out_arguments) and f.schema.returns  # not lists in place
     ]
     table = "".join(f'    "{function.name}": {function.kernel_identifier},\n' for function in functions)
-    imports = [
-        "from dispatchviz.core.autograd.variables.variable import increment_version",
-        "from dispatchviz.core.autograd.variables.view_info import as_view, non_differentiable_view, several_views",
-        "from dispatchviz.core.tensor.dtype import DType",
-        "from dispatchviz.core.generated import operators as ops",
-        "from dispatchviz.core.keys.key_set import after_ADInplaceOrView_keyset",
-        "from dispatchviz.core.native.random.generator import Generator",
-        "from dispatchviz.core.device.streams import Stream",
-        "from dispatchviz.core.tensor.tensor import Size, Storage, Tensor",
-        "",
-        "Scalar = bool | int | float | complex",
-    ]
+    imports = {
+        "dispatchviz.core.autograd.variables.variable": ("increment_version",),
+        "dispatchviz.core.autograd.variables.view_info": ("as_view", "non_differentiable_view", "several_views"),
+        "dispatchviz.core.generated": ("operators as ops",),
+        "dispatchviz.core.thread.guards": ("AutoDispatchBelowADInplaceOrView",),
+        "dispatchviz.core.keys.key_set": ("after_ADInplaceOrView_keyset",),
+    }
     parts = [*(_inplace_or_view_kernel(spec, function) for function in functions), f"KERNELS = {{\n{table}}}\n"]
     mirrors = "torch/csrc/autograd/generated/ADInplaceOrViewType_*.cpp"
-    return page("Version bumps and views; ``KERNELS`` is the table.", mirrors, imports, parts)
+    what = "Version bumps and views; ``KERNELS`` is the table."
+    return page(what, mirrors, imports, parts, signature.TYPE_IMPORTS)
 
 
 def _inplace_or_view_kernel(spec: Specification, function: NativeFunction) -> str:
     head = f"def {function.kernel_identifier}({_parameters(function)}) -> {signature.result_type(function)}:"
-    below = _redispatch(function, "AutoDispatchBelowADInplaceOrView", "after_ADInplaceOrView_keyset")
-    lines = [head]
+    lines = _inplace_or_view_body(spec, function)
+    return "\n".join([head, *(f"    {line}" for line in lines)]) + "\n"
+
+
+def _inplace_or_view_body(spec: Specification, function: NativeFunction) -> Iterator[str]:
+    target = "result = " if function.view else ""
+    yield from _redispatch(function, "AutoDispatchBelowADInplaceOrView", "after_ADInplaceOrView_keyset", target)
     if function.view and function.schema.returns[0].type == "Tensor[]":
-        lines += [f"    result = {below}", "    return [as_view(self, each, several_views()) for each in result]"]
+        yield "return [as_view(self, each, several_views()) for each in result]"
     elif function.view:
         derivative = spec.derivatives.get(function.name)
         kind = "as_view" if derivative is None or any(derivative.differentiable) else "non_differentiable_view"
-        lines += [f"    result = {below}", f"    return {kind}(self, result)"]
+        yield f"return {kind}(self, result)"
     else:
         written = ["self"] if function.inplace else list(map(signature.python_name, function.out_arguments))
-        lines += [f"    {below}", *(f"    increment_version({name})" for name in written)]
-        lines += [f"    return {', '.join(written)}"]
-    return "\n".join(lines) + "\n"
+        yield from (f"increment_version({name})" for name in written)
+        yield f"return {', '.join(written)}"

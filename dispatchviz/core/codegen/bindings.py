@@ -128,19 +128,17 @@ def is_hidden(base: str) -> bool:
 
 
 def _page(title: str, mirrors: str, parts: list[str]) -> str:
-    imports = [
-        "from typing import Any",
-        "",
-        "from dispatchviz.core.autograd.variables.requires_grad_flag import make_variable",
-        "from dispatchviz.core.bindings.binding import Binding, Operator, check_out_type_matches, not_modelled",
-        "from dispatchviz.core.bindings.default_device import device_or_default",
-        "from dispatchviz.core.tensor.dtype import int64",
-        "from dispatchviz.core.generated import operators as ops",
-        "from dispatchviz.core.generated import return_types",
-        "from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView",
-        "from dispatchviz.core.tensor.tensor import Tensor",
-    ]
-    return page(title, mirrors, imports, parts)
+    return page(title, mirrors, _IMPORTS, parts)
+
+
+_IMPORTS = {
+    "dispatchviz.core.autograd.variables.requires_grad_flag": ("make_variable",),
+    "dispatchviz.core.bindings.binding": ("Binding", "Operator", "check_out_type_matches", "not_modelled"),
+    "dispatchviz.core.bindings.default_device": ("device_or_default",),
+    "dispatchviz.core.tensor.dtype": ("int64",),
+    "dispatchviz.core.generated": ("operators as ops", "return_types"),
+    "dispatchviz.core.thread.guards": ("AutoDispatchBelowADInplaceOrView",),
+}
 
 
 def _overloads(spec: Specification, base: str, space: str) -> Iterator[Overload]:

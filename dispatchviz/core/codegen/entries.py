@@ -16,9 +16,10 @@ from typing import Any
 import yaml
 
 from dispatchviz.core.schema.function_schema import FunctionSchema, SchemaError
+from dispatchviz.errors import DispatchvizError
 
 
-class SpecError(Exception):
+class SpecError(DispatchvizError):
     """A mistake in one of the yaml files: file, line, name, what was allowed."""
 
 

@@ -124,7 +124,7 @@ class Translator:
         match node:
             case ast.Constant(value=value):
                 kind = "int" if type(value) is int else "float" if type(value) is float else "const"
-                return Code(repr(value), kind)
+                return Code(f'"{value}"' if type(value) is str else repr(value), kind)
             case ast.Name(id=name):
                 return self._name(name)
             case ast.List(elts=parts) | ast.Tuple(elts=parts):

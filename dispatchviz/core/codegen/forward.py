@@ -1,5 +1,8 @@
 """The forward-mode part of autograd kernels, printed: which formulas run, their arguments, the tangents that are set.
 
+A kernel says at its beginning which formulas will run, and calls its function in ``generated/forward_mode.py`` at the
+place where PyTorch's kernel computes tangents: the ordinary way through the kernel stays in one piece.
+
 Mirrors ``emit_fw_derivatives`` of ``tools/autograd/gen_variable_type.py``. What the formulas are is in
 ``forward_derivatives.py``.
 
@@ -14,7 +17,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from dispatchviz.core.codegen import native
@@ -26,7 +30,7 @@ from dispatchviz.core.codegen.forward_derivatives import (
     differentiable_inputs,
 )
 from dispatchviz.core.codegen.model import Derivative, NativeFunction, Specification
-from dispatchviz.core.codegen.signature import python_name
+from dispatchviz.core.codegen.signature import python_name, python_type
 from dispatchviz.core.schema.function_schema import Argument
 
 
@@ -88,19 +92,66 @@ def called(spec: Specification, function: NativeFunction, derivative: Derivative
     return names
 
 
+def has_formulas(function: NativeFunction, derivative: Derivative) -> bool:
+    """Whether the kernel has a function in ``generated/forward_mode.py``."""
+    return bool(derivatives(function, derivative))
+
+
 def after(spec: Specification, function: NativeFunction, derivative: Derivative) -> Iterator[str]:
-    """Lines after the call: tangents computed, then set."""
+    """Lines of the kernel after the call: they let the tangents be computed and set."""
+    flags = [flag(each) for each in derivatives(function, derivative)]
+    if flags:
+        names = ", ".join(name for name, _ in _parameters(spec, function, derivative))
+        yield f"if {' or '.join(flags)}:"
+        yield f"    forward_mode.{function.kernel_identifier}({names})"
+    if function.inplace:
+        yield from forbidden(function, derivative)
+
+
+def function(spec: Specification, function: NativeFunction, derivative: Derivative) -> str:
+    """The function that computes and sets the tangents of one operator's results."""
+    parameters = ", ".join(f"{name}: {kind}" for name, kind in _parameters(spec, function, derivative))
+    lines = (f"    {line}" for line in _body(spec, function, derivative))
+    return "\n".join([f"def {function.kernel_identifier}({parameters}) -> None:", *lines]) + "\n"
+
+
+def _parameters(spec: Specification, function: NativeFunction, derivative: Derivative) -> list[tuple[str, str]]:
+    """What that function takes of the kernel's variables, with types: which of several formulas are evaluated, the
+    results, the old value of what was written to, arguments."""
+    used = _names_in(_body(spec, function, derivative))
+    results = zip(function.result_names, function.schema.returns, strict=True)
+    known = [(flag(each), "object") for each in derivatives(function, derivative)]
+    known += [(name, python_type(result.type)) for name, result in results]
+    known += [("original_self", "Tensor | None")]
+    known += [(python_name(a.name), python_type(a.type)) for a in function.schema.arguments]
+    return [(name, kind) for name, kind in known if name in used]
+
+
+def _names_in(lines: Iterable[str]) -> set[str]:
+    return {node.id for node in ast.walk(ast.parse("\n".join(lines))) if isinstance(node, ast.Name)}
+
+
+def _body(spec: Specification, function: NativeFunction, derivative: Derivative) -> Iterator[str]:
+    """Tangents computed, then set. Operands that a formula does not use are computed as well, as in PyTorch."""
+    lines = list(_computed_and_set(spec, function, derivative))
+    counts = Counter(re.findall(r"\w+", re.sub(r'"[^"]*"', "", "\n".join(lines))))
+    for line in lines:
+        target, _, value = line.partition(" = ")
+        yield line.replace(f"{target.strip()} = ", "") if value and counts[target.strip()] == 1 else line
+
+
+def _computed_and_set(spec: Specification, function: NativeFunction, derivative: Derivative) -> Iterator[str]:
     found = derivatives(function, derivative)
+    if len(found) == 1:
+        yield from _evaluated(spec, function, derivative, found[0])
+        yield from _set(function, found[0])
+        return
     for each in found:
         yield f"if {flag(each)}:"
         yield from (f"    {line}" for line in _evaluated(spec, function, derivative, each))
-        if len(found) == 1:
-            yield from (f"    {line}" for line in _set(function, each))
-    for each in found if len(found) > 1 else ():
+    for each in found:
         yield f"if {flag(each)}:"
         yield from (f"    {line}" for line in _set(function, each))
-    if function.inplace:
-        yield from forbidden(function, derivative)
 
 
 def forbidden(function: NativeFunction, derivative: Derivative) -> Iterator[str]:
@@ -254,13 +305,3 @@ def _calls(node: ast.expr) -> bool:
     if isinstance(node, ast.Subscript):
         return _calls(node.value)
     return isinstance(node, (ast.Call, ast.BinOp))
-
-
-def helpers(text: str) -> list[str]:
-    """The names that generated text uses of ``autograd/forward_mode/forward_ad.py``."""
-    known = (
-        *("NOT_IMPLEMENTED", "NOT_IMPLEMENTED_IN_PLACE", "OUT", "forbid_fw_derivatives"),
-        *("forward_formula", "fw_grad", "is_fw_grad_defined", "levels", "primal", "set_fw_grad"),
-        *("tangent_or_zero", "tangent_or_zeros"),
-    )
-    return [name for name in known if re.search(rf"\b{name}\b", text)]

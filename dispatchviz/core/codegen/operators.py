@@ -8,22 +8,11 @@ from dispatchviz.core.codegen import signature
 from dispatchviz.core.codegen.model import NativeFunction, Specification
 from dispatchviz.core.codegen.pages import page
 
-_IMPORTS = """\
-from typing import TYPE_CHECKING
-
-from dispatchviz.core.call.aten import find, keys_of
-from dispatchviz.core.call.dispatcher import call, redispatch
-from dispatchviz.core.tensor.dtype import int64
-from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
-
-if TYPE_CHECKING:
-    from dispatchviz.core.device.device import Device
-    from dispatchviz.core.tensor.dtype import DType
-    from dispatchviz.core.native.random.generator import Generator
-    from dispatchviz.core.device.streams import Stream
-
-Scalar = bool | int | float | complex
-"""
+_IMPORTS = {
+    "dispatchviz.core.call.aten": ("Entry", "keys_of"),
+    "dispatchviz.core.call.dispatcher": ("call", "redispatch"),
+    "dispatchviz.core.tensor.dtype": ("int64",),
+}
 
 
 def text(spec: Specification) -> str:
@@ -31,8 +20,9 @@ def text(spec: Specification) -> str:
     return page(
         "Operators: ``X.call`` dispatches in full, ``X.redispatch`` takes the key set as it is.",
         "build/aten/src/ATen/Operators_*.cpp",
-        [_IMPORTS],
+        _IMPORTS,
         map(_operator, spec.functions.values()),
+        signature.TYPE_IMPORTS,
     )
 
 
@@ -45,7 +35,7 @@ def _operator(function: NativeFunction) -> str:
 class {function.identifier}:
     """{function.schema}"""
 
-    entry = find("{function.schema.full_name}")
+    entry = Entry("{function.schema.full_name}")
 
     @staticmethod
     def call({parameters}) -> {result}:
@@ -63,7 +53,7 @@ def schemas(spec: Specification) -> str:
     return page(
         "Every operator's schema, in the order of the yaml.",
         "build/aten/src/ATen/RegisterSchema.cpp",
-        [],
+        {},
         ["SCHEMAS = (\n" + "".join(_lines(spec)) + ")\n"],
     )
 

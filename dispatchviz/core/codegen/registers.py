@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import groupby
 
 from dispatchviz.core.codegen import native, signature
 from dispatchviz.core.codegen.model import (
@@ -42,40 +41,27 @@ Kernel = tuple[NativeFunction, str, str]
 
 def _page(key: str, kernels: list[Kernel]) -> str:
     table = "".join(f'    "{function.name}": {name},\n' for function, name, _ in kernels)
-    imports = [
-        "from typing import TYPE_CHECKING",
-        "",
-        *_imports_used(key, [text for *_, text in kernels]),
-        "from dispatchviz.core.tensor.tensor import Size, Storage, Tensor",
-        "",
-        "if TYPE_CHECKING:",
-        "    from dispatchviz.core.device.device import Device",
-        "    from dispatchviz.core.tensor.dtype import DType",
-        "    from dispatchviz.core.native.random.generator import Generator",
-        "    from dispatchviz.core.device.streams import Stream",
-        "",
-        "Scalar = bool | int | float | complex",
-    ]
+    imports = {
+        "dispatchviz.core.seam": ("recorder",),
+        "dispatchviz.core.call.aten": ("backend_select_keys",),
+        "dispatchviz.core.generated": ("operators as ops",),
+        **_native_imports([text for *_, text in kernels]),
+        "dispatchviz.core.call.structured": VARIANTS,
+    }
     what = f"Kernels registered under {key}; ``KERNELS`` is the table."
     mirrors = f"build/aten/src/ATen/Register{key}_*.cpp"
-    return page(what, mirrors, imports, [*(text for *_, text in kernels), f"KERNELS = {{\n{table}}}\n"])
+    parts = [*(text for *_, text in kernels), f"KERNELS = {{\n{table}}}\n"]
+    return page(what, mirrors, imports, parts, signature.TYPE_IMPORTS)
 
 
-def _imports_used(key: str, texts: list[str]) -> Iterator[str]:
-    everything = "\n".join(texts)
-    if "recorder." in everything:
-        yield "from dispatchviz.core.seam import recorder"
-    if "backend_select_keys(" in everything:
-        yield "from dispatchviz.core.call.aten import backend_select_keys"
-    if "ops." in everything:
-        yield "from dispatchviz.core.generated import operators as ops"
-    for room, modules in groupby(native.modules(), key=lambda module: module.partition(".")[0]):
-        names = [name for _, _, name in (module.partition(".") for module in modules) if f" {name}." in everything]
-        if names:
-            yield f"from dispatchviz.core.native.{room} import {', '.join(names)}"
-    classes = [name for name in VARIANTS if re.search(rf"\b{name}\(", everything)]
-    if classes:
-        yield f"from dispatchviz.core.call.structured import {', '.join(classes)}"
+def _native_imports(texts: list[str]) -> dict[str, list[str]]:
+    """The modules of ``native/`` whose functions are called, by room."""
+    called = {name for text in texts for name in re.findall(r" (\w+)\.", text)}
+    found: dict[str, list[str]] = {}
+    for room, _, name in (module.partition(".") for module in native.modules()):
+        if name in called:
+            found.setdefault(f"dispatchviz.core.native.{room}", []).append(name)
+    return found
 
 
 def _kernels(spec: Specification, function: NativeFunction, key: str) -> Iterator[Kernel]:

@@ -11,7 +11,7 @@ from dispatchviz.core.codegen.pages import page
 def text(functions: Iterable[NativeFunction]) -> str:
     """One class for each name; an operator's overloads share one, its out= variants another."""
     rows = dict.fromkeys(_row(f) for f in functions if is_named(f))
-    imports = ["from dispatchviz.core.bindings.struct_sequence import struct_sequence"]
+    imports = {"dispatchviz.core.bindings.struct_sequence": ("struct_sequence",)}
     mirrors = "torch/csrc/autograd/generated/python_return_types.cpp"
     return page("Named tuples of results: ``torch.return_types``.", mirrors, imports, ["\n".join(sorted(rows)) + "\n"])
 

@@ -11,6 +11,15 @@ from dispatchviz.core.schema.function_schema import Argument
 DTYPES = {"long": "int64"}
 """Defaults that are dtypes."""
 
+TYPE_IMPORTS = {
+    "dispatchviz.core.device.device": ("Device",),
+    "dispatchviz.core.tensor.dtype": ("DType",),
+    "dispatchviz.core.native.random.generator": ("Generator",),
+    "dispatchviz.core.device.streams": ("Stream",),
+    "dispatchviz.core.tensor.tensor": ("Size", "Storage", "Tensor"),
+}
+"""Where the types of parameters and results come from."""
+
 
 def python_name(name: str) -> str:
     """``from`` is a word of Python's: it becomes ``from_``."""

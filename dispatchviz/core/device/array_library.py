@@ -16,8 +16,10 @@ from typing import Any
 
 import numpy
 
+from dispatchviz.errors import DispatchvizError
 
-class DeviceUnavailable(Exception):
+
+class DeviceUnavailable(DispatchvizError):
     """A device was asked for that this machine does not have."""
 
 

@@ -4,23 +4,23 @@ A stream is a queue of a device: what is put into one runs in order, what is in 
 for an event that the other has recorded. Each thread has a current stream, the default stream at first.
 
 With a GPU the streams are CuPy's. NB: emulated, every kernel runs at once, so nothing is ever waited for; who records
-and who waits is told all the same.
+and who waits is recorded all the same.
 """
 
 from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
 from dispatchviz.core.device.array_library import array_module, cuda_state
 from dispatchviz.core.device.device import CUDA, Device
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.process_modes import Mode, process_modes
 
 POOL = 32
-"""Streams per priority: the 33rd that is asked for is the first one again."""
+"""Streams per priority: the 33rd that is requested is the first one again."""
 HIGHEST_PRIORITY, LOWEST_PRIORITY = -3, 0
 """PyTorch's own limit, which today's devices reach; a number beyond is taken as the nearest."""
 
@@ -119,8 +119,7 @@ class _State:
         self.given: dict[int, list[Stream]] = {}
         """Per priority, the streams of its pool."""
         self.next: dict[int, int] = {}
-        """Per priority, how many were asked for."""
-        self.in_use = False
+        """Per priority, how many were requested."""
 
 
 class _Thread(threading.local):
@@ -130,14 +129,11 @@ class _Thread(threading.local):
 
 _state = _State()
 _thread = _Thread()
-when_use_changes: list[Callable[[bool], None]] = []
-"""Called when there is a second stream, and when there is none any more: without one nobody has to ask which one is
-current."""
 
 
 def in_use() -> bool:
-    """There is a second stream."""
-    return _state.in_use
+    """There is a second stream. Without one nobody has to ask which one is current."""
+    return bool(process_modes.active & Mode.STREAMS)
 
 
 def current() -> Stream:
@@ -148,20 +144,13 @@ def current() -> Stream:
 def from_pool(priority: int) -> Stream:
     """The next stream of the pool: 32 per priority, in turn."""
     priority = max(HIGHEST_PRIORITY, min(LOWEST_PRIORITY, priority))
-    if not _state.in_use:
-        _state.in_use = True
-        _use_changes()
+    process_modes.set(Mode.STREAMS, True)
     pool = _state.given.setdefault(priority, [])
-    asked = _state.next.get(priority, 0)
-    _state.next[priority] = asked + 1
-    if asked < POOL:
-        pool.append(Stream(sum(map(len, _state.given.values())) + 1, _stream_id(asked, priority), priority))
-    return pool[asked % POOL]
-
-
-def _use_changes() -> None:
-    for tell in when_use_changes:
-        tell(_state.in_use)
+    requested = _state.next.get(priority, 0)
+    _state.next[priority] = requested + 1
+    if requested < POOL:
+        pool.append(Stream(sum(map(len, _state.given.values())) + 1, _stream_id(requested, priority), priority))
+    return pool[requested % POOL]
 
 
 def _stream_id(index: int, priority: int) -> int:
@@ -213,6 +202,5 @@ def exchange_state(state: tuple[Any, Stream] | None = None) -> tuple[Any, Stream
     global _state
     before = _state, _thread.current
     _state, _thread.current = state or (_State(), DEFAULT)
-    if _state.in_use != before[0].in_use:
-        _use_changes()
+    process_modes.set(Mode.STREAMS, bool(_state.given))
     return before

@@ -10,13 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.autograd.variables.requires_grad_flag import make_variable
-from dispatchviz.core.bindings.binding import Binding, Operator, check_out_type_matches, not_modelled
+from dispatchviz.core.bindings.binding import Binding, check_out_type_matches
 from dispatchviz.core.bindings.default_device import device_or_default
-from dispatchviz.core.tensor.dtype import int64
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.generated import return_types
 from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView
-from dispatchviz.core.tensor.tensor import Tensor
 
 
 def _fft_fft_fft(self: Any, n: Any, dim: Any, norm: Any, out: Any) -> Any:
@@ -28,7 +25,12 @@ def _fft_fft_fft(self: Any, n: Any, dim: Any, norm: Any, out: Any) -> Any:
 fft_fft = Binding(
     "torch._C._fft.fft_fft",
     (
-        ("fft_fft(Tensor input, SymInt n = None, int dim = -1, str norm = None, *, Tensor out = None)", _fft_fft_fft, "aten::fft_fft", ops.fft_fft.call),
+        (
+            "fft_fft(Tensor input, SymInt n = None, int dim = -1, str norm = None, *, Tensor out = None)",
+            _fft_fft_fft,
+            "aten::fft_fft",
+            ops.fft_fft.call,
+        ),
     ),
 )
 
@@ -42,7 +44,12 @@ def _fft_fft_ifft(self: Any, n: Any, dim: Any, norm: Any, out: Any) -> Any:
 fft_ifft = Binding(
     "torch._C._fft.fft_ifft",
     (
-        ("fft_ifft(Tensor input, SymInt n = None, int dim = -1, str norm = None, *, Tensor out = None)", _fft_fft_ifft, "aten::fft_ifft", ops.fft_ifft.call),
+        (
+            "fft_ifft(Tensor input, SymInt n = None, int dim = -1, str norm = None, *, Tensor out = None)",
+            _fft_fft_ifft,
+            "aten::fft_ifft",
+            ops.fft_ifft.call,
+        ),
     ),
 )
 
@@ -56,7 +63,12 @@ def _fft_fft_rfft(self: Any, n: Any, dim: Any, norm: Any, out: Any) -> Any:
 fft_rfft = Binding(
     "torch._C._fft.fft_rfft",
     (
-        ("fft_rfft(Tensor input, SymInt n = None, int dim = -1, str norm = None, *, Tensor out = None)", _fft_fft_rfft, "aten::fft_rfft", ops.fft_rfft.call),
+        (
+            "fft_rfft(Tensor input, SymInt n = None, int dim = -1, str norm = None, *, Tensor out = None)",
+            _fft_fft_rfft,
+            "aten::fft_rfft",
+            ops.fft_rfft.call,
+        ),
     ),
 )
 
@@ -70,7 +82,12 @@ def _fft_fft_irfft(self: Any, n: Any, dim: Any, norm: Any, out: Any) -> Any:
 fft_irfft = Binding(
     "torch._C._fft.fft_irfft",
     (
-        ("fft_irfft(Tensor input, SymInt n = None, int dim = -1, str norm = None, *, Tensor out = None)", _fft_fft_irfft, "aten::fft_irfft", ops.fft_irfft.call),
+        (
+            "fft_irfft(Tensor input, SymInt n = None, int dim = -1, str norm = None, *, Tensor out = None)",
+            _fft_fft_irfft,
+            "aten::fft_irfft",
+            ops.fft_irfft.call,
+        ),
     ),
 )
 
@@ -84,7 +101,12 @@ def _fft_fft_hfft(self: Any, n: Any, dim: Any, norm: Any, out: Any) -> Any:
 fft_hfft = Binding(
     "torch._C._fft.fft_hfft",
     (
-        ("fft_hfft(Tensor input, SymInt n = None, int dim = -1, str norm = None, *, Tensor out = None)", _fft_fft_hfft, "aten::fft_hfft", ops.fft_hfft.call),
+        (
+            "fft_hfft(Tensor input, SymInt n = None, int dim = -1, str norm = None, *, Tensor out = None)",
+            _fft_fft_hfft,
+            "aten::fft_hfft",
+            ops.fft_hfft.call,
+        ),
     ),
 )
 
@@ -98,7 +120,12 @@ def _fft_fft_ihfft(self: Any, n: Any, dim: Any, norm: Any, out: Any) -> Any:
 fft_ihfft = Binding(
     "torch._C._fft.fft_ihfft",
     (
-        ("fft_ihfft(Tensor input, SymInt n = None, int dim = -1, str norm = None, *, Tensor out = None)", _fft_fft_ihfft, "aten::fft_ihfft", ops.fft_ihfft.call),
+        (
+            "fft_ihfft(Tensor input, SymInt n = None, int dim = -1, str norm = None, *, Tensor out = None)",
+            _fft_fft_ihfft,
+            "aten::fft_ihfft",
+            ops.fft_ihfft.call,
+        ),
     ),
 )
 
@@ -112,7 +139,15 @@ def _fft_fft_fft2(self: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
 fft_fft2 = Binding(
     "torch._C._fft.fft_fft2",
     (
-        ("fft_fft2(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = [-2,-1], str norm = None, *, Tensor out = None)", _fft_fft_fft2, "aten::fft_fft2", ops.fft_fft2.call),
+        (
+            (
+                "fft_fft2(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = [-2,-1], str norm = None, "
+                "*, Tensor out = None)"
+            ),
+            _fft_fft_fft2,
+            "aten::fft_fft2",
+            ops.fft_fft2.call,
+        ),
     ),
 )
 
@@ -126,7 +161,15 @@ def _fft_fft_ifft2(self: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
 fft_ifft2 = Binding(
     "torch._C._fft.fft_ifft2",
     (
-        ("fft_ifft2(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = [-2,-1], str norm = None, *, Tensor out = None)", _fft_fft_ifft2, "aten::fft_ifft2", ops.fft_ifft2.call),
+        (
+            (
+                "fft_ifft2(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = [-2,-1], str norm = None,"
+                " *, Tensor out = None)"
+            ),
+            _fft_fft_ifft2,
+            "aten::fft_ifft2",
+            ops.fft_ifft2.call,
+        ),
     ),
 )
 
@@ -140,7 +183,15 @@ def _fft_fft_rfft2(self: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
 fft_rfft2 = Binding(
     "torch._C._fft.fft_rfft2",
     (
-        ("fft_rfft2(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = [-2,-1], str norm = None, *, Tensor out = None)", _fft_fft_rfft2, "aten::fft_rfft2", ops.fft_rfft2.call),
+        (
+            (
+                "fft_rfft2(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = [-2,-1], str norm = None,"
+                " *, Tensor out = None)"
+            ),
+            _fft_fft_rfft2,
+            "aten::fft_rfft2",
+            ops.fft_rfft2.call,
+        ),
     ),
 )
 
@@ -154,7 +205,15 @@ def _fft_fft_irfft2(self: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
 fft_irfft2 = Binding(
     "torch._C._fft.fft_irfft2",
     (
-        ("fft_irfft2(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = [-2,-1], str norm = None, *, Tensor out = None)", _fft_fft_irfft2, "aten::fft_irfft2", ops.fft_irfft2.call),
+        (
+            (
+                "fft_irfft2(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = [-2,-1], str norm = "
+                "None, *, Tensor out = None)"
+            ),
+            _fft_fft_irfft2,
+            "aten::fft_irfft2",
+            ops.fft_irfft2.call,
+        ),
     ),
 )
 
@@ -168,7 +227,15 @@ def _fft_fft_hfft2(self: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
 fft_hfft2 = Binding(
     "torch._C._fft.fft_hfft2",
     (
-        ("fft_hfft2(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = [-2,-1], str norm = None, *, Tensor out = None)", _fft_fft_hfft2, "aten::fft_hfft2", ops.fft_hfft2.call),
+        (
+            (
+                "fft_hfft2(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = [-2,-1], str norm = None,"
+                " *, Tensor out = None)"
+            ),
+            _fft_fft_hfft2,
+            "aten::fft_hfft2",
+            ops.fft_hfft2.call,
+        ),
     ),
 )
 
@@ -182,7 +249,15 @@ def _fft_fft_ihfft2(self: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
 fft_ihfft2 = Binding(
     "torch._C._fft.fft_ihfft2",
     (
-        ("fft_ihfft2(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = [-2,-1], str norm = None, *, Tensor out = None)", _fft_fft_ihfft2, "aten::fft_ihfft2", ops.fft_ihfft2.call),
+        (
+            (
+                "fft_ihfft2(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = [-2,-1], str norm = "
+                "None, *, Tensor out = None)"
+            ),
+            _fft_fft_ihfft2,
+            "aten::fft_ihfft2",
+            ops.fft_ihfft2.call,
+        ),
     ),
 )
 
@@ -196,7 +271,15 @@ def _fft_fft_fftn(self: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
 fft_fftn = Binding(
     "torch._C._fft.fft_fftn",
     (
-        ("fft_fftn(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = None, str norm = None, *, Tensor out = None)", _fft_fft_fftn, "aten::fft_fftn", ops.fft_fftn.call),
+        (
+            (
+                "fft_fftn(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = None, str norm = None, *, "
+                "Tensor out = None)"
+            ),
+            _fft_fft_fftn,
+            "aten::fft_fftn",
+            ops.fft_fftn.call,
+        ),
     ),
 )
 
@@ -210,7 +293,15 @@ def _fft_fft_ifftn(self: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
 fft_ifftn = Binding(
     "torch._C._fft.fft_ifftn",
     (
-        ("fft_ifftn(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = None, str norm = None, *, Tensor out = None)", _fft_fft_ifftn, "aten::fft_ifftn", ops.fft_ifftn.call),
+        (
+            (
+                "fft_ifftn(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = None, str norm = None, *,"
+                " Tensor out = None)"
+            ),
+            _fft_fft_ifftn,
+            "aten::fft_ifftn",
+            ops.fft_ifftn.call,
+        ),
     ),
 )
 
@@ -224,7 +315,15 @@ def _fft_fft_rfftn(self: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
 fft_rfftn = Binding(
     "torch._C._fft.fft_rfftn",
     (
-        ("fft_rfftn(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = None, str norm = None, *, Tensor out = None)", _fft_fft_rfftn, "aten::fft_rfftn", ops.fft_rfftn.call),
+        (
+            (
+                "fft_rfftn(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = None, str norm = None, *,"
+                " Tensor out = None)"
+            ),
+            _fft_fft_rfftn,
+            "aten::fft_rfftn",
+            ops.fft_rfftn.call,
+        ),
     ),
 )
 
@@ -238,7 +337,15 @@ def _fft_fft_irfftn(self: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
 fft_irfftn = Binding(
     "torch._C._fft.fft_irfftn",
     (
-        ("fft_irfftn(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = None, str norm = None, *, Tensor out = None)", _fft_fft_irfftn, "aten::fft_irfftn", ops.fft_irfftn.call),
+        (
+            (
+                "fft_irfftn(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = None, str norm = None, "
+                "*, Tensor out = None)"
+            ),
+            _fft_fft_irfftn,
+            "aten::fft_irfftn",
+            ops.fft_irfftn.call,
+        ),
     ),
 )
 
@@ -252,7 +359,15 @@ def _fft_fft_hfftn(self: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
 fft_hfftn = Binding(
     "torch._C._fft.fft_hfftn",
     (
-        ("fft_hfftn(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = None, str norm = None, *, Tensor out = None)", _fft_fft_hfftn, "aten::fft_hfftn", ops.fft_hfftn.call),
+        (
+            (
+                "fft_hfftn(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = None, str norm = None, *,"
+                " Tensor out = None)"
+            ),
+            _fft_fft_hfftn,
+            "aten::fft_hfftn",
+            ops.fft_hfftn.call,
+        ),
     ),
 )
 
@@ -266,7 +381,15 @@ def _fft_fft_ihfftn(self: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
 fft_ihfftn = Binding(
     "torch._C._fft.fft_ihfftn",
     (
-        ("fft_ihfftn(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = None, str norm = None, *, Tensor out = None)", _fft_fft_ihfftn, "aten::fft_ihfftn", ops.fft_ihfftn.call),
+        (
+            (
+                "fft_ihfftn(Tensor input, tuple of SymInts[1] s = None, tuple of ints[1] dim = None, str norm = None, "
+                "*, Tensor out = None)"
+            ),
+            _fft_fft_ihfftn,
+            "aten::fft_ihfftn",
+            ops.fft_ihfftn.call,
+        ),
     ),
 )
 
@@ -288,7 +411,14 @@ def _fft_fft_fftfreq(
 fft_fftfreq = Binding(
     "torch._C._fft.fft_fftfreq",
     (
-        ("fft_fftfreq(int n, float d = 1.0, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _fft_fft_fftfreq, "aten::fft_fftfreq"),
+        (
+            (
+                "fft_fftfreq(int n, float d = 1.0, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout "
+                "= None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _fft_fft_fftfreq,
+            "aten::fft_fftfreq",
+        ),
     ),
 )
 
@@ -310,7 +440,14 @@ def _fft_fft_rfftfreq(
 fft_rfftfreq = Binding(
     "torch._C._fft.fft_rfftfreq",
     (
-        ("fft_rfftfreq(int n, float d = 1.0, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _fft_fft_rfftfreq, "aten::fft_rfftfreq"),
+        (
+            (
+                "fft_rfftfreq(int n, float d = 1.0, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout"
+                " = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _fft_fft_rfftfreq,
+            "aten::fft_rfftfreq",
+        ),
     ),
 )
 

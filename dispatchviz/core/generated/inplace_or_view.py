@@ -7,287 +7,255 @@ torch/csrc/autograd/generated/ADInplaceOrViewType_*.cpp.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dispatchviz.core.autograd.variables.variable import increment_version
 from dispatchviz.core.autograd.variables.view_info import as_view, non_differentiable_view, several_views
-from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.keys.key_set import after_ADInplaceOrView_keyset
-from dispatchviz.core.native.random.generator import Generator
-from dispatchviz.core.device.streams import Stream
-from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
+from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView
+
+if TYPE_CHECKING:
+    from dispatchviz.core.native.random.generator import Generator
+    from dispatchviz.core.tensor.dtype import DType
+    from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
 
 Scalar = bool | int | float | complex
 
 
 def arange_out_out(ks: int, end: Scalar, out: Tensor) -> Tensor:
-    ops.arange_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        end, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.arange_out.redispatch(ks & after_ADInplaceOrView_keyset, end, out)
     increment_version(out)
     return out
 
 
 def arange_out_start_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
-    ops.arange_start_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        start, end, step, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.arange_start_out.redispatch(ks & after_ADInplaceOrView_keyset, start, end, step, out)
     increment_version(out)
     return out
 
 
 def range_out_out_(ks: int, start: Scalar, end: Scalar, out: Tensor) -> Tensor:
-    ops.range_out_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        start, end, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.range_out_.redispatch(ks & after_ADInplaceOrView_keyset, start, end, out)
     increment_version(out)
     return out
 
 
 def range_out_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
-    ops.range_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        start, end, step, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.range_out.redispatch(ks & after_ADInplaceOrView_keyset, start, end, step, out)
     increment_version(out)
     return out
 
 
 def full_out_out(ks: int, size: Size, fill_value: Scalar, out: Tensor) -> Tensor:
-    ops.full_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        size, fill_value, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.full_out.redispatch(ks & after_ADInplaceOrView_keyset, size, fill_value, out)
     increment_version(out)
     return out
 
 
 def ones_out_out(ks: int, size: Size, out: Tensor) -> Tensor:
-    ops.ones_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        size, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.ones_out.redispatch(ks & after_ADInplaceOrView_keyset, size, out)
     increment_version(out)
     return out
 
 
 def zeros_out_out(ks: int, size: Size, out: Tensor) -> Tensor:
-    ops.zeros_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        size, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.zeros_out.redispatch(ks & after_ADInplaceOrView_keyset, size, out)
     increment_version(out)
     return out
 
 
 def linspace_out_out(ks: int, start: Scalar, end: Scalar, steps: int, out: Tensor) -> Tensor:
-    ops.linspace_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        start, end, steps, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.linspace_out.redispatch(ks & after_ADInplaceOrView_keyset, start, end, steps, out)
     increment_version(out)
     return out
 
 
 def linspace_out_Tensor_Tensor_out(ks: int, start: Tensor, end: Tensor, steps: int, out: Tensor) -> Tensor:
-    ops.linspace_Tensor_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        start, end, steps, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.linspace_Tensor_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, start, end, steps, out)
     increment_version(out)
     return out
 
 
 def linspace_out_Tensor_Scalar_out(ks: int, start: Tensor, end: Scalar, steps: int, out: Tensor) -> Tensor:
-    ops.linspace_Tensor_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        start, end, steps, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.linspace_Tensor_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, start, end, steps, out)
     increment_version(out)
     return out
 
 
 def linspace_out_Scalar_Tensor_out(ks: int, start: Scalar, end: Tensor, steps: int, out: Tensor) -> Tensor:
-    ops.linspace_Scalar_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        start, end, steps, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.linspace_Scalar_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, start, end, steps, out)
     increment_version(out)
     return out
 
 
 def logspace_out_out(ks: int, start: Scalar, end: Scalar, steps: int, base: float, out: Tensor) -> Tensor:
-    ops.logspace_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        start, end, steps, base, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logspace_out.redispatch(ks & after_ADInplaceOrView_keyset, start, end, steps, base, out)
     increment_version(out)
     return out
 
 
-def logspace_out_Tensor_Tensor_out(
-    ks: int, start: Tensor, end: Tensor, steps: int, base: float, out: Tensor
-) -> Tensor:
-    ops.logspace_Tensor_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        start, end, steps, base, out
-    )
+def logspace_out_Tensor_Tensor_out(ks: int, start: Tensor, end: Tensor, steps: int, base: float, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logspace_Tensor_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, start, end, steps, base, out)
     increment_version(out)
     return out
 
 
-def logspace_out_Tensor_Scalar_out(
-    ks: int, start: Tensor, end: Scalar, steps: int, base: float, out: Tensor
-) -> Tensor:
-    ops.logspace_Tensor_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        start, end, steps, base, out
-    )
+def logspace_out_Tensor_Scalar_out(ks: int, start: Tensor, end: Scalar, steps: int, base: float, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logspace_Tensor_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, start, end, steps, base, out)
     increment_version(out)
     return out
 
 
-def logspace_out_Scalar_Tensor_out(
-    ks: int, start: Scalar, end: Tensor, steps: int, base: float, out: Tensor
-) -> Tensor:
-    ops.logspace_Scalar_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        start, end, steps, base, out
-    )
+def logspace_out_Scalar_Tensor_out(ks: int, start: Scalar, end: Tensor, steps: int, base: float, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logspace_Scalar_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, start, end, steps, base, out)
     increment_version(out)
     return out
 
 
 def eye_out_out(ks: int, n: int, out: Tensor) -> Tensor:
-    ops.eye_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](n, out)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.eye_out.redispatch(ks & after_ADInplaceOrView_keyset, n, out)
     increment_version(out)
     return out
 
 
 def eye_out_m_out(ks: int, n: int, m: int, out: Tensor) -> Tensor:
-    ops.eye_m_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        n, m, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.eye_m_out.redispatch(ks & after_ADInplaceOrView_keyset, n, m, out)
     increment_version(out)
     return out
 
 
 def rand_out_out(ks: int, size: Size, out: Tensor) -> Tensor:
-    ops.rand_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        size, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.rand_out.redispatch(ks & after_ADInplaceOrView_keyset, size, out)
     increment_version(out)
     return out
 
 
 def alias(ks: int, self: Tensor) -> Tensor:
-    result = ops.alias.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.alias.redispatch(ks & after_ADInplaceOrView_keyset, self)
     return as_view(self, result)
 
 
 def fill__Scalar(ks: int, self: Tensor, value: Scalar) -> Tensor:
-    ops.fill__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, value
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.fill__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, value)
     increment_version(self)
     return self
 
 
 def fill__Tensor(ks: int, self: Tensor, value: Tensor) -> Tensor:
-    ops.fill__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, value
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.fill__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, value)
     increment_version(self)
     return self
 
 
 def zero_(ks: int, self: Tensor) -> Tensor:
-    ops.zero_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.zero_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def normal_(ks: int, self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    ops.normal_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, mean, std, generator
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.normal_.redispatch(ks & after_ADInplaceOrView_keyset, self, mean, std, generator)
     increment_version(self)
     return self
 
 
 def uniform_(ks: int, self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    ops.uniform_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, from_, to, generator
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.uniform_.redispatch(ks & after_ADInplaceOrView_keyset, self, from_, to, generator)
     increment_version(self)
     return self
 
 
 def bernoulli__float(ks: int, self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    ops.bernoulli__float.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, p, generator
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bernoulli__float.redispatch(ks & after_ADInplaceOrView_keyset, self, p, generator)
     increment_version(self)
     return self
 
 
 def bernoulli_out_out(ks: int, self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    ops.bernoulli_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, generator, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bernoulli_out.redispatch(ks & after_ADInplaceOrView_keyset, self, generator, out)
     increment_version(out)
     return out
 
 
 def bernoulli__Tensor(ks: int, self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    ops.bernoulli__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, p, generator
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bernoulli__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, p, generator)
     increment_version(self)
     return self
 
 
 def random__from(ks: int, self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    ops.random__from.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, from_, to, generator
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.random__from.redispatch(ks & after_ADInplaceOrView_keyset, self, from_, to, generator)
     increment_version(self)
     return self
 
 
 def random__to(ks: int, self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    ops.random__to.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, to, generator
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.random__to.redispatch(ks & after_ADInplaceOrView_keyset, self, to, generator)
     increment_version(self)
     return self
 
 
 def random_(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
-    ops.random_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, generator
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.random_.redispatch(ks & after_ADInplaceOrView_keyset, self, generator)
     increment_version(self)
     return self
 
 
 def exponential_(ks: int, self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-    ops.exponential_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, lambd, generator
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.exponential_.redispatch(ks & after_ADInplaceOrView_keyset, self, lambd, generator)
     increment_version(self)
     return self
 
 
 def geometric_(ks: int, self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    ops.geometric_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, p, generator
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.geometric_.redispatch(ks & after_ADInplaceOrView_keyset, self, p, generator)
     increment_version(self)
     return self
 
 
 def cauchy_(ks: int, self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-    ops.cauchy_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, median, sigma, generator
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.cauchy_.redispatch(ks & after_ADInplaceOrView_keyset, self, median, sigma, generator)
     increment_version(self)
     return self
 
 
 def log_normal_(ks: int, self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    ops.log_normal_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, mean, std, generator
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.log_normal_.redispatch(ks & after_ADInplaceOrView_keyset, self, mean, std, generator)
     increment_version(self)
     return self
 
@@ -295,29 +263,24 @@ def log_normal_(ks: int, self: Tensor, mean: float, std: float, generator: Gener
 def multinomial_out_out(
     ks: int, self: Tensor, num_samples: int, replacement: bool, generator: Generator | None, out: Tensor
 ) -> Tensor:
-    ops.multinomial_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, num_samples, replacement, generator, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.multinomial_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, num_samples, replacement, generator, out
+        )
     increment_version(out)
     return out
 
 
-def normal_out_Tensor_float_out(
-    ks: int, mean: Tensor, std: float, generator: Generator | None, out: Tensor
-) -> Tensor:
-    ops.normal_Tensor_float_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        mean, std, generator, out
-    )
+def normal_out_Tensor_float_out(ks: int, mean: Tensor, std: float, generator: Generator | None, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.normal_Tensor_float_out.redispatch(ks & after_ADInplaceOrView_keyset, mean, std, generator, out)
     increment_version(out)
     return out
 
 
-def normal_out_float_Tensor_out(
-    ks: int, mean: float, std: Tensor, generator: Generator | None, out: Tensor
-) -> Tensor:
-    ops.normal_float_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        mean, std, generator, out
-    )
+def normal_out_float_Tensor_out(ks: int, mean: float, std: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.normal_float_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, mean, std, generator, out)
     increment_version(out)
     return out
 
@@ -325,9 +288,8 @@ def normal_out_float_Tensor_out(
 def normal_out_Tensor_Tensor_out(
     ks: int, mean: Tensor, std: Tensor, generator: Generator | None, out: Tensor
 ) -> Tensor:
-    ops.normal_Tensor_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        mean, std, generator, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.normal_Tensor_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, mean, std, generator, out)
     increment_version(out)
     return out
 
@@ -335,33 +297,29 @@ def normal_out_Tensor_Tensor_out(
 def normal_out_float_float_out(
     ks: int, mean: float, std: float, size: Size, generator: Generator | None, out: Tensor
 ) -> Tensor:
-    ops.normal_float_float_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        mean, std, size, generator, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.normal_float_float_out.redispatch(ks & after_ADInplaceOrView_keyset, mean, std, size, generator, out)
     increment_version(out)
     return out
 
 
 def randint_out_out(ks: int, high: int, size: Size, out: Tensor) -> Tensor:
-    ops.randint_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        high, size, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.randint_out.redispatch(ks & after_ADInplaceOrView_keyset, high, size, out)
     increment_version(out)
     return out
 
 
 def randint_out_generator_out(ks: int, high: int, size: Size, generator: Generator | None, out: Tensor) -> Tensor:
-    ops.randint_generator_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        high, size, generator, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.randint_generator_out.redispatch(ks & after_ADInplaceOrView_keyset, high, size, generator, out)
     increment_version(out)
     return out
 
 
 def randint_out_low_out(ks: int, low: int, high: int, size: Size, out: Tensor) -> Tensor:
-    ops.randint_low_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        low, high, size, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.randint_low_out.redispatch(ks & after_ADInplaceOrView_keyset, low, high, size, out)
     increment_version(out)
     return out
 
@@ -369,531 +327,512 @@ def randint_out_low_out(ks: int, low: int, high: int, size: Size, out: Tensor) -
 def randint_out_low_generator_out(
     ks: int, low: int, high: int, size: Size, generator: Generator | None, out: Tensor
 ) -> Tensor:
-    ops.randint_low_generator_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        low, high, size, generator, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.randint_low_generator_out.redispatch(ks & after_ADInplaceOrView_keyset, low, high, size, generator, out)
     increment_version(out)
     return out
 
 
 def randperm_out_out(ks: int, n: int, out: Tensor) -> Tensor:
-    ops.randperm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.randperm_out.redispatch(ks & after_ADInplaceOrView_keyset, n, out)
     increment_version(out)
     return out
 
 
 def randperm_out_generator_out(ks: int, n: int, generator: Generator | None, out: Tensor) -> Tensor:
-    ops.randperm_generator_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        n, generator, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.randperm_generator_out.redispatch(ks & after_ADInplaceOrView_keyset, n, generator, out)
     increment_version(out)
     return out
 
 
 def add_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
-    ops.add_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, alpha, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.add_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, alpha, out)
     increment_version(out)
     return out
 
 
 def add__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
-    ops.add__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, alpha
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.add__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other, alpha)
     increment_version(self)
     return self
 
 
 def add__Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
-    ops.add__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, alpha
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.add__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other, alpha)
     increment_version(self)
     return self
 
 
 def sub_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
-    ops.sub_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, alpha, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sub_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, alpha, out)
     increment_version(out)
     return out
 
 
 def sub__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
-    ops.sub__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, alpha
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sub__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other, alpha)
     increment_version(self)
     return self
 
 
 def sub__Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
-    ops.sub__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, alpha
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sub__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other, alpha)
     increment_version(self)
     return self
 
 
 def mul_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.mul_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.mul_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def mul__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.mul__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.mul__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def mul__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    ops.mul__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.mul__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def div_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.div_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.div_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def div_out_out_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
-    ops.div_out_mode.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, rounding_mode, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.div_out_mode.redispatch(ks & after_ADInplaceOrView_keyset, self, other, rounding_mode, out)
     increment_version(out)
     return out
 
 
 def div__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.div__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.div__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def div__Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    ops.div__Tensor_mode.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, rounding_mode
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.div__Tensor_mode.redispatch(ks & after_ADInplaceOrView_keyset, self, other, rounding_mode)
     increment_version(self)
     return self
 
 
 def div__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    ops.div__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.div__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def div__Scalar_mode(ks: int, self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
-    ops.div__Scalar_mode.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, rounding_mode
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.div__Scalar_mode.redispatch(ks & after_ADInplaceOrView_keyset, self, other, rounding_mode)
     increment_version(self)
     return self
 
 
 def floor_divide__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.floor_divide__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.floor_divide__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def floor_divide_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.floor_divide_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.floor_divide_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def floor_divide__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    ops.floor_divide__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.floor_divide__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def pow_out_Tensor_Tensor_out(ks: int, self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
-    ops.pow_Tensor_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, exponent, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.pow_Tensor_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, exponent, out)
     increment_version(out)
     return out
 
 
 def pow_out_Scalar_out(ks: int, self: Scalar, exponent: Tensor, out: Tensor) -> Tensor:
-    ops.pow_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, exponent, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.pow_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, exponent, out)
     increment_version(out)
     return out
 
 
 def pow_out_Tensor_Scalar_out(ks: int, self: Tensor, exponent: Scalar, out: Tensor) -> Tensor:
-    ops.pow_Tensor_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, exponent, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.pow_Tensor_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, exponent, out)
     increment_version(out)
     return out
 
 
 def pow__Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
-    ops.pow__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, exponent
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.pow__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, exponent)
     increment_version(self)
     return self
 
 
 def pow__Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
-    ops.pow__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, exponent
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.pow__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, exponent)
     increment_version(self)
     return self
 
 
 def neg_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.neg_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, out)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.neg_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def neg_(ks: int, self: Tensor) -> Tensor:
-    ops.neg_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.neg_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def exp_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.exp_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, out)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.exp_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def exp_(ks: int, self: Tensor) -> Tensor:
-    ops.exp_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.exp_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def acos_(ks: int, self: Tensor) -> Tensor:
-    ops.acos_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.acos_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def acos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.acos_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.acos_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def acosh_(ks: int, self: Tensor) -> Tensor:
-    ops.acosh_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.acosh_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def acosh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.acosh_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.acosh_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def asinh_(ks: int, self: Tensor) -> Tensor:
-    ops.asinh_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.asinh_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def asinh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.asinh_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.asinh_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def atanh_(ks: int, self: Tensor) -> Tensor:
-    ops.atanh_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.atanh_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def atanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.atanh_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.atanh_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def asin_(ks: int, self: Tensor) -> Tensor:
-    ops.asin_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.asin_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def asin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.asin_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.asin_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def atan_(ks: int, self: Tensor) -> Tensor:
-    ops.atan_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.atan_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def atan_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.atan_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.atan_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def exp2_(ks: int, self: Tensor) -> Tensor:
-    ops.exp2_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.exp2_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def exp2_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.exp2_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.exp2_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def expm1_(ks: int, self: Tensor) -> Tensor:
-    ops.expm1_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.expm1_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def expm1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.expm1_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.expm1_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def log10_(ks: int, self: Tensor) -> Tensor:
-    ops.log10_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.log10_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def log10_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.log10_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.log10_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def log2_(ks: int, self: Tensor) -> Tensor:
-    ops.log2_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.log2_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def log2_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.log2_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.log2_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def sinc_(ks: int, self: Tensor) -> Tensor:
-    ops.sinc_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sinc_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def sinc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.sinc_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sinc_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def tan_(ks: int, self: Tensor) -> Tensor:
-    ops.tan_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.tan_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def tan_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.tan_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, out)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.tan_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def log_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.log_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, out)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.log_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def log_(ks: int, self: Tensor) -> Tensor:
-    ops.log_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.log_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def sin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.sin_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, out)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sin_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def sin_(ks: int, self: Tensor) -> Tensor:
-    ops.sin_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sin_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def sinh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.sinh_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sinh_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def sinh_(ks: int, self: Tensor) -> Tensor:
-    ops.sinh_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sinh_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def cosh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.cosh_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.cosh_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def cosh_(ks: int, self: Tensor) -> Tensor:
-    ops.cosh_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.cosh_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def cos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.cos_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, out)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.cos_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def cos_(ks: int, self: Tensor) -> Tensor:
-    ops.cos_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.cos_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def reciprocal_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.reciprocal_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.reciprocal_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def reciprocal_(ks: int, self: Tensor) -> Tensor:
-    ops.reciprocal_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.reciprocal_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def relu_(ks: int, self: Tensor) -> Tensor:
-    ops.relu_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.relu_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def clamp_min_out_out(ks: int, self: Tensor, min: Scalar, out: Tensor) -> Tensor:
-    ops.clamp_min_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, min, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.clamp_min_out.redispatch(ks & after_ADInplaceOrView_keyset, self, min, out)
     increment_version(out)
     return out
 
 
 def clamp_min_(ks: int, self: Tensor, min: Scalar) -> Tensor:
-    ops.clamp_min_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, min
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.clamp_min_.redispatch(ks & after_ADInplaceOrView_keyset, self, min)
     increment_version(self)
     return self
 
 
 def clamp_min_out_Tensor_out(ks: int, self: Tensor, min: Tensor, out: Tensor) -> Tensor:
-    ops.clamp_min_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, min, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.clamp_min_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, min, out)
     increment_version(out)
     return out
 
 
 def clamp_min__Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
-    ops.clamp_min__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, min
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.clamp_min__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, min)
     increment_version(self)
     return self
 
 
 def threshold_(ks: int, self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
-    ops.threshold_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, threshold, value
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.threshold_.redispatch(ks & after_ADInplaceOrView_keyset, self, threshold, value)
     increment_version(self)
     return self
 
 
 def threshold_out_out(ks: int, self: Tensor, threshold: Scalar, value: Scalar, out: Tensor) -> Tensor:
-    ops.threshold_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, threshold, value, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.threshold_out.redispatch(ks & after_ADInplaceOrView_keyset, self, threshold, value, out)
     increment_version(out)
     return out
 
@@ -901,555 +840,528 @@ def threshold_out_out(ks: int, self: Tensor, threshold: Scalar, value: Scalar, o
 def threshold_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar, grad_input: Tensor
 ) -> Tensor:
-    ops.threshold_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, threshold, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.threshold_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, threshold, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def where_out_self_out(ks: int, condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.where_self_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        condition, self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.where_self_out.redispatch(ks & after_ADInplaceOrView_keyset, condition, self, other, out)
     increment_version(out)
     return out
 
 
 def logical_and_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.logical_and_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logical_and_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def eq_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    ops.eq_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.eq_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def eq_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.eq_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.eq_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def ne_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    ops.ne_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.ne_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def ne_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.ne_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.ne_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def ge_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    ops.ge_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.ge_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def ge_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.ge_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.ge_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def gt_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    ops.gt_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.gt_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def gt_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.gt_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.gt_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def le_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    ops.le_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.le_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def le_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.le_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.le_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def lt_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    ops.lt_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.lt_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def lt_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.lt_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.lt_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def eq__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    ops.eq__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.eq__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def eq__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.eq__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.eq__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def ne__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    ops.ne__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.ne__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def ne__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.ne__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.ne__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def ge__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    ops.ge__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.ge__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def ge__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.ge__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.ge__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def le__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    ops.le__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.le__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def le__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.le__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.le__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def gt__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    ops.gt__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.gt__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def gt__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.gt__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.gt__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def lt__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    ops.lt__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.lt__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def lt__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.lt__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.lt__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def tanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.tanh_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.tanh_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def tanh_(ks: int, self: Tensor) -> Tensor:
-    ops.tanh_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.tanh_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def sigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.sigmoid_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sigmoid_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def sigmoid_(ks: int, self: Tensor) -> Tensor:
-    ops.sigmoid_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sigmoid_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def sqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.sqrt_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sqrt_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def sqrt_(ks: int, self: Tensor) -> Tensor:
-    ops.sqrt_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sqrt_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def rsqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.rsqrt_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.rsqrt_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def rsqrt_(ks: int, self: Tensor) -> Tensor:
-    ops.rsqrt_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.rsqrt_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def erf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.erf_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, out)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.erf_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def erf_(ks: int, self: Tensor) -> Tensor:
-    ops.erf_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.erf_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def erfc_(ks: int, self: Tensor) -> Tensor:
-    ops.erfc_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.erfc_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def erfc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.erfc_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.erfc_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def mvlgamma_out_out(ks: int, self: Tensor, p: int, out: Tensor) -> Tensor:
-    ops.mvlgamma_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, p, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.mvlgamma_out.redispatch(ks & after_ADInplaceOrView_keyset, self, p, out)
     increment_version(out)
     return out
 
 
 def mvlgamma_(ks: int, self: Tensor, p: int) -> Tensor:
-    ops.mvlgamma_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, p)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.mvlgamma_.redispatch(ks & after_ADInplaceOrView_keyset, self, p)
     increment_version(self)
     return self
 
 
 def digamma_(ks: int, self: Tensor) -> Tensor:
-    ops.digamma_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.digamma_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def lgamma_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.lgamma_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.lgamma_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def lgamma_(ks: int, self: Tensor) -> Tensor:
-    ops.lgamma_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.lgamma_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def digamma_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.digamma_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.digamma_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def polygamma_out_out(ks: int, n: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.polygamma_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        n, self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.polygamma_out.redispatch(ks & after_ADInplaceOrView_keyset, n, self, out)
     increment_version(out)
     return out
 
 
 def polygamma_(ks: int, self: Tensor, n: int) -> Tensor:
-    ops.polygamma_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, n
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.polygamma_.redispatch(ks & after_ADInplaceOrView_keyset, self, n)
     increment_version(self)
     return self
 
 
 def erfinv_(ks: int, self: Tensor) -> Tensor:
-    ops.erfinv_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.erfinv_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def erfinv_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.erfinv_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.erfinv_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def i0_(ks: int, self: Tensor) -> Tensor:
-    ops.i0_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.i0_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def i0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.i0_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, out)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.i0_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def igamma_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.igamma_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.igamma_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def igamma_(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.igamma_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.igamma_.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def igammac_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.igammac_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.igammac_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def igammac_(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.igammac_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.igammac_.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def abs_(ks: int, self: Tensor) -> Tensor:
-    ops.abs_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.abs_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def abs_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.abs_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, out)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.abs_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def angle_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.angle_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.angle_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def sgn_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.sgn_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, out)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sgn_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def sgn_(ks: int, self: Tensor) -> Tensor:
-    ops.sgn_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sgn_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def sign_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.sign_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sign_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def sign_(ks: int, self: Tensor) -> Tensor:
-    ops.sign_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sign_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def floor_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.floor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.floor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def floor_(ks: int, self: Tensor) -> Tensor:
-    ops.floor_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.floor_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def round_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.round_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.round_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def round_(ks: int, self: Tensor) -> Tensor:
-    ops.round_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.round_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def round__decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
-    ops.round__decimals.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, decimals
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.round__decimals.redispatch(ks & after_ADInplaceOrView_keyset, self, decimals)
     increment_version(self)
     return self
 
 
 def round_out_decimals_out(ks: int, self: Tensor, decimals: int, out: Tensor) -> Tensor:
-    ops.round_decimals_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, decimals, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.round_decimals_out.redispatch(ks & after_ADInplaceOrView_keyset, self, decimals, out)
     increment_version(out)
     return out
 
 
 def ceil_(ks: int, self: Tensor) -> Tensor:
-    ops.ceil_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.ceil_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def ceil_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.ceil_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.ceil_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def frac_(ks: int, self: Tensor) -> Tensor:
-    ops.frac_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.frac_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def frac_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.frac_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.frac_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def trunc_(ks: int, self: Tensor) -> Tensor:
-    ops.trunc_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.trunc_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def trunc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.trunc_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.trunc_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def nan_to_num_(ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
-    ops.nan_to_num_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, nan, posinf, neginf
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.nan_to_num_.redispatch(ks & after_ADInplaceOrView_keyset, self, nan, posinf, neginf)
     increment_version(self)
     return self
 
@@ -1457,68 +1369,65 @@ def nan_to_num_(ks: int, self: Tensor, nan: float | None, posinf: float | None, 
 def nan_to_num_out_out(
     ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor
 ) -> Tensor:
-    ops.nan_to_num_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, nan, posinf, neginf, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.nan_to_num_out.redispatch(ks & after_ADInplaceOrView_keyset, self, nan, posinf, neginf, out)
     increment_version(out)
     return out
 
 
 def rad2deg_(ks: int, self: Tensor) -> Tensor:
-    ops.rad2deg_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.rad2deg_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def rad2deg_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.rad2deg_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.rad2deg_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def deg2rad_(ks: int, self: Tensor) -> Tensor:
-    ops.deg2rad_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.deg2rad_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def deg2rad_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.deg2rad_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.deg2rad_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def logit_(ks: int, self: Tensor, eps: float | None) -> Tensor:
-    ops.logit_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, eps)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logit_.redispatch(ks & after_ADInplaceOrView_keyset, self, eps)
     increment_version(self)
     return self
 
 
 def logit_out_out(ks: int, self: Tensor, eps: float | None, out: Tensor) -> Tensor:
-    ops.logit_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, eps, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logit_out.redispatch(ks & after_ADInplaceOrView_keyset, self, eps, out)
     increment_version(out)
     return out
 
 
 def frexp_out_Tensor_out(ks: int, self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
-    ops.frexp_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, mantissa, exponent
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.frexp_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, mantissa, exponent)
     increment_version(mantissa)
     increment_version(exponent)
     return mantissa, exponent
 
 
 def signbit_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.signbit_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.signbit_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
@@ -1526,49 +1435,43 @@ def signbit_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 def logit_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, eps: float | None, grad_input: Tensor
 ) -> Tensor:
-    ops.logit_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, eps, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logit_backward_grad_input.redispatch(ks & after_ADInplaceOrView_keyset, grad_output, self, eps, grad_input)
     increment_version(grad_input)
     return grad_input
 
 
 def isposinf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.isposinf_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.isposinf_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def tanh_backward_out_grad_input(ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor) -> Tensor:
-    ops.tanh_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, output, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.tanh_backward_grad_input.redispatch(ks & after_ADInplaceOrView_keyset, grad_output, output, grad_input)
     increment_version(grad_input)
     return grad_input
 
 
 def sigmoid_backward_out_grad_input(ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor) -> Tensor:
-    ops.sigmoid_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, output, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sigmoid_backward_grad_input.redispatch(ks & after_ADInplaceOrView_keyset, grad_output, output, grad_input)
     increment_version(grad_input)
     return grad_input
 
 
 def gelu_out_out(ks: int, self: Tensor, approximate: str, out: Tensor) -> Tensor:
-    ops.gelu_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, approximate, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.gelu_out.redispatch(ks & after_ADInplaceOrView_keyset, self, approximate, out)
     increment_version(out)
     return out
 
 
 def gelu_(ks: int, self: Tensor, approximate: str) -> Tensor:
-    ops.gelu_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, approximate
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.gelu_.redispatch(ks & after_ADInplaceOrView_keyset, self, approximate)
     increment_version(self)
     return self
 
@@ -1576,671 +1479,598 @@ def gelu_(ks: int, self: Tensor, approximate: str) -> Tensor:
 def gelu_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, approximate: str, grad_input: Tensor
 ) -> Tensor:
-    ops.gelu_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, approximate, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.gelu_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, approximate, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def silu_(ks: int, self: Tensor) -> Tensor:
-    ops.silu_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.silu_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def silu_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.silu_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.silu_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def silu_backward_out_grad_input(ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor) -> Tensor:
-    ops.silu_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.silu_backward_grad_input.redispatch(ks & after_ADInplaceOrView_keyset, grad_output, self, grad_input)
     increment_version(grad_input)
     return grad_input
 
 
 def maximum_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.maximum_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.maximum_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def minimum_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.minimum_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.minimum_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def atan2_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.atan2_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.atan2_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def atan2_(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.atan2_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.atan2_.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def copysign_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.copysign_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.copysign_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def copysign__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.copysign__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.copysign__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def copysign__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    ops.copysign__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.copysign__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def copysign_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    ops.copysign_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.copysign_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def gcd_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.gcd_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.gcd_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def gcd_(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.gcd_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, other)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.gcd_.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def lcm_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.lcm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.lcm_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def lcm_(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.lcm_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, other)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.lcm_.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def ldexp_(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.ldexp_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.ldexp_.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def ldexp_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.ldexp_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.ldexp_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def logaddexp_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.logaddexp_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logaddexp_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def logaddexp2_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.logaddexp2_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logaddexp2_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def heaviside_out_out(ks: int, self: Tensor, values: Tensor, out: Tensor) -> Tensor:
-    ops.heaviside_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, values, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.heaviside_out.redispatch(ks & after_ADInplaceOrView_keyset, self, values, out)
     increment_version(out)
     return out
 
 
 def heaviside_(ks: int, self: Tensor, values: Tensor) -> Tensor:
-    ops.heaviside_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, values
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.heaviside_.redispatch(ks & after_ADInplaceOrView_keyset, self, values)
     increment_version(self)
     return self
 
 
 def fmod_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    ops.fmod_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.fmod_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def fmod__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    ops.fmod__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.fmod__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def fmod_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.fmod_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.fmod_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def fmod__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.fmod__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.fmod__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def hypot_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.hypot_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.hypot_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def hypot_(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.hypot_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.hypot_.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def nextafter_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.nextafter_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.nextafter_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def nextafter_(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.nextafter_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.nextafter_.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def fmin_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.fmin_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.fmin_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def fmax_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.fmax_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.fmax_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def lerp_out_Scalar_out(ks: int, self: Tensor, end: Tensor, weight: Scalar, out: Tensor) -> Tensor:
-    ops.lerp_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, end, weight, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.lerp_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, end, weight, out)
     increment_version(out)
     return out
 
 
 def lerp__Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
-    ops.lerp__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, end, weight
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.lerp__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, end, weight)
     increment_version(self)
     return self
 
 
 def lerp_out_Tensor_out(ks: int, self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> Tensor:
-    ops.lerp_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, end, weight, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.lerp_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, end, weight, out)
     increment_version(out)
     return out
 
 
 def lerp__Tensor(ks: int, self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
-    ops.lerp__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, end, weight
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.lerp__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, end, weight)
     increment_version(self)
     return self
 
 
 def addcmul_out_out(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor) -> Tensor:
-    ops.addcmul_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, tensor1, tensor2, value, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.addcmul_out.redispatch(ks & after_ADInplaceOrView_keyset, self, tensor1, tensor2, value, out)
     increment_version(out)
     return out
 
 
 def addcmul_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
-    ops.addcmul_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, tensor1, tensor2, value
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.addcmul_.redispatch(ks & after_ADInplaceOrView_keyset, self, tensor1, tensor2, value)
     increment_version(self)
     return self
 
 
 def addcdiv_out_out(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor) -> Tensor:
-    ops.addcdiv_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, tensor1, tensor2, value, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.addcdiv_out.redispatch(ks & after_ADInplaceOrView_keyset, self, tensor1, tensor2, value, out)
     increment_version(out)
     return out
 
 
 def addcdiv_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
-    ops.addcdiv_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, tensor1, tensor2, value
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.addcdiv_.redispatch(ks & after_ADInplaceOrView_keyset, self, tensor1, tensor2, value)
     increment_version(self)
     return self
 
 
 def clamp_(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
-    ops.clamp_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, min, max
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.clamp_.redispatch(ks & after_ADInplaceOrView_keyset, self, min, max)
     increment_version(self)
     return self
 
 
 def clamp__Tensor(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
-    ops.clamp__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, min, max
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.clamp__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, min, max)
     increment_version(self)
     return self
 
 
 def clamp_out_out(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor) -> Tensor:
-    ops.clamp_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, min, max, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.clamp_out.redispatch(ks & after_ADInplaceOrView_keyset, self, min, max, out)
     increment_version(out)
     return out
 
 
 def clamp_out_Tensor_out(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None, out: Tensor) -> Tensor:
-    ops.clamp_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, min, max, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.clamp_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, min, max, out)
     increment_version(out)
     return out
 
 
 def logical_and_(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.logical_and_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logical_and_.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def logical_or_(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.logical_or_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logical_or_.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def logical_or_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.logical_or_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logical_or_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def logical_not_(ks: int, self: Tensor) -> Tensor:
-    ops.logical_not_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logical_not_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def logical_not_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.logical_not_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logical_not_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def logical_xor_(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.logical_xor_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logical_xor_.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def logical_xor_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.logical_xor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logical_xor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def remainder_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.remainder_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.remainder_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def remainder__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.remainder__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.remainder__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def remainder_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    ops.remainder_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.remainder_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def remainder__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    ops.remainder__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.remainder__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def bitwise_not_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.bitwise_not_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bitwise_not_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def bitwise_not_(ks: int, self: Tensor) -> Tensor:
-    ops.bitwise_not_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bitwise_not_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def bitwise_and_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.bitwise_and_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bitwise_and_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def bitwise_and__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.bitwise_and__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bitwise_and__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def bitwise_or_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.bitwise_or_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bitwise_or_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def bitwise_or__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.bitwise_or__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bitwise_or__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def bitwise_and_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    ops.bitwise_and_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bitwise_and_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def bitwise_and__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    ops.bitwise_and__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bitwise_and__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def bitwise_or_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    ops.bitwise_or_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bitwise_or_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def bitwise_or__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    ops.bitwise_or__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bitwise_or__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def bitwise_xor_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.bitwise_xor_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bitwise_xor_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def bitwise_xor_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    ops.bitwise_xor_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bitwise_xor_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def bitwise_xor__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    ops.bitwise_xor__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bitwise_xor__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def bitwise_xor__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.bitwise_xor__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bitwise_xor__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def __ilshift___Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    ops._ilshift___Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._ilshift___Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def __ilshift___Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops._ilshift___Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._ilshift___Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def bitwise_left_shift__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.bitwise_left_shift__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bitwise_left_shift__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def bitwise_left_shift_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.bitwise_left_shift_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bitwise_left_shift_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def bitwise_left_shift__Tensor_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    ops.bitwise_left_shift__Tensor_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bitwise_left_shift__Tensor_Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def bitwise_left_shift_out_Tensor_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    ops.bitwise_left_shift_Tensor_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bitwise_left_shift_Tensor_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def __irshift___Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    ops._irshift___Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._irshift___Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def __irshift___Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops._irshift___Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._irshift___Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def bitwise_right_shift__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.bitwise_right_shift__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bitwise_right_shift__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def bitwise_right_shift_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.bitwise_right_shift_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bitwise_right_shift_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def bitwise_right_shift__Tensor_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    ops.bitwise_right_shift__Tensor_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bitwise_right_shift__Tensor_Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def bitwise_right_shift_out_Tensor_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    ops.bitwise_right_shift_Tensor_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bitwise_right_shift_Tensor_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def masked_fill__Scalar(ks: int, self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
-    ops.masked_fill__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, mask, value
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.masked_fill__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, mask, value)
     increment_version(self)
     return self
 
 
 def masked_fill__Tensor(ks: int, self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    ops.masked_fill__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, mask, value
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.masked_fill__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, mask, value)
     increment_version(self)
     return self
 
 
 def masked_select_out_out(ks: int, self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
-    ops.masked_select_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, mask, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.masked_select_out.redispatch(ks & after_ADInplaceOrView_keyset, self, mask, out)
     increment_version(out)
     return out
 
 
 def masked_scatter_(ks: int, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    ops.masked_scatter_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, mask, source
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.masked_scatter_.redispatch(ks & after_ADInplaceOrView_keyset, self, mask, source)
     increment_version(self)
     return self
 
@@ -2248,91 +2078,78 @@ def masked_scatter_(ks: int, self: Tensor, mask: Tensor, source: Tensor) -> Tens
 def sum_out_IntList_out(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
-    ops.sum_IntList_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, keepdim, dtype, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sum_IntList_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, dtype, out)
     increment_version(out)
     return out
 
 
 def mean_out_dtype_out(ks: int, self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    ops.mean_dtype_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dtype, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.mean_dtype_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dtype, out)
     increment_version(out)
     return out
 
 
 def mean_out_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    ops.mean_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, keepdim, dtype, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.mean_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, dtype, out)
     increment_version(out)
     return out
 
 
-def nansum_out_out(
-    ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
-) -> Tensor:
-    ops.nansum_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, keepdim, dtype, out
-    )
+def nansum_out_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.nansum_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, dtype, out)
     increment_version(out)
     return out
 
 
 def any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.any_all_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.any_all_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-    ops.any_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, keepdim, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.any_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, out)
     increment_version(out)
     return out
 
 
 def any_out_dims_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> Tensor:
-    ops.any_dims_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, keepdim, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.any_dims_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, out)
     increment_version(out)
     return out
 
 
 def all_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.all_all_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.all_all_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def all_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-    ops.all_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, keepdim, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.all_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, out)
     increment_version(out)
     return out
 
 
 def all_out_dims_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> Tensor:
-    ops.all_dims_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, keepdim, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.all_dims_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, out)
     increment_version(out)
     return out
 
 
 def prod_out_int_out(ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    ops.prod_int_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, keepdim, dtype, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.prod_int_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, dtype, out)
     increment_version(out)
     return out
 
@@ -2340,18 +2157,16 @@ def prod_out_int_out(ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DTyp
 def max_out_dim_max(
     ks: int, self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: Tensor
 ) -> tuple[Tensor, Tensor]:
-    ops.max_dim_max.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, keepdim, max, max_values
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.max_dim_max.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, max, max_values)
     increment_version(max)
     increment_version(max_values)
     return max, max_values
 
 
 def max_out_unary_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.max_unary_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.max_unary_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
@@ -2359,27 +2174,24 @@ def max_out_unary_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 def min_out_dim_min(
     ks: int, self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    ops.min_dim_min.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, keepdim, min, min_indices
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.min_dim_min.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, min, min_indices)
     increment_version(min)
     increment_version(min_indices)
     return min, min_indices
 
 
 def cummax_out_out(ks: int, self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    ops.cummax_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, values, indices
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.cummax_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, values, indices)
     increment_version(values)
     increment_version(indices)
     return values, indices
 
 
 def cummin_out_out(ks: int, self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    ops.cummin_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, values, indices
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.cummin_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, values, indices)
     increment_version(values)
     increment_version(indices)
     return values, indices
@@ -2388,74 +2200,65 @@ def cummin_out_out(ks: int, self: Tensor, dim: int, values: Tensor, indices: Ten
 def aminmax_out_out(
     ks: int, self: Tensor, dim: int | None, keepdim: bool, min: Tensor, max: Tensor
 ) -> tuple[Tensor, Tensor]:
-    ops.aminmax_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, keepdim, min, max
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.aminmax_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, min, max)
     increment_version(min)
     increment_version(max)
     return min, max
 
 
 def min_out_unary_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.min_unary_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.min_unary_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def amax_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
-    ops.amax_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, keepdim, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.amax_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, out)
     increment_version(out)
     return out
 
 
 def amin_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
-    ops.amin_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, keepdim, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.amin_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, out)
     increment_version(out)
     return out
 
 
 def argmax_out_out(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
-    ops.argmax_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, keepdim, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.argmax_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, out)
     increment_version(out)
     return out
 
 
 def argmin_out_out(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
-    ops.argmin_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, keepdim, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.argmin_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, out)
     increment_version(out)
     return out
 
 
 def logsumexp_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
-    ops.logsumexp_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, keepdim, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logsumexp_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, out)
     increment_version(out)
     return out
 
 
 def _logcumsumexp_out_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
-    ops._logcumsumexp_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._logcumsumexp_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, out)
     increment_version(out)
     return out
 
 
 def logcumsumexp_out_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
-    ops.logcumsumexp_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logcumsumexp_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, out)
     increment_version(out)
     return out
 
@@ -2463,9 +2266,8 @@ def logcumsumexp_out_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor
 def linalg_vector_norm_out_out(
     ks: int, self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
-    ops.linalg_vector_norm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, ord, dim, keepdim, dtype, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.linalg_vector_norm_out.redispatch(ks & after_ADInplaceOrView_keyset, self, ord, dim, keepdim, dtype, out)
     increment_version(out)
     return out
 
@@ -2473,9 +2275,10 @@ def linalg_vector_norm_out_out(
 def triangular_solve_out_X(
     ks: int, self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool, X: Tensor, M: Tensor
 ) -> tuple[Tensor, Tensor]:
-    ops.triangular_solve_X.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, A, upper, transpose, unitriangular, X, M
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.triangular_solve_X.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, A, upper, transpose, unitriangular, X, M
+        )
     increment_version(X)
     increment_version(M)
     return X, M
@@ -2484,41 +2287,38 @@ def triangular_solve_out_X(
 def linalg_solve_triangular_out_out(
     ks: int, self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool, out: Tensor
 ) -> Tensor:
-    ops.linalg_solve_triangular_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, B, upper, left, unitriangular, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.linalg_solve_triangular_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, B, upper, left, unitriangular, out
+        )
     increment_version(out)
     return out
 
 
 def cholesky_out_out(ks: int, self: Tensor, upper: bool, out: Tensor) -> Tensor:
-    ops.cholesky_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, upper, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.cholesky_out.redispatch(ks & after_ADInplaceOrView_keyset, self, upper, out)
     increment_version(out)
     return out
 
 
 def cholesky_solve_out_out(ks: int, self: Tensor, input2: Tensor, upper: bool, out: Tensor) -> Tensor:
-    ops.cholesky_solve_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, input2, upper, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.cholesky_solve_out.redispatch(ks & after_ADInplaceOrView_keyset, self, input2, upper, out)
     increment_version(out)
     return out
 
 
 def cholesky_inverse_out_out(ks: int, self: Tensor, upper: bool, out: Tensor) -> Tensor:
-    ops.cholesky_inverse_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, upper, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.cholesky_inverse_out.redispatch(ks & after_ADInplaceOrView_keyset, self, upper, out)
     increment_version(out)
     return out
 
 
 def geqrf_out_a(ks: int, self: Tensor, a: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
-    ops.geqrf_a.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, a, tau
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.geqrf_a.redispatch(ks & after_ADInplaceOrView_keyset, self, a, tau)
     increment_version(a)
     increment_version(tau)
     return a, tau
@@ -2527,20 +2327,19 @@ def geqrf_out_a(ks: int, self: Tensor, a: Tensor, tau: Tensor) -> tuple[Tensor, 
 def ormqr_out_out(
     ks: int, self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool, out: Tensor
 ) -> Tensor:
-    ops.ormqr_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, input2, input3, left, transpose, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.ormqr_out.redispatch(ks & after_ADInplaceOrView_keyset, self, input2, input3, left, transpose, out)
     increment_version(out)
     return out
 
 
 def lu_unpack_out_out(
-    ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool, P: Tensor, L: Tensor, U:
-    Tensor
+    ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool, P: Tensor, L: Tensor, U: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    ops.lu_unpack_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        LU_data, LU_pivots, unpack_data, unpack_pivots, P, L, U
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.lu_unpack_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, LU_data, LU_pivots, unpack_data, unpack_pivots, P, L, U
+        )
     increment_version(P)
     increment_version(L)
     increment_version(U)
@@ -2550,18 +2349,16 @@ def lu_unpack_out_out(
 def linalg_cholesky_ex_out_L(
     ks: int, self: Tensor, upper: bool, check_errors: bool, L: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor]:
-    ops.linalg_cholesky_ex_L.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, upper, check_errors, L, info
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.linalg_cholesky_ex_L.redispatch(ks & after_ADInplaceOrView_keyset, self, upper, check_errors, L, info)
     increment_version(L)
     increment_version(info)
     return L, info
 
 
 def linalg_cross_out_out(ks: int, self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tensor:
-    ops.linalg_cross_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, dim, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.linalg_cross_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, dim, out)
     increment_version(out)
     return out
 
@@ -2569,9 +2366,10 @@ def linalg_cross_out_out(ks: int, self: Tensor, other: Tensor, dim: int, out: Te
 def linalg_lu_factor_ex_out_out(
     ks: int, A: Tensor, pivot: bool, check_errors: bool, LU: Tensor, pivots: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    ops.linalg_lu_factor_ex_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        A, pivot, check_errors, LU, pivots, info
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.linalg_lu_factor_ex_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, A, pivot, check_errors, LU, pivots, info
+        )
     increment_version(LU)
     increment_version(pivots)
     increment_version(info)
@@ -2581,9 +2379,8 @@ def linalg_lu_factor_ex_out_out(
 def linalg_lu_out_out(
     ks: int, A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    ops.linalg_lu_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        A, pivot, P, L, U
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.linalg_lu_out.redispatch(ks & after_ADInplaceOrView_keyset, A, pivot, P, L, U)
     increment_version(P)
     increment_version(L)
     increment_version(U)
@@ -2593,9 +2390,8 @@ def linalg_lu_out_out(
 def linalg_lu_solve_out_out(
     ks: int, LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor
 ) -> Tensor:
-    ops.linalg_lu_solve_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        LU, pivots, B, left, adjoint, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.linalg_lu_solve_out.redispatch(ks & after_ADInplaceOrView_keyset, LU, pivots, B, left, adjoint, out)
     increment_version(out)
     return out
 
@@ -2603,9 +2399,8 @@ def linalg_lu_solve_out_out(
 def _linalg_det_out_result(
     ks: int, A: Tensor, result: Tensor, LU: Tensor, pivots: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    ops._linalg_det_result.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        A, result, LU, pivots
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._linalg_det_result.redispatch(ks & after_ADInplaceOrView_keyset, A, result, LU, pivots)
     increment_version(result)
     increment_version(LU)
     increment_version(pivots)
@@ -2615,9 +2410,10 @@ def _linalg_det_out_result(
 def linalg_ldl_factor_ex_out_out(
     ks: int, self: Tensor, hermitian: bool, check_errors: bool, LD: Tensor, pivots: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    ops.linalg_ldl_factor_ex_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, hermitian, check_errors, LD, pivots, info
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.linalg_ldl_factor_ex_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, hermitian, check_errors, LD, pivots, info
+        )
     increment_version(LD)
     increment_version(pivots)
     increment_version(info)
@@ -2625,9 +2421,8 @@ def linalg_ldl_factor_ex_out_out(
 
 
 def linalg_ldl_solve_out_out(ks: int, LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool, out: Tensor) -> Tensor:
-    ops.linalg_ldl_solve_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        LD, pivots, B, hermitian, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.linalg_ldl_solve_out.redispatch(ks & after_ADInplaceOrView_keyset, LD, pivots, B, hermitian, out)
     increment_version(out)
     return out
 
@@ -2635,9 +2430,8 @@ def linalg_ldl_solve_out_out(ks: int, LD: Tensor, pivots: Tensor, B: Tensor, her
 def _linalg_slogdet_out_sign(
     ks: int, A: Tensor, sign: Tensor, logabsdet: Tensor, LU: Tensor, pivots: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    ops._linalg_slogdet_sign.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        A, sign, logabsdet, LU, pivots
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._linalg_slogdet_sign.redispatch(ks & after_ADInplaceOrView_keyset, A, sign, logabsdet, LU, pivots)
     increment_version(sign)
     increment_version(logabsdet)
     increment_version(LU)
@@ -2646,18 +2440,16 @@ def _linalg_slogdet_out_sign(
 
 
 def linalg_eig_out_out(ks: int, self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> tuple[Tensor, Tensor]:
-    ops.linalg_eig_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, eigenvalues, eigenvectors
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.linalg_eig_out.redispatch(ks & after_ADInplaceOrView_keyset, self, eigenvalues, eigenvectors)
     increment_version(eigenvalues)
     increment_version(eigenvectors)
     return eigenvalues, eigenvectors
 
 
 def linalg_eigvals_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.linalg_eigvals_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.linalg_eigvals_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
@@ -2665,18 +2457,18 @@ def linalg_eigvals_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 def _linalg_eigh_out_eigenvalues(
     ks: int, A: Tensor, UPLO: str, compute_v: bool, eigenvalues: Tensor, eigenvectors: Tensor
 ) -> tuple[Tensor, Tensor]:
-    ops._linalg_eigh_eigenvalues.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        A, UPLO, compute_v, eigenvalues, eigenvectors
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._linalg_eigh_eigenvalues.redispatch(
+            ks & after_ADInplaceOrView_keyset, A, UPLO, compute_v, eigenvalues, eigenvectors
+        )
     increment_version(eigenvalues)
     increment_version(eigenvectors)
     return eigenvalues, eigenvectors
 
 
 def linalg_householder_product_out_out(ks: int, input: Tensor, tau: Tensor, out: Tensor) -> Tensor:
-    ops.linalg_householder_product_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        input, tau, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.linalg_householder_product_out.redispatch(ks & after_ADInplaceOrView_keyset, input, tau, out)
     increment_version(out)
     return out
 
@@ -2684,9 +2476,8 @@ def linalg_householder_product_out_out(ks: int, input: Tensor, tau: Tensor, out:
 def linalg_inv_ex_out_inverse(
     ks: int, A: Tensor, check_errors: bool, inverse: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor]:
-    ops.linalg_inv_ex_inverse.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        A, check_errors, inverse, info
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.linalg_inv_ex_inverse.redispatch(ks & after_ADInplaceOrView_keyset, A, check_errors, inverse, info)
     increment_version(inverse)
     increment_version(info)
     return inverse, info
@@ -2695,9 +2486,8 @@ def linalg_inv_ex_out_inverse(
 def _linalg_svd_out_U(
     ks: int, A: Tensor, full_matrices: bool, compute_uv: bool, driver: str | None, U: Tensor, S: Tensor, Vh: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    ops._linalg_svd_U.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        A, full_matrices, compute_uv, driver, U, S, Vh
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._linalg_svd_U.redispatch(ks & after_ADInplaceOrView_keyset, A, full_matrices, compute_uv, driver, U, S, Vh)
     increment_version(U)
     increment_version(S)
     increment_version(Vh)
@@ -2707,17 +2497,17 @@ def _linalg_svd_out_U(
 def linalg_pinv_out_atol_rtol_tensor_out(
     ks: int, self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool, out: Tensor
 ) -> Tensor:
-    ops.linalg_pinv_atol_rtol_tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, atol, rtol, hermitian, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.linalg_pinv_atol_rtol_tensor_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, atol, rtol, hermitian, out
+        )
     increment_version(out)
     return out
 
 
 def set__source_Storage(ks: int, self: Tensor, source: Storage) -> Tensor:
-    ops.set__source_Storage.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, source
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.set__source_Storage.redispatch(ks & after_ADInplaceOrView_keyset, self, source)
     increment_version(self)
     return self
 
@@ -2725,34 +2515,43 @@ def set__source_Storage(ks: int, self: Tensor, source: Storage) -> Tensor:
 def set__source_Storage_storage_offset(
     ks: int, self: Tensor, source: Storage, storage_offset: int, size: Size, stride: Size
 ) -> Tensor:
-    ops.set__source_Storage_storage_offset.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, source, storage_offset, size, stride
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.set__source_Storage_storage_offset.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, source, storage_offset, size, stride
+        )
     increment_version(self)
     return self
 
 
 def set__source_Tensor(ks: int, self: Tensor, source: Tensor) -> Tensor:
-    ops.set__source_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, source
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.set__source_Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, source)
     increment_version(self)
     return self
 
 
 def set_(ks: int, self: Tensor) -> Tensor:
-    ops.set_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.set_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def linalg_lstsq_out_out(
-    ks: int, self: Tensor, b: Tensor, rcond: float | None, driver: str | None, solution: Tensor, residuals: Tensor,
-    rank: Tensor, singular_values: Tensor
+    ks: int,
+    self: Tensor,
+    b: Tensor,
+    rcond: float | None,
+    driver: str | None,
+    solution: Tensor,
+    residuals: Tensor,
+    rank: Tensor,
+    singular_values: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    ops.linalg_lstsq_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, b, rcond, driver, solution, residuals, rank, singular_values
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.linalg_lstsq_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, b, rcond, driver, solution, residuals, rank, singular_values
+        )
     increment_version(solution)
     increment_version(residuals)
     increment_version(rank)
@@ -2761,12 +2560,20 @@ def linalg_lstsq_out_out(
 
 
 def _linalg_solve_ex_out_result(
-    ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool, result: Tensor, LU: Tensor, pivots: Tensor, info:
-    Tensor
+    ks: int,
+    A: Tensor,
+    B: Tensor,
+    left: bool,
+    check_errors: bool,
+    result: Tensor,
+    LU: Tensor,
+    pivots: Tensor,
+    info: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    ops._linalg_solve_ex_result.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        A, B, left, check_errors, result, LU, pivots, info
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._linalg_solve_ex_result.redispatch(
+            ks & after_ADInplaceOrView_keyset, A, B, left, check_errors, result, LU, pivots, info
+        )
     increment_version(result)
     increment_version(LU)
     increment_version(pivots)
@@ -2775,42 +2582,37 @@ def _linalg_solve_ex_out_result(
 
 
 def linalg_qr_out_out(ks: int, A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
-    ops.linalg_qr_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        A, mode, Q, R
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.linalg_qr_out.redispatch(ks & after_ADInplaceOrView_keyset, A, mode, Q, R)
     increment_version(Q)
     increment_version(R)
     return Q, R
 
 
 def cumsum_(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    ops.cumsum_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, dtype
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.cumsum_.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, dtype)
     increment_version(self)
     return self
 
 
 def cumsum_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    ops.cumsum_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, dtype, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.cumsum_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, dtype, out)
     increment_version(out)
     return out
 
 
 def cumprod_(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    ops.cumprod_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, dtype
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.cumprod_.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, dtype)
     increment_version(self)
     return self
 
 
 def cumprod_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    ops.cumprod_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, dtype, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.cumprod_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, dtype, out)
     increment_version(out)
     return out
 
@@ -2818,9 +2620,10 @@ def cumprod_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: T
 def sort_out_values_stable(
     ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    ops.sort_values_stable.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, stable, dim, descending, values, indices
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sort_values_stable.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, stable, dim, descending, values, indices
+        )
     increment_version(values)
     increment_version(indices)
     return values, indices
@@ -2829,9 +2632,8 @@ def sort_out_values_stable(
 def sort_out_values(
     ks: int, self: Tensor, dim: int, descending: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    ops.sort_values.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, descending, values, indices
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sort_values.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, descending, values, indices)
     increment_version(values)
     increment_version(indices)
     return values, indices
@@ -2840,9 +2642,8 @@ def sort_out_values(
 def topk_out_values(
     ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    ops.topk_values.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, k, dim, largest, sorted, values, indices
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.topk_values.redispatch(ks & after_ADInplaceOrView_keyset, self, k, dim, largest, sorted, values, indices)
     increment_version(values)
     increment_version(indices)
     return values, indices
@@ -2851,9 +2652,8 @@ def topk_out_values(
 def kthvalue_out_values(
     ks: int, self: Tensor, k: int, dim: int, keepdim: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    ops.kthvalue_values.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, k, dim, keepdim, values, indices
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.kthvalue_values.redispatch(ks & after_ADInplaceOrView_keyset, self, k, dim, keepdim, values, indices)
     increment_version(values)
     increment_version(indices)
     return values, indices
@@ -2862,9 +2662,8 @@ def kthvalue_out_values(
 def median_out_dim_values(
     ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    ops.median_dim_values.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, keepdim, values, indices
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.median_dim_values.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, values, indices)
     increment_version(values)
     increment_version(indices)
     return values, indices
@@ -2873,9 +2672,8 @@ def median_out_dim_values(
 def nanmedian_out_dim_values(
     ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    ops.nanmedian_dim_values.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, keepdim, values, indices
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.nanmedian_dim_values.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, values, indices)
     increment_version(values)
     increment_version(indices)
     return values, indices
@@ -2884,9 +2682,8 @@ def nanmedian_out_dim_values(
 def mode_out_values(
     ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    ops.mode_values.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, keepdim, values, indices
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.mode_values.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, values, indices)
     increment_version(values)
     increment_version(indices)
     return values, indices
@@ -2895,9 +2692,8 @@ def mode_out_values(
 def var_out_correction_out(
     ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool, out: Tensor
 ) -> Tensor:
-    ops.var_correction_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, correction, keepdim, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.var_correction_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, correction, keepdim, out)
     increment_version(out)
     return out
 
@@ -2905,25 +2701,22 @@ def var_out_correction_out(
 def std_out_correction_out(
     ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool, out: Tensor
 ) -> Tensor:
-    ops.std_correction_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, correction, keepdim, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.std_correction_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, correction, keepdim, out)
     increment_version(out)
     return out
 
 
 def mm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-    ops.mm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, mat2, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.mm_out.redispatch(ks & after_ADInplaceOrView_keyset, self, mat2, out)
     increment_version(out)
     return out
 
 
 def addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    ops.addmm_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, mat1, mat2, beta, alpha
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.addmm_.redispatch(ks & after_ADInplaceOrView_keyset, self, mat1, mat2, beta, alpha)
     increment_version(self)
     return self
 
@@ -2931,35 +2724,31 @@ def addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alph
 def _addmm_activation_out_out(
     ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, use_gelu: bool, out: Tensor
 ) -> Tensor:
-    ops._addmm_activation_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, mat1, mat2, beta, alpha, use_gelu, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._addmm_activation_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, mat1, mat2, beta, alpha, use_gelu, out
+        )
     increment_version(out)
     return out
 
 
 def addr_(ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    ops.addr_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, vec1, vec2, beta, alpha
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.addr_.redispatch(ks & after_ADInplaceOrView_keyset, self, vec1, vec2, beta, alpha)
     increment_version(self)
     return self
 
 
-def addr_out_out(
-    ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
-) -> Tensor:
-    ops.addr_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, vec1, vec2, beta, alpha, out
-    )
+def addr_out_out(ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.addr_out.redispatch(ks & after_ADInplaceOrView_keyset, self, vec1, vec2, beta, alpha, out)
     increment_version(out)
     return out
 
 
 def addbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    ops.addbmm_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, batch1, batch2, beta, alpha
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.addbmm_.redispatch(ks & after_ADInplaceOrView_keyset, self, batch1, batch2, beta, alpha)
     increment_version(self)
     return self
 
@@ -2967,9 +2756,8 @@ def addbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar,
 def addbmm_out_out(
     ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
-    ops.addbmm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, batch1, batch2, beta, alpha, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.addbmm_out.redispatch(ks & after_ADInplaceOrView_keyset, self, batch1, batch2, beta, alpha, out)
     increment_version(out)
     return out
 
@@ -2977,239 +2765,211 @@ def addbmm_out_out(
 def addmm_out_out(
     ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
-    ops.addmm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, mat1, mat2, beta, alpha, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.addmm_out.redispatch(ks & after_ADInplaceOrView_keyset, self, mat1, mat2, beta, alpha, out)
     increment_version(out)
     return out
 
 
 def bmm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-    ops.bmm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, mat2, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bmm_out.redispatch(ks & after_ADInplaceOrView_keyset, self, mat2, out)
     increment_version(out)
     return out
 
 
 def mv_out_out(ks: int, self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
-    ops.mv_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, vec, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.mv_out.redispatch(ks & after_ADInplaceOrView_keyset, self, vec, out)
     increment_version(out)
     return out
 
 
 def addmv_(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    ops.addmv_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, mat, vec, beta, alpha
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.addmv_.redispatch(ks & after_ADInplaceOrView_keyset, self, mat, vec, beta, alpha)
     increment_version(self)
     return self
 
 
-def addmv_out_out(
-    ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
-) -> Tensor:
-    ops.addmv_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, mat, vec, beta, alpha, out
-    )
+def addmv_out_out(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.addmv_out.redispatch(ks & after_ADInplaceOrView_keyset, self, mat, vec, beta, alpha, out)
     increment_version(out)
     return out
 
 
 def dot_out_out(ks: int, self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
-    ops.dot_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, tensor, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.dot_out.redispatch(ks & after_ADInplaceOrView_keyset, self, tensor, out)
     increment_version(out)
     return out
 
 
 def as_strided(ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None) -> Tensor:
-    result = ops.as_strided.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, size, stride, storage_offset
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.as_strided.redispatch(ks & after_ADInplaceOrView_keyset, self, size, stride, storage_offset)
     return as_view(self, result)
 
 
 def as_strided_(ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None) -> Tensor:
-    ops.as_strided_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, size, stride, storage_offset
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.as_strided_.redispatch(ks & after_ADInplaceOrView_keyset, self, size, stride, storage_offset)
     increment_version(self)
     return self
 
 
 def view(ks: int, self: Tensor, size: Size) -> Tensor:
-    result = ops.view.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, size
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.view.redispatch(ks & after_ADInplaceOrView_keyset, self, size)
     return as_view(self, result)
 
 
 def view_dtype(ks: int, self: Tensor, dtype: DType) -> Tensor:
-    result = ops.view_dtype.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dtype
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.view_dtype.redispatch(ks & after_ADInplaceOrView_keyset, self, dtype)
     return non_differentiable_view(self, result)
 
 
 def _reshape_alias(ks: int, self: Tensor, size: Size, stride: Size) -> Tensor:
-    result = ops._reshape_alias.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, size, stride
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops._reshape_alias.redispatch(ks & after_ADInplaceOrView_keyset, self, size, stride)
     return as_view(self, result)
 
 
 def expand(ks: int, self: Tensor, size: Size, implicit: bool) -> Tensor:
-    result = ops.expand.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, size, implicit
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.expand.redispatch(ks & after_ADInplaceOrView_keyset, self, size, implicit)
     return as_view(self, result)
 
 
 def t(ks: int, self: Tensor) -> Tensor:
-    result = ops.t.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.t.redispatch(ks & after_ADInplaceOrView_keyset, self)
     return as_view(self, result)
 
 
 def t_(ks: int, self: Tensor) -> Tensor:
-    ops.t_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.t_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def transpose_int(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
-    result = ops.transpose_int.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim0, dim1
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.transpose_int.redispatch(ks & after_ADInplaceOrView_keyset, self, dim0, dim1)
     return as_view(self, result)
 
 
 def transpose_(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
-    ops.transpose_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim0, dim1
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.transpose_.redispatch(ks & after_ADInplaceOrView_keyset, self, dim0, dim1)
     increment_version(self)
     return self
 
 
 def squeeze(ks: int, self: Tensor) -> Tensor:
-    result = ops.squeeze.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.squeeze.redispatch(ks & after_ADInplaceOrView_keyset, self)
     return as_view(self, result)
 
 
 def squeeze_dim(ks: int, self: Tensor, dim: int) -> Tensor:
-    result = ops.squeeze_dim.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.squeeze_dim.redispatch(ks & after_ADInplaceOrView_keyset, self, dim)
     return as_view(self, result)
 
 
 def squeeze_dims(ks: int, self: Tensor, dim: Size) -> Tensor:
-    result = ops.squeeze_dims.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.squeeze_dims.redispatch(ks & after_ADInplaceOrView_keyset, self, dim)
     return as_view(self, result)
 
 
 def squeeze_(ks: int, self: Tensor) -> Tensor:
-    ops.squeeze_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.squeeze_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def squeeze__dim(ks: int, self: Tensor, dim: int) -> Tensor:
-    ops.squeeze__dim.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.squeeze__dim.redispatch(ks & after_ADInplaceOrView_keyset, self, dim)
     increment_version(self)
     return self
 
 
 def squeeze__dims(ks: int, self: Tensor, dim: Size) -> Tensor:
-    ops.squeeze__dims.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.squeeze__dims.redispatch(ks & after_ADInplaceOrView_keyset, self, dim)
     increment_version(self)
     return self
 
 
 def unsqueeze(ks: int, self: Tensor, dim: int) -> Tensor:
-    result = ops.unsqueeze.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.unsqueeze.redispatch(ks & after_ADInplaceOrView_keyset, self, dim)
     return as_view(self, result)
 
 
 def unsqueeze_(ks: int, self: Tensor, dim: int) -> Tensor:
-    ops.unsqueeze_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.unsqueeze_.redispatch(ks & after_ADInplaceOrView_keyset, self, dim)
     increment_version(self)
     return self
 
 
 def permute(ks: int, self: Tensor, dims: Size) -> Tensor:
-    result = ops.permute.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dims
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.permute.redispatch(ks & after_ADInplaceOrView_keyset, self, dims)
     return as_view(self, result)
 
 
 def select_int(ks: int, self: Tensor, dim: int, index: int) -> Tensor:
-    result = ops.select_int.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.select_int.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index)
     return as_view(self, result)
 
 
 def slice_Tensor(ks: int, self: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
-    result = ops.slice_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, start, end, step
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.slice_Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, start, end, step)
     return as_view(self, result)
 
 
 def narrow_copy_out_out(ks: int, self: Tensor, dim: int, start: int, length: int, out: Tensor) -> Tensor:
-    ops.narrow_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, start, length, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.narrow_copy_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, start, length, out)
     increment_version(out)
     return out
 
 
 def view_as_real_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.view_as_real_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.view_as_real_copy_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def view_as_complex_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.view_as_complex_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.view_as_complex_copy_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def _conj_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops._conj_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._conj_copy_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def _neg_view_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops._neg_view_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._neg_view_copy_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
@@ -3217,57 +2977,50 @@ def _neg_view_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 def as_strided_copy_out_out(
     ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None, out: Tensor
 ) -> Tensor:
-    ops.as_strided_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, size, stride, storage_offset, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.as_strided_copy_out.redispatch(ks & after_ADInplaceOrView_keyset, self, size, stride, storage_offset, out)
     increment_version(out)
     return out
 
 
 def diagonal_copy_out_out(ks: int, self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
-    ops.diagonal_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, offset, dim1, dim2, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.diagonal_copy_out.redispatch(ks & after_ADInplaceOrView_keyset, self, offset, dim1, dim2, out)
     increment_version(out)
     return out
 
 
 def expand_copy_out_out(ks: int, self: Tensor, size: Size, implicit: bool, out: Tensor) -> Tensor:
-    ops.expand_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, size, implicit, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.expand_copy_out.redispatch(ks & after_ADInplaceOrView_keyset, self, size, implicit, out)
     increment_version(out)
     return out
 
 
 def permute_copy_out_out(ks: int, self: Tensor, dims: Size, out: Tensor) -> Tensor:
-    ops.permute_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dims, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.permute_copy_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dims, out)
     increment_version(out)
     return out
 
 
 def _reshape_alias_copy_out_out(ks: int, self: Tensor, size: Size, stride: Size, out: Tensor) -> Tensor:
-    ops._reshape_alias_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, size, stride, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._reshape_alias_copy_out.redispatch(ks & after_ADInplaceOrView_keyset, self, size, stride, out)
     increment_version(out)
     return out
 
 
 def select_copy_out_int_out(ks: int, self: Tensor, dim: int, index: int, out: Tensor) -> Tensor:
-    ops.select_copy_int_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.select_copy_int_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, out)
     increment_version(out)
     return out
 
 
 def detach_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.detach_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.detach_copy_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
@@ -3275,149 +3028,130 @@ def detach_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 def slice_copy_out_Tensor_out(
     ks: int, self: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor
 ) -> Tensor:
-    ops.slice_copy_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, start, end, step, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.slice_copy_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, start, end, step, out)
     increment_version(out)
     return out
 
 
 def squeeze_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.squeeze_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.squeeze_copy_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def squeeze_copy_out_dim_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
-    ops.squeeze_copy_dim_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.squeeze_copy_dim_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, out)
     increment_version(out)
     return out
 
 
 def squeeze_copy_out_dims_out(ks: int, self: Tensor, dim: Size, out: Tensor) -> Tensor:
-    ops.squeeze_copy_dims_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.squeeze_copy_dims_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, out)
     increment_version(out)
     return out
 
 
 def t_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.t_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.t_copy_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def transpose_copy_out_int_out(ks: int, self: Tensor, dim0: int, dim1: int, out: Tensor) -> Tensor:
-    ops.transpose_copy_int_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim0, dim1, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.transpose_copy_int_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim0, dim1, out)
     increment_version(out)
     return out
 
 
 def unsqueeze_copy_out_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
-    ops.unsqueeze_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.unsqueeze_copy_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, out)
     increment_version(out)
     return out
 
 
 def view_copy_out_dtype_out(ks: int, self: Tensor, dtype: DType, out: Tensor) -> Tensor:
-    ops.view_copy_dtype_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dtype, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.view_copy_dtype_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dtype, out)
     increment_version(out)
     return out
 
 
 def unfold_copy_out_out(ks: int, self: Tensor, dimension: int, size: int, step: int, out: Tensor) -> Tensor:
-    ops.unfold_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dimension, size, step, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.unfold_copy_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dimension, size, step, out)
     increment_version(out)
     return out
 
 
 def alias_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.alias_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.alias_copy_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def view_copy_out_out(ks: int, self: Tensor, size: Size, out: Tensor) -> Tensor:
-    ops.view_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, size, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.view_copy_out.redispatch(ks & after_ADInplaceOrView_keyset, self, size, out)
     increment_version(out)
     return out
 
 
 def diagonal(ks: int, self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    result = ops.diagonal.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, offset, dim1, dim2
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.diagonal.redispatch(ks & after_ADInplaceOrView_keyset, self, offset, dim1, dim2)
     return as_view(self, result)
 
 
 def split_Tensor(ks: int, self: Tensor, split_size: int, dim: int) -> list[Tensor]:
-    result = ops.split_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, split_size, dim
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.split_Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, split_size, dim)
     return [as_view(self, each, several_views()) for each in result]
 
 
 def split_with_sizes(ks: int, self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
-    result = ops.split_with_sizes.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, split_sizes, dim
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.split_with_sizes.redispatch(ks & after_ADInplaceOrView_keyset, self, split_sizes, dim)
     return [as_view(self, each, several_views()) for each in result]
 
 
 def tril_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
-    ops.tril_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, diagonal, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.tril_out.redispatch(ks & after_ADInplaceOrView_keyset, self, diagonal, out)
     increment_version(out)
     return out
 
 
 def tril_(ks: int, self: Tensor, diagonal: int) -> Tensor:
-    ops.tril_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, diagonal
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.tril_.redispatch(ks & after_ADInplaceOrView_keyset, self, diagonal)
     increment_version(self)
     return self
 
 
 def triu_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
-    ops.triu_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, diagonal, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.triu_out.redispatch(ks & after_ADInplaceOrView_keyset, self, diagonal, out)
     increment_version(out)
     return out
 
 
 def unfold(ks: int, self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    result = ops.unfold.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dimension, size, step
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.unfold.redispatch(ks & after_ADInplaceOrView_keyset, self, dimension, size, step)
     return as_view(self, result)
 
 
 def diag_embed_out_out(ks: int, self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
-    ops.diag_embed_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, offset, dim1, dim2, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.diag_embed_out.redispatch(ks & after_ADInplaceOrView_keyset, self, offset, dim1, dim2, out)
     increment_version(out)
     return out
 
@@ -3425,31 +3159,44 @@ def diag_embed_out_out(ks: int, self: Tensor, offset: int, dim1: int, dim2: int,
 def slice_scatter_out_out(
     ks: int, self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor
 ) -> Tensor:
-    ops.slice_scatter_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, src, dim, start, end, step, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.slice_scatter_out.redispatch(ks & after_ADInplaceOrView_keyset, self, src, dim, start, end, step, out)
     increment_version(out)
     return out
 
 
 def searchsorted_out_Tensor_out(
-    ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
-    None, out: Tensor
+    ks: int,
+    sorted_sequence: Tensor,
+    self: Tensor,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
+    out: Tensor,
 ) -> Tensor:
-    ops.searchsorted_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        sorted_sequence, self, out_int32, right, side, sorter, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.searchsorted_Tensor_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, sorted_sequence, self, out_int32, right, side, sorter, out
+        )
     increment_version(out)
     return out
 
 
 def searchsorted_out_Scalar_out(
-    ks: int, sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
-    None, out: Tensor
+    ks: int,
+    sorted_sequence: Tensor,
+    self: Scalar,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
+    out: Tensor,
 ) -> Tensor:
-    ops.searchsorted_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        sorted_sequence, self, out_int32, right, side, sorter, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.searchsorted_Scalar_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, sorted_sequence, self, out_int32, right, side, sorter, out
+        )
     increment_version(out)
     return out
 
@@ -3457,9 +3204,8 @@ def searchsorted_out_Scalar_out(
 def bucketize_out_Tensor_out(
     ks: int, self: Tensor, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor
 ) -> Tensor:
-    ops.bucketize_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, boundaries, out_int32, right, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bucketize_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, boundaries, out_int32, right, out)
     increment_version(out)
     return out
 
@@ -3467,9 +3213,10 @@ def bucketize_out_Tensor_out(
 def isin_out_Tensor_Tensor_out(
     ks: int, elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor
 ) -> Tensor:
-    ops.isin_Tensor_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        elements, test_elements, assume_unique, invert, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.isin_Tensor_Tensor_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, elements, test_elements, assume_unique, invert, out
+        )
     increment_version(out)
     return out
 
@@ -3477,9 +3224,10 @@ def isin_out_Tensor_Tensor_out(
 def isin_out_Tensor_Scalar_out(
     ks: int, elements: Tensor, test_element: Scalar, assume_unique: bool, invert: bool, out: Tensor
 ) -> Tensor:
-    ops.isin_Tensor_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        elements, test_element, assume_unique, invert, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.isin_Tensor_Scalar_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, elements, test_element, assume_unique, invert, out
+        )
     increment_version(out)
     return out
 
@@ -3487,201 +3235,177 @@ def isin_out_Tensor_Scalar_out(
 def isin_out_Scalar_Tensor_out(
     ks: int, element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor
 ) -> Tensor:
-    ops.isin_Scalar_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        element, test_elements, assume_unique, invert, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.isin_Scalar_Tensor_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, element, test_elements, assume_unique, invert, out
+        )
     increment_version(out)
     return out
 
 
 def triu_(ks: int, self: Tensor, diagonal: int) -> Tensor:
-    ops.triu_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, diagonal
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.triu_.redispatch(ks & after_ADInplaceOrView_keyset, self, diagonal)
     increment_version(self)
     return self
 
 
 def cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
-    ops.cat_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        tensors, dim, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.cat_out.redispatch(ks & after_ADInplaceOrView_keyset, tensors, dim, out)
     increment_version(out)
     return out
 
 
 def stack_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
-    ops.stack_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        tensors, dim, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.stack_out.redispatch(ks & after_ADInplaceOrView_keyset, tensors, dim, out)
     increment_version(out)
     return out
 
 
 def _chunk_cat_out_out(ks: int, tensors: list[Tensor], dim: int, num_chunks: int, out: Tensor) -> Tensor:
-    ops._chunk_cat_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        tensors, dim, num_chunks, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._chunk_cat_out.redispatch(ks & after_ADInplaceOrView_keyset, tensors, dim, num_chunks, out)
     increment_version(out)
     return out
 
 
 def complex_out_out(ks: int, real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
-    ops.complex_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        real, imag, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.complex_out.redispatch(ks & after_ADInplaceOrView_keyset, real, imag, out)
     increment_version(out)
     return out
 
 
 def polar_out_out(ks: int, abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
-    ops.polar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        abs, angle, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.polar_out.redispatch(ks & after_ADInplaceOrView_keyset, abs, angle, out)
     increment_version(out)
     return out
 
 
 def view_as_real(ks: int, self: Tensor) -> Tensor:
-    result = ops.view_as_real.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.view_as_real.redispatch(ks & after_ADInplaceOrView_keyset, self)
     return as_view(self, result)
 
 
 def view_as_complex(ks: int, self: Tensor) -> Tensor:
-    result = ops.view_as_complex.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.view_as_complex.redispatch(ks & after_ADInplaceOrView_keyset, self)
     return as_view(self, result)
 
 
 def _conj(ks: int, self: Tensor) -> Tensor:
-    result = ops._conj.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops._conj.redispatch(ks & after_ADInplaceOrView_keyset, self)
     return as_view(self, result)
 
 
 def conj_physical_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.conj_physical_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.conj_physical_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def conj_physical_(ks: int, self: Tensor) -> Tensor:
-    ops.conj_physical_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.conj_physical_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def _neg_view(ks: int, self: Tensor) -> Tensor:
-    result = ops._neg_view.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops._neg_view.redispatch(ks & after_ADInplaceOrView_keyset, self)
     return as_view(self, result)
 
 
 def vdot_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.vdot_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.vdot_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def indices(ks: int, self: Tensor) -> Tensor:
-    result = ops.indices.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.indices.redispatch(ks & after_ADInplaceOrView_keyset, self)
     return as_view(self, result)
 
 
 def values(ks: int, self: Tensor) -> Tensor:
-    result = ops.values.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.values.redispatch(ks & after_ADInplaceOrView_keyset, self)
     return as_view(self, result)
 
 
 def crow_indices(ks: int, self: Tensor) -> Tensor:
-    result = ops.crow_indices.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.crow_indices.redispatch(ks & after_ADInplaceOrView_keyset, self)
     return as_view(self, result)
 
 
 def col_indices(ks: int, self: Tensor) -> Tensor:
-    result = ops.col_indices.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.col_indices.redispatch(ks & after_ADInplaceOrView_keyset, self)
     return as_view(self, result)
 
 
 def ccol_indices(ks: int, self: Tensor) -> Tensor:
-    result = ops.ccol_indices.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.ccol_indices.redispatch(ks & after_ADInplaceOrView_keyset, self)
     return as_view(self, result)
 
 
 def row_indices(ks: int, self: Tensor) -> Tensor:
-    result = ops.row_indices.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.row_indices.redispatch(ks & after_ADInplaceOrView_keyset, self)
     return as_view(self, result)
 
 
 def index_add_out_out(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar, out: Tensor
 ) -> Tensor:
-    ops.index_add_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, source, alpha, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.index_add_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, source, alpha, out)
     increment_version(out)
     return out
 
 
 def index_add_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
-    ops.index_add_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, source, alpha
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.index_add_.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, source, alpha)
     increment_version(self)
     return self
 
 
 def index_copy_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    ops.index_copy_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, source
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.index_copy_.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, source)
     increment_version(self)
     return self
 
 
 def index_copy_out_out(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, out: Tensor) -> Tensor:
-    ops.index_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, source, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.index_copy_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, source, out)
     increment_version(out)
     return out
 
 
 def index_fill__int_Scalar(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
-    ops.index_fill__int_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, value
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.index_fill__int_Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, value)
     increment_version(self)
     return self
 
 
 def index_fill__int_Tensor(ks: int, self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
-    ops.index_fill__int_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, value
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.index_fill__int_Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, value)
     increment_version(self)
     return self
 
@@ -3689,9 +3413,8 @@ def index_fill__int_Tensor(ks: int, self: Tensor, dim: int, index: Tensor, value
 def index_reduce_(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
-    ops.index_reduce_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, source, reduce, include_self
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.index_reduce_.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, source, reduce, include_self)
     increment_version(self)
     return self
 
@@ -3699,89 +3422,80 @@ def index_reduce_(
 def index_reduce_out_out(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool, out: Tensor
 ) -> Tensor:
-    ops.index_reduce_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, source, reduce, include_self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.index_reduce_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, dim, index, source, reduce, include_self, out
+        )
     increment_version(out)
     return out
 
 
 def take_out_out(ks: int, self: Tensor, index: Tensor, out: Tensor) -> Tensor:
-    ops.take_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, index, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.take_out.redispatch(ks & after_ADInplaceOrView_keyset, self, index, out)
     increment_version(out)
     return out
 
 
 def put_(ks: int, self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
-    ops.put_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, index, source, accumulate
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.put_.redispatch(ks & after_ADInplaceOrView_keyset, self, index, source, accumulate)
     increment_version(self)
     return self
 
 
 def index_select_out_out(ks: int, self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tensor:
-    ops.index_select_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.index_select_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, out)
     increment_version(out)
     return out
 
 
 def nonzero_static_out_out(ks: int, self: Tensor, size: int, fill_value: int, out: Tensor) -> Tensor:
-    ops.nonzero_static_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, size, fill_value, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.nonzero_static_out.redispatch(ks & after_ADInplaceOrView_keyset, self, size, fill_value, out)
     increment_version(out)
     return out
 
 
 def gather_out_out(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor) -> Tensor:
-    ops.gather_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, sparse_grad, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.gather_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, sparse_grad, out)
     increment_version(out)
     return out
 
 
 def scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    ops.scatter__src.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, src
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.scatter__src.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, src)
     increment_version(self)
     return self
 
 
 def scatter_out_src_out(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
-    ops.scatter_src_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, src, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.scatter_src_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, src, out)
     increment_version(out)
     return out
 
 
 def scatter__value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
-    ops.scatter__value.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, value
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.scatter__value.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, value)
     increment_version(self)
     return self
 
 
 def scatter_out_value_out(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, out: Tensor) -> Tensor:
-    ops.scatter_value_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, value, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.scatter_value_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, value, out)
     increment_version(out)
     return out
 
 
 def scatter__reduce(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
-    ops.scatter__reduce.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, src, reduce
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.scatter__reduce.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, src, reduce)
     increment_version(self)
     return self
 
@@ -3789,17 +3503,15 @@ def scatter__reduce(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor,
 def scatter_out_reduce_out(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, out: Tensor
 ) -> Tensor:
-    ops.scatter_reduce_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, src, reduce, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.scatter_reduce_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, src, reduce, out)
     increment_version(out)
     return out
 
 
 def scatter__value_reduce(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str) -> Tensor:
-    ops.scatter__value_reduce.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, value, reduce
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.scatter__value_reduce.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, value, reduce)
     increment_version(self)
     return self
 
@@ -3807,9 +3519,8 @@ def scatter__value_reduce(ks: int, self: Tensor, dim: int, index: Tensor, value:
 def scatter_out_value_reduce_out(
     ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str, out: Tensor
 ) -> Tensor:
-    ops.scatter_value_reduce_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, value, reduce, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.scatter_value_reduce_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, value, reduce, out)
     increment_version(out)
     return out
 
@@ -3817,9 +3528,10 @@ def scatter_out_value_reduce_out(
 def scatter_reduce__two(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
-    ops.scatter_reduce__two.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, src, reduce, include_self
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.scatter_reduce__two.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, dim, index, src, reduce, include_self
+        )
     increment_version(self)
     return self
 
@@ -3827,41 +3539,38 @@ def scatter_reduce__two(
 def scatter_reduce_out_two_out(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, out: Tensor
 ) -> Tensor:
-    ops.scatter_reduce_two_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, src, reduce, include_self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.scatter_reduce_two_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, dim, index, src, reduce, include_self, out
+        )
     increment_version(out)
     return out
 
 
 def scatter_add_(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    ops.scatter_add_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, src
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.scatter_add_.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, src)
     increment_version(self)
     return self
 
 
 def scatter_add_out_out(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
-    ops.scatter_add_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, index, src, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.scatter_add_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, src, out)
     increment_version(out)
     return out
 
 
 def index_out_Tensor_out(ks: int, self: Tensor, indices: list[Tensor | None], out: Tensor) -> Tensor:
-    ops.index_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, indices, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.index_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, indices, out)
     increment_version(out)
     return out
 
 
 def index_put_(ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
-    ops.index_put_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, indices, values, accumulate
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.index_put_.redispatch(ks & after_ADInplaceOrView_keyset, self, indices, values, accumulate)
     increment_version(self)
     return self
 
@@ -3869,17 +3578,15 @@ def index_put_(ks: int, self: Tensor, indices: list[Tensor | None], values: Tens
 def _index_put_impl_(
     ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, unsafe: bool
 ) -> Tensor:
-    ops._index_put_impl_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, indices, values, accumulate, unsafe
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._index_put_impl_.redispatch(ks & after_ADInplaceOrView_keyset, self, indices, values, accumulate, unsafe)
     increment_version(self)
     return self
 
 
 def histc_out_out(ks: int, self: Tensor, bins: int, min: Scalar, max: Scalar, out: Tensor) -> Tensor:
-    ops.histc_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, bins, min, max, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.histc_out.redispatch(ks & after_ADInplaceOrView_keyset, self, bins, min, max, out)
     increment_version(out)
     return out
 
@@ -3887,46 +3594,51 @@ def histc_out_out(ks: int, self: Tensor, bins: int, min: Scalar, max: Scalar, ou
 def histogram_out_bins_tensor_out(
     ks: int, self: Tensor, bins: Tensor, weight: Tensor | None, density: bool, hist: Tensor, bin_edges: Tensor
 ) -> tuple[Tensor, Tensor]:
-    ops.histogram_bins_tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, bins, weight, density, hist, bin_edges
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.histogram_bins_tensor_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, bins, weight, density, hist, bin_edges
+        )
     increment_version(hist)
     increment_version(bin_edges)
     return hist, bin_edges
 
 
 def histogram_out_bin_ct_out(
-    ks: int, self: Tensor, bins: int, range: list[float] | None, weight: Tensor | None, density: bool, hist: Tensor,
-    bin_edges: Tensor
+    ks: int,
+    self: Tensor,
+    bins: int,
+    range: list[float] | None,
+    weight: Tensor | None,
+    density: bool,
+    hist: Tensor,
+    bin_edges: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    ops.histogram_bin_ct_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, bins, range, weight, density, hist, bin_edges
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.histogram_bin_ct_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, bins, range, weight, density, hist, bin_edges
+        )
     increment_version(hist)
     increment_version(bin_edges)
     return hist, bin_edges
 
 
 def nonzero_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.nonzero_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.nonzero_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def linear_out_out(ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) -> Tensor:
-    ops.linear_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        input, weight, bias, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.linear_out.redispatch(ks & after_ADInplaceOrView_keyset, input, weight, bias, out)
     increment_version(out)
     return out
 
 
 def mse_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
-    ops.mse_loss_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, target, reduction, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.mse_loss_out.redispatch(ks & after_ADInplaceOrView_keyset, self, target, reduction, out)
     increment_version(out)
     return out
 
@@ -3934,25 +3646,24 @@ def mse_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: int, out:
 def mse_loss_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor
 ) -> Tensor:
-    ops.mse_loss_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, target, reduction, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.mse_loss_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, target, reduction, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def softmax_out_int_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    ops.softmax_int_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, dtype, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.softmax_int_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, dtype, out)
     increment_version(out)
     return out
 
 
 def _softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
-    ops._softmax_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, half_to_float, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._softmax_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, half_to_float, out)
     increment_version(out)
     return out
 
@@ -3960,25 +3671,24 @@ def _softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: 
 def _softmax_backward_data_out_out(
     ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, grad_input: Tensor
 ) -> Tensor:
-    ops._softmax_backward_data_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, output, dim, input_dtype, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._softmax_backward_data_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, output, dim, input_dtype, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def log_softmax_out_int_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    ops.log_softmax_int_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, dtype, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.log_softmax_int_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, dtype, out)
     increment_version(out)
     return out
 
 
 def _log_softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
-    ops._log_softmax_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, half_to_float, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._log_softmax_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, half_to_float, out)
     increment_version(out)
     return out
 
@@ -3986,82 +3696,148 @@ def _log_softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, o
 def _log_softmax_backward_data_out_out(
     ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, out: Tensor
 ) -> Tensor:
-    ops._log_softmax_backward_data_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, output, dim, input_dtype, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._log_softmax_backward_data_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, output, dim, input_dtype, out
+        )
     increment_version(out)
     return out
 
 
 def nll_loss_forward_out_output(
-    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, output: Tensor,
-    total_weight: Tensor
+    ks: int,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    output: Tensor,
+    total_weight: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    ops.nll_loss_forward_output.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, target, weight, reduction, ignore_index, output, total_weight
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.nll_loss_forward_output.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, target, weight, reduction, ignore_index, output, total_weight
+        )
     increment_version(output)
     increment_version(total_weight)
     return output, total_weight
 
 
 def nll_loss_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
-    int, total_weight: Tensor, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
-    ops.nll_loss_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, target, weight, reduction, ignore_index, total_weight, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.nll_loss_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset,
+            grad_output,
+            self,
+            target,
+            weight,
+            reduction,
+            ignore_index,
+            total_weight,
+            grad_input,
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def embedding_renorm_(ks: int, self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    ops.embedding_renorm_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, indices, max_norm, norm_type
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.embedding_renorm_.redispatch(ks & after_ADInplaceOrView_keyset, self, indices, max_norm, norm_type)
     increment_version(self)
     return self
 
 
 def max_pool2d_with_indices_out_out(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool, out:
-    Tensor, indices: Tensor
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    out: Tensor,
+    indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    ops.max_pool2d_with_indices_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, kernel_size, stride, padding, dilation, ceil_mode, out, indices
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.max_pool2d_with_indices_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, kernel_size, stride, padding, dilation, ceil_mode, out, indices
+        )
     increment_version(out)
     increment_version(indices)
     return out, indices
 
 
 def max_pool2d_with_indices_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
-    ceil_mode: bool, indices: Tensor, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    indices: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
-    ops.max_pool2d_with_indices_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.max_pool2d_with_indices_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset,
+            grad_output,
+            self,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            ceil_mode,
+            indices,
+            grad_input,
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def slow_conv_transpose2d_out_out(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    output_padding: Size, dilation: Size, out: Tensor
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    dilation: Size,
+    out: Tensor,
 ) -> Tensor:
-    ops.slow_conv_transpose2d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, weight, kernel_size, bias, stride, padding, output_padding, dilation, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.slow_conv_transpose2d_out.redispatch(
+            ks & after_ADInplaceOrView_keyset,
+            self,
+            weight,
+            kernel_size,
+            bias,
+            stride,
+            padding,
+            output_padding,
+            dilation,
+            out,
+        )
     increment_version(out)
     return out
 
 
 def reflection_pad1d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
-    ops.reflection_pad1d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, padding, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.reflection_pad1d_out.redispatch(ks & after_ADInplaceOrView_keyset, self, padding, out)
     increment_version(out)
     return out
 
@@ -4069,17 +3845,17 @@ def reflection_pad1d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) 
 def reflection_pad1d_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
 ) -> Tensor:
-    ops.reflection_pad1d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, padding, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.reflection_pad1d_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, padding, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def reflection_pad2d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
-    ops.reflection_pad2d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, padding, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.reflection_pad2d_out.redispatch(ks & after_ADInplaceOrView_keyset, self, padding, out)
     increment_version(out)
     return out
 
@@ -4087,17 +3863,17 @@ def reflection_pad2d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) 
 def reflection_pad2d_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
 ) -> Tensor:
-    ops.reflection_pad2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, padding, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.reflection_pad2d_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, padding, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def reflection_pad3d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
-    ops.reflection_pad3d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, padding, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.reflection_pad3d_out.redispatch(ks & after_ADInplaceOrView_keyset, self, padding, out)
     increment_version(out)
     return out
 
@@ -4105,17 +3881,17 @@ def reflection_pad3d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) 
 def reflection_pad3d_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
 ) -> Tensor:
-    ops.reflection_pad3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, padding, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.reflection_pad3d_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, padding, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def replication_pad1d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
-    ops.replication_pad1d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, padding, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.replication_pad1d_out.redispatch(ks & after_ADInplaceOrView_keyset, self, padding, out)
     increment_version(out)
     return out
 
@@ -4123,17 +3899,17 @@ def replication_pad1d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor)
 def replication_pad1d_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
 ) -> Tensor:
-    ops.replication_pad1d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, padding, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.replication_pad1d_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, padding, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def replication_pad2d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
-    ops.replication_pad2d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, padding, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.replication_pad2d_out.redispatch(ks & after_ADInplaceOrView_keyset, self, padding, out)
     increment_version(out)
     return out
 
@@ -4141,17 +3917,17 @@ def replication_pad2d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor)
 def replication_pad2d_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
 ) -> Tensor:
-    ops.replication_pad2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, padding, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.replication_pad2d_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, padding, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def replication_pad3d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
-    ops.replication_pad3d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, padding, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.replication_pad3d_out.redispatch(ks & after_ADInplaceOrView_keyset, self, padding, out)
     increment_version(out)
     return out
 
@@ -4159,9 +3935,10 @@ def replication_pad3d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor)
 def replication_pad3d_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
 ) -> Tensor:
-    ops.replication_pad3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, padding, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.replication_pad3d_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, padding, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
@@ -4169,138 +3946,247 @@ def replication_pad3d_backward_out_grad_input(
 def upsample_linear1d_out_out(
     ks: int, self: Tensor, output_size: Size, align_corners: bool, scales: float | None, out: Tensor
 ) -> Tensor:
-    ops.upsample_linear1d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, output_size, align_corners, scales, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.upsample_linear1d_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, output_size, align_corners, scales, out
+        )
     increment_version(out)
     return out
 
 
 def upsample_linear1d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None,
-    grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
-    ops.upsample_linear1d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, output_size, input_size, align_corners, scales, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.upsample_linear1d_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, output_size, input_size, align_corners, scales, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def upsample_bilinear2d_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
-    ops.upsample_bilinear2d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, output_size, align_corners, scales_h, scales_w, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.upsample_bilinear2d_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, output_size, align_corners, scales_h, scales_w, out
+        )
     increment_version(out)
     return out
 
 
 def upsample_bilinear2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
-    ops.upsample_bilinear2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.upsample_bilinear2d_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset,
+            grad_output,
+            output_size,
+            input_size,
+            align_corners,
+            scales_h,
+            scales_w,
+            grad_input,
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def _upsample_bilinear2d_aa_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
-    ops._upsample_bilinear2d_aa_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, output_size, align_corners, scales_h, scales_w, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._upsample_bilinear2d_aa_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, output_size, align_corners, scales_h, scales_w, out
+        )
     increment_version(out)
     return out
 
 
 def _upsample_bilinear2d_aa_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
-    ops._upsample_bilinear2d_aa_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._upsample_bilinear2d_aa_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset,
+            grad_output,
+            output_size,
+            input_size,
+            align_corners,
+            scales_h,
+            scales_w,
+            grad_input,
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def upsample_bicubic2d_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
-    ops.upsample_bicubic2d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, output_size, align_corners, scales_h, scales_w, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.upsample_bicubic2d_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, output_size, align_corners, scales_h, scales_w, out
+        )
     increment_version(out)
     return out
 
 
 def upsample_bicubic2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
-    ops.upsample_bicubic2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.upsample_bicubic2d_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset,
+            grad_output,
+            output_size,
+            input_size,
+            align_corners,
+            scales_h,
+            scales_w,
+            grad_input,
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def _upsample_bicubic2d_aa_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
-    ops._upsample_bicubic2d_aa_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, output_size, align_corners, scales_h, scales_w, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._upsample_bicubic2d_aa_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, output_size, align_corners, scales_h, scales_w, out
+        )
     increment_version(out)
     return out
 
 
 def _upsample_bicubic2d_aa_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
-    ops._upsample_bicubic2d_aa_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._upsample_bicubic2d_aa_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset,
+            grad_output,
+            output_size,
+            input_size,
+            align_corners,
+            scales_h,
+            scales_w,
+            grad_input,
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def upsample_trilinear3d_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None, out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
-    ops.upsample_trilinear3d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, output_size, align_corners, scales_d, scales_h, scales_w, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.upsample_trilinear3d_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, output_size, align_corners, scales_d, scales_h, scales_w, out
+        )
     increment_version(out)
     return out
 
 
 def upsample_trilinear3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
-    scales_h: float | None, scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
-    ops.upsample_trilinear3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.upsample_trilinear3d_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset,
+            grad_output,
+            output_size,
+            input_size,
+            align_corners,
+            scales_d,
+            scales_h,
+            scales_w,
+            grad_input,
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def upsample_nearest1d_out_out(ks: int, self: Tensor, output_size: Size, scales: float | None, out: Tensor) -> Tensor:
-    ops.upsample_nearest1d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, output_size, scales, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.upsample_nearest1d_out.redispatch(ks & after_ADInplaceOrView_keyset, self, output_size, scales, out)
     increment_version(out)
     return out
 
@@ -4308,9 +4194,8 @@ def upsample_nearest1d_out_out(ks: int, self: Tensor, output_size: Size, scales:
 def _upsample_nearest_exact1d_out_out(
     ks: int, self: Tensor, output_size: Size, scales: float | None, out: Tensor
 ) -> Tensor:
-    ops._upsample_nearest_exact1d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, output_size, scales, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._upsample_nearest_exact1d_out.redispatch(ks & after_ADInplaceOrView_keyset, self, output_size, scales, out)
     increment_version(out)
     return out
 
@@ -4318,9 +4203,10 @@ def _upsample_nearest_exact1d_out_out(
 def upsample_nearest1d_backward_out_grad_input(
     ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None, grad_input: Tensor
 ) -> Tensor:
-    ops.upsample_nearest1d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, output_size, input_size, scales, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.upsample_nearest1d_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, output_size, input_size, scales, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
@@ -4328,9 +4214,10 @@ def upsample_nearest1d_backward_out_grad_input(
 def _upsample_nearest_exact1d_backward_out_grad_input(
     ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None, grad_input: Tensor
 ) -> Tensor:
-    ops._upsample_nearest_exact1d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, output_size, input_size, scales, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._upsample_nearest_exact1d_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, output_size, input_size, scales, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
@@ -4338,9 +4225,10 @@ def _upsample_nearest_exact1d_backward_out_grad_input(
 def upsample_nearest2d_out_out(
     ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None, out: Tensor
 ) -> Tensor:
-    ops.upsample_nearest2d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, output_size, scales_h, scales_w, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.upsample_nearest2d_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, output_size, scales_h, scales_w, out
+        )
     increment_version(out)
     return out
 
@@ -4348,94 +4236,158 @@ def upsample_nearest2d_out_out(
 def _upsample_nearest_exact2d_out_out(
     ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None, out: Tensor
 ) -> Tensor:
-    ops._upsample_nearest_exact2d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, output_size, scales_h, scales_w, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._upsample_nearest_exact2d_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, output_size, scales_h, scales_w, out
+        )
     increment_version(out)
     return out
 
 
 def upsample_nearest2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
-    grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
-    ops.upsample_nearest2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, output_size, input_size, scales_h, scales_w, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.upsample_nearest2d_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, output_size, input_size, scales_h, scales_w, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def _upsample_nearest_exact2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
-    grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
-    ops._upsample_nearest_exact2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, output_size, input_size, scales_h, scales_w, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._upsample_nearest_exact2d_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, output_size, input_size, scales_h, scales_w, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def upsample_nearest3d_out_out(
-    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
-    ops.upsample_nearest3d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, output_size, scales_d, scales_h, scales_w, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.upsample_nearest3d_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, output_size, scales_d, scales_h, scales_w, out
+        )
     increment_version(out)
     return out
 
 
 def _upsample_nearest_exact3d_out_out(
-    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
-    ops._upsample_nearest_exact3d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, output_size, scales_d, scales_h, scales_w, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._upsample_nearest_exact3d_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, output_size, scales_d, scales_h, scales_w, out
+        )
     increment_version(out)
     return out
 
 
 def upsample_nearest3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
-    ops.upsample_nearest3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.upsample_nearest3d_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset,
+            grad_output,
+            output_size,
+            input_size,
+            scales_d,
+            scales_h,
+            scales_w,
+            grad_input,
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def _upsample_nearest_exact3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
-    ops._upsample_nearest_exact3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._upsample_nearest_exact3d_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset,
+            grad_output,
+            output_size,
+            input_size,
+            scales_d,
+            scales_h,
+            scales_w,
+            grad_input,
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def _amp_update_scale_(
-    ks: int, self: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: float,
-    scale_backoff_factor: float, growth_interval: int
+    ks: int,
+    self: Tensor,
+    growth_tracker: Tensor,
+    found_inf: Tensor,
+    scale_growth_factor: float,
+    scale_backoff_factor: float,
+    growth_interval: int,
 ) -> Tensor:
-    ops._amp_update_scale_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._amp_update_scale_.redispatch(
+            ks & after_ADInplaceOrView_keyset,
+            self,
+            growth_tracker,
+            found_inf,
+            scale_growth_factor,
+            scale_backoff_factor,
+            growth_interval,
+        )
     increment_version(self)
     return self
 
 
 def baddbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    ops.baddbmm_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, batch1, batch2, beta, alpha
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.baddbmm_.redispatch(ks & after_ADInplaceOrView_keyset, self, batch1, batch2, beta, alpha)
     increment_version(self)
     return self
 
@@ -4443,25 +4395,22 @@ def baddbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar
 def baddbmm_out_out(
     ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
-    ops.baddbmm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, batch1, batch2, beta, alpha, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.baddbmm_out.redispatch(ks & after_ADInplaceOrView_keyset, self, batch1, batch2, beta, alpha, out)
     increment_version(out)
     return out
 
 
 def isneginf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.isneginf_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.isneginf_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def leaky_relu_out_out(ks: int, self: Tensor, negative_slope: Scalar, out: Tensor) -> Tensor:
-    ops.leaky_relu_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, negative_slope, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.leaky_relu_out.redispatch(ks & after_ADInplaceOrView_keyset, self, negative_slope, out)
     increment_version(out)
     return out
 
@@ -4469,52 +4418,63 @@ def leaky_relu_out_out(ks: int, self: Tensor, negative_slope: Scalar, out: Tenso
 def leaky_relu_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool, grad_input: Tensor
 ) -> Tensor:
-    ops.leaky_relu_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, negative_slope, self_is_result, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.leaky_relu_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, negative_slope, self_is_result, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def leaky_relu_(ks: int, self: Tensor, negative_slope: Scalar) -> Tensor:
-    ops.leaky_relu_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, negative_slope
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.leaky_relu_.redispatch(ks & after_ADInplaceOrView_keyset, self, negative_slope)
     increment_version(self)
     return self
 
 
 def elu_out_out(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, out: Tensor) -> Tensor:
-    ops.elu_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, alpha, scale, input_scale, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.elu_out.redispatch(ks & after_ADInplaceOrView_keyset, self, alpha, scale, input_scale, out)
     increment_version(out)
     return out
 
 
 def elu_backward_out_grad_input(
-    ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
-    Tensor, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    alpha: Scalar,
+    scale: Scalar,
+    input_scale: Scalar,
+    is_result: bool,
+    self_or_result: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
-    ops.elu_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, alpha, scale, input_scale, is_result, self_or_result, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.elu_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset,
+            grad_output,
+            alpha,
+            scale,
+            input_scale,
+            is_result,
+            self_or_result,
+            grad_input,
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def elu_(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar) -> Tensor:
-    ops.elu_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, alpha, scale, input_scale
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.elu_.redispatch(ks & after_ADInplaceOrView_keyset, self, alpha, scale, input_scale)
     increment_version(self)
     return self
 
 
 def softplus_out_out(ks: int, self: Tensor, beta: Scalar, threshold: Scalar, out: Tensor) -> Tensor:
-    ops.softplus_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, beta, threshold, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.softplus_out.redispatch(ks & after_ADInplaceOrView_keyset, self, beta, threshold, out)
     increment_version(out)
     return out
 
@@ -4522,36 +4482,42 @@ def softplus_out_out(ks: int, self: Tensor, beta: Scalar, threshold: Scalar, out
 def softplus_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar, grad_input: Tensor
 ) -> Tensor:
-    ops.softplus_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, beta, threshold, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.softplus_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, beta, threshold, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def glu_out_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
-    ops.glu_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.glu_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, out)
     increment_version(out)
     return out
 
 
 def glu_backward_out_grad_input(ks: int, grad_output: Tensor, self: Tensor, dim: int, grad_input: Tensor) -> Tensor:
-    ops.glu_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, dim, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.glu_backward_grad_input.redispatch(ks & after_ADInplaceOrView_keyset, grad_output, self, dim, grad_input)
     increment_version(grad_input)
     return grad_input
 
 
 def rrelu_with_noise_out_out(
-    ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    noise: Tensor,
+    lower: Scalar,
+    upper: Scalar,
+    training: bool,
+    generator: Generator | None,
+    out: Tensor,
 ) -> Tensor:
-    ops.rrelu_with_noise_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, noise, lower, upper, training, generator, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.rrelu_with_noise_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, noise, lower, upper, training, generator, out
+        )
     increment_version(out)
     return out
 
@@ -4559,53 +4525,122 @@ def rrelu_with_noise_out_out(
 def rrelu_with_noise_(
     ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
 ) -> Tensor:
-    ops.rrelu_with_noise_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, noise, lower, upper, training, generator
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.rrelu_with_noise_.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, noise, lower, upper, training, generator
+        )
     increment_version(self)
     return self
 
 
 def avg_pool2d_out_out(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None, out: Tensor
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    out: Tensor,
 ) -> Tensor:
-    ops.avg_pool2d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.avg_pool2d_out.redispatch(
+            ks & after_ADInplaceOrView_keyset,
+            self,
+            kernel_size,
+            stride,
+            padding,
+            ceil_mode,
+            count_include_pad,
+            divisor_override,
+            out,
+        )
     increment_version(out)
     return out
 
 
 def avg_pool2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    grad_input: Tensor,
 ) -> Tensor:
-    ops.avg_pool2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.avg_pool2d_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset,
+            grad_output,
+            self,
+            kernel_size,
+            stride,
+            padding,
+            ceil_mode,
+            count_include_pad,
+            divisor_override,
+            grad_input,
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def avg_pool3d_out_out(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None, out: Tensor
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    out: Tensor,
 ) -> Tensor:
-    ops.avg_pool3d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.avg_pool3d_out.redispatch(
+            ks & after_ADInplaceOrView_keyset,
+            self,
+            kernel_size,
+            stride,
+            padding,
+            ceil_mode,
+            count_include_pad,
+            divisor_override,
+            out,
+        )
     increment_version(out)
     return out
 
 
 def avg_pool3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    grad_input: Tensor,
 ) -> Tensor:
-    ops.avg_pool3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.avg_pool3d_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset,
+            grad_output,
+            self,
+            kernel_size,
+            stride,
+            padding,
+            ceil_mode,
+            count_include_pad,
+            divisor_override,
+            grad_input,
+        )
     increment_version(grad_input)
     return grad_input
 
@@ -4613,9 +4648,8 @@ def avg_pool3d_backward_out_grad_input(
 def adaptive_max_pool2d_out_out(
     ks: int, self: Tensor, output_size: Size, out: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    ops.adaptive_max_pool2d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, output_size, out, indices
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.adaptive_max_pool2d_out.redispatch(ks & after_ADInplaceOrView_keyset, self, output_size, out, indices)
     increment_version(out)
     increment_version(indices)
     return out, indices
@@ -4624,9 +4658,10 @@ def adaptive_max_pool2d_out_out(
 def adaptive_max_pool2d_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor
 ) -> Tensor:
-    ops.adaptive_max_pool2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, indices, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.adaptive_max_pool2d_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, indices, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
@@ -4634,9 +4669,8 @@ def adaptive_max_pool2d_backward_out_grad_input(
 def adaptive_max_pool3d_out_out(
     ks: int, self: Tensor, output_size: Size, out: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    ops.adaptive_max_pool3d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, output_size, out, indices
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.adaptive_max_pool3d_out.redispatch(ks & after_ADInplaceOrView_keyset, self, output_size, out, indices)
     increment_version(out)
     increment_version(indices)
     return out, indices
@@ -4645,77 +4679,98 @@ def adaptive_max_pool3d_out_out(
 def adaptive_max_pool3d_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor
 ) -> Tensor:
-    ops.adaptive_max_pool3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, indices, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.adaptive_max_pool3d_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, indices, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def fractional_max_pool2d_out_output(
-    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
-    Tensor
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    ops.fractional_max_pool2d_output.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, kernel_size, output_size, random_samples, output, indices
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.fractional_max_pool2d_output.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, kernel_size, output_size, random_samples, output, indices
+        )
     increment_version(output)
     increment_version(indices)
     return output, indices
 
 
 def fractional_max_pool3d_out_output(
-    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
-    Tensor
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    ops.fractional_max_pool3d_output.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, kernel_size, output_size, random_samples, output, indices
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.fractional_max_pool3d_output.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, kernel_size, output_size, random_samples, output, indices
+        )
     increment_version(output)
     increment_version(indices)
     return output, indices
 
 
 def fractional_max_pool2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    output_size: Size,
+    indices: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
-    ops.fractional_max_pool2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, kernel_size, output_size, indices, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.fractional_max_pool2d_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, kernel_size, output_size, indices, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def fractional_max_pool3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    output_size: Size,
+    indices: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
-    ops.fractional_max_pool3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, kernel_size, output_size, indices, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.fractional_max_pool3d_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, kernel_size, output_size, indices, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def multi_margin_loss_out_out(
-    ks: int, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int, out:
-    Tensor
+    ks: int, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int, out: Tensor
 ) -> Tensor:
-    ops.multi_margin_loss_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, target, p, margin, weight, reduction, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.multi_margin_loss_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, target, p, margin, weight, reduction, out
+        )
     increment_version(out)
     return out
 
 
 def multi_margin_loss_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None,
-    reduction: int, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    p: Scalar,
+    margin: Scalar,
+    weight: Tensor | None,
+    reduction: int,
+    grad_input: Tensor,
 ) -> Tensor:
-    ops.multi_margin_loss_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, target, p, margin, weight, reduction, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.multi_margin_loss_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, target, p, margin, weight, reduction, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
@@ -4723,9 +4778,10 @@ def multi_margin_loss_backward_out_grad_input(
 def multilabel_margin_loss_forward_out_output(
     ks: int, self: Tensor, target: Tensor, reduction: int, output: Tensor, is_target: Tensor
 ) -> tuple[Tensor, Tensor]:
-    ops.multilabel_margin_loss_forward_output.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, target, reduction, output, is_target
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.multilabel_margin_loss_forward_output.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, target, reduction, output, is_target
+        )
     increment_version(output)
     increment_version(is_target)
     return output, is_target
@@ -4734,9 +4790,10 @@ def multilabel_margin_loss_forward_out_output(
 def multilabel_margin_loss_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor, grad_input: Tensor
 ) -> Tensor:
-    ops.multilabel_margin_loss_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, target, reduction, is_target, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.multilabel_margin_loss_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, target, reduction, is_target, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
@@ -4744,28 +4801,32 @@ def multilabel_margin_loss_backward_out_grad_input(
 def binary_cross_entropy_out_out(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, out: Tensor
 ) -> Tensor:
-    ops.binary_cross_entropy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, target, weight, reduction, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.binary_cross_entropy_out.redispatch(ks & after_ADInplaceOrView_keyset, self, target, weight, reduction, out)
     increment_version(out)
     return out
 
 
 def binary_cross_entropy_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, grad_input:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    grad_input: Tensor,
 ) -> Tensor:
-    ops.binary_cross_entropy_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, target, weight, reduction, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.binary_cross_entropy_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, target, weight, reduction, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def log_sigmoid_forward_out_output(ks: int, self: Tensor, output: Tensor, buffer: Tensor) -> tuple[Tensor, Tensor]:
-    ops.log_sigmoid_forward_output.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, output, buffer
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.log_sigmoid_forward_output.redispatch(ks & after_ADInplaceOrView_keyset, self, output, buffer)
     increment_version(output)
     increment_version(buffer)
     return output, buffer
@@ -4774,17 +4835,17 @@ def log_sigmoid_forward_out_output(ks: int, self: Tensor, output: Tensor, buffer
 def log_sigmoid_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, buffer: Tensor, grad_input: Tensor
 ) -> Tensor:
-    ops.log_sigmoid_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, buffer, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.log_sigmoid_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, buffer, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def smooth_l1_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: int, beta: float, out: Tensor) -> Tensor:
-    ops.smooth_l1_loss_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, target, reduction, beta, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.smooth_l1_loss_out.redispatch(ks & after_ADInplaceOrView_keyset, self, target, reduction, beta, out)
     increment_version(out)
     return out
 
@@ -4792,9 +4853,10 @@ def smooth_l1_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: int
 def smooth_l1_loss_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float, grad_input: Tensor
 ) -> Tensor:
-    ops.smooth_l1_loss_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, target, reduction, beta, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.smooth_l1_loss_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, target, reduction, beta, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
@@ -4802,49 +4864,45 @@ def smooth_l1_loss_backward_out_grad_input(
 def huber_loss_backward_out_out(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float, grad_input: Tensor
 ) -> Tensor:
-    ops.huber_loss_backward_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, target, reduction, delta, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.huber_loss_backward_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, target, reduction, delta, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def soft_margin_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
-    ops.soft_margin_loss_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, target, reduction, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.soft_margin_loss_out.redispatch(ks & after_ADInplaceOrView_keyset, self, target, reduction, out)
     increment_version(out)
     return out
 
 
 def xlogy_out_OutTensor(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.xlogy_OutTensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.xlogy_OutTensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def log1p_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.log1p_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.log1p_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def clamp_max_out_out(ks: int, self: Tensor, max: Scalar, out: Tensor) -> Tensor:
-    ops.clamp_max_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, max, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.clamp_max_out.redispatch(ks & after_ADInplaceOrView_keyset, self, max, out)
     increment_version(out)
     return out
 
 
 def clamp_max_out_Tensor_out(ks: int, self: Tensor, max: Tensor, out: Tensor) -> Tensor:
-    ops.clamp_max_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, max, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.clamp_max_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, max, out)
     increment_version(out)
     return out
 
@@ -4852,626 +4910,575 @@ def clamp_max_out_Tensor_out(ks: int, self: Tensor, max: Tensor, out: Tensor) ->
 def soft_margin_loss_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor
 ) -> Tensor:
-    ops.soft_margin_loss_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, target, reduction, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.soft_margin_loss_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, target, reduction, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def norm_out_out(ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
-    ops.norm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, p, dim, keepdim, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.norm_out.redispatch(ks & after_ADInplaceOrView_keyset, self, p, dim, keepdim, out)
     increment_version(out)
     return out
 
 
 def log1p_(ks: int, self: Tensor) -> Tensor:
-    ops.log1p_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.log1p_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def clamp_max_(ks: int, self: Tensor, max: Scalar) -> Tensor:
-    ops.clamp_max_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, max
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.clamp_max_.redispatch(ks & after_ADInplaceOrView_keyset, self, max)
     increment_version(self)
     return self
 
 
 def clamp_max__Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
-    ops.clamp_max__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, max
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.clamp_max__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, max)
     increment_version(self)
     return self
 
 
 def xlogy__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.xlogy__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.xlogy__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def xlogy__Scalar_Other(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    ops.xlogy__Scalar_Other.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.xlogy__Scalar_Other.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
     increment_version(self)
     return self
 
 
 def xlogy_out_OutScalar_Self(ks: int, self: Scalar, other: Tensor, out: Tensor) -> Tensor:
-    ops.xlogy_OutScalar_Self.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.xlogy_OutScalar_Self.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def xlogy_out_OutScalar_Other(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    ops.xlogy_OutScalar_Other.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.xlogy_OutScalar_Other.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def special_entr_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.special_entr_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_entr_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def _fft_r2c_out_out(ks: int, self: Tensor, dim: Size, normalization: int, onesided: bool, out: Tensor) -> Tensor:
-    ops._fft_r2c_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, normalization, onesided, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._fft_r2c_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, normalization, onesided, out)
     increment_version(out)
     return out
 
 
 def _fft_c2r_out_out(ks: int, self: Tensor, dim: Size, normalization: int, last_dim_size: int, out: Tensor) -> Tensor:
-    ops._fft_c2r_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, normalization, last_dim_size, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._fft_c2r_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, normalization, last_dim_size, out)
     increment_version(out)
     return out
 
 
 def _fft_c2c_out_out(ks: int, self: Tensor, dim: Size, normalization: int, forward: bool, out: Tensor) -> Tensor:
-    ops._fft_c2c_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, dim, normalization, forward, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._fft_c2c_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, normalization, forward, out)
     increment_version(out)
     return out
 
 
 def fft_fftfreq_out_out(ks: int, n: int, d: float, out: Tensor) -> Tensor:
-    ops.fft_fftfreq_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        n, d, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.fft_fftfreq_out.redispatch(ks & after_ADInplaceOrView_keyset, n, d, out)
     increment_version(out)
     return out
 
 
 def fft_rfftfreq_out_out(ks: int, n: int, d: float, out: Tensor) -> Tensor:
-    ops.fft_rfftfreq_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        n, d, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.fft_rfftfreq_out.redispatch(ks & after_ADInplaceOrView_keyset, n, d, out)
     increment_version(out)
     return out
 
 
 def special_ndtri_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.special_ndtri_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_ndtri_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def special_log_ndtr_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.special_log_ndtr_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_log_ndtr_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def special_erfcx_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.special_erfcx_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_erfcx_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def special_xlog1py_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.special_xlog1py_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_xlog1py_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def special_xlog1py_out_self_scalar_out(ks: int, self: Scalar, other: Tensor, out: Tensor) -> Tensor:
-    ops.special_xlog1py_self_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_xlog1py_self_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def special_xlog1py_out_other_scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    ops.special_xlog1py_other_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_xlog1py_other_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def special_airy_ai_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
-    ops.special_airy_ai_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_airy_ai_out.redispatch(ks & after_ADInplaceOrView_keyset, x, out)
     increment_version(out)
     return out
 
 
 def special_bessel_j0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.special_bessel_j0_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_bessel_j0_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def special_bessel_j1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.special_bessel_j1_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_bessel_j1_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def special_bessel_y0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.special_bessel_y0_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_bessel_y0_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def special_bessel_y1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.special_bessel_y1_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_bessel_y1_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def special_chebyshev_polynomial_t_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_chebyshev_polynomial_t_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_chebyshev_polynomial_t_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_chebyshev_polynomial_t_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_chebyshev_polynomial_t_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_chebyshev_polynomial_t_x_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_chebyshev_polynomial_t_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
-    ops.special_chebyshev_polynomial_t_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_chebyshev_polynomial_t_n_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_chebyshev_polynomial_u_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_chebyshev_polynomial_u_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_chebyshev_polynomial_u_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_chebyshev_polynomial_u_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_chebyshev_polynomial_u_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_chebyshev_polynomial_u_x_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_chebyshev_polynomial_u_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
-    ops.special_chebyshev_polynomial_u_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_chebyshev_polynomial_u_n_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_chebyshev_polynomial_v_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_chebyshev_polynomial_v_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_chebyshev_polynomial_v_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_chebyshev_polynomial_v_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_chebyshev_polynomial_v_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_chebyshev_polynomial_v_x_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_chebyshev_polynomial_v_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
-    ops.special_chebyshev_polynomial_v_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_chebyshev_polynomial_v_n_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_chebyshev_polynomial_w_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_chebyshev_polynomial_w_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_chebyshev_polynomial_w_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_chebyshev_polynomial_w_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_chebyshev_polynomial_w_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_chebyshev_polynomial_w_x_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_chebyshev_polynomial_w_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
-    ops.special_chebyshev_polynomial_w_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_chebyshev_polynomial_w_n_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_hermite_polynomial_h_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_hermite_polynomial_h_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_hermite_polynomial_h_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_hermite_polynomial_h_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_hermite_polynomial_h_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_hermite_polynomial_h_x_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_hermite_polynomial_h_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
-    ops.special_hermite_polynomial_h_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_hermite_polynomial_h_n_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_hermite_polynomial_he_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_hermite_polynomial_he_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_hermite_polynomial_he_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_hermite_polynomial_he_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_hermite_polynomial_he_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_hermite_polynomial_he_x_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_hermite_polynomial_he_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
-    ops.special_hermite_polynomial_he_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_hermite_polynomial_he_n_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_laguerre_polynomial_l_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_laguerre_polynomial_l_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_laguerre_polynomial_l_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_laguerre_polynomial_l_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_laguerre_polynomial_l_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_laguerre_polynomial_l_x_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_laguerre_polynomial_l_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
-    ops.special_laguerre_polynomial_l_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_laguerre_polynomial_l_n_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_legendre_polynomial_p_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_legendre_polynomial_p_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_legendre_polynomial_p_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_legendre_polynomial_p_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_legendre_polynomial_p_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_legendre_polynomial_p_x_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_legendre_polynomial_p_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
-    ops.special_legendre_polynomial_p_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_legendre_polynomial_p_n_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_modified_bessel_i0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.special_modified_bessel_i0_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_modified_bessel_i0_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def special_modified_bessel_i1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.special_modified_bessel_i1_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_modified_bessel_i1_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def special_modified_bessel_k0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.special_modified_bessel_k0_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_modified_bessel_k0_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def special_modified_bessel_k1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.special_modified_bessel_k1_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_modified_bessel_k1_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def special_scaled_modified_bessel_k0_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
-    ops.special_scaled_modified_bessel_k0_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_scaled_modified_bessel_k0_out.redispatch(ks & after_ADInplaceOrView_keyset, x, out)
     increment_version(out)
     return out
 
 
 def special_scaled_modified_bessel_k1_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
-    ops.special_scaled_modified_bessel_k1_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_scaled_modified_bessel_k1_out.redispatch(ks & after_ADInplaceOrView_keyset, x, out)
     increment_version(out)
     return out
 
 
 def special_shifted_chebyshev_polynomial_t_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_shifted_chebyshev_polynomial_t_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_shifted_chebyshev_polynomial_t_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_shifted_chebyshev_polynomial_t_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_shifted_chebyshev_polynomial_t_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_shifted_chebyshev_polynomial_t_x_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_shifted_chebyshev_polynomial_t_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
-    ops.special_shifted_chebyshev_polynomial_t_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_shifted_chebyshev_polynomial_t_n_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_shifted_chebyshev_polynomial_u_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_shifted_chebyshev_polynomial_u_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_shifted_chebyshev_polynomial_u_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_shifted_chebyshev_polynomial_u_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_shifted_chebyshev_polynomial_u_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_shifted_chebyshev_polynomial_u_x_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_shifted_chebyshev_polynomial_u_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
-    ops.special_shifted_chebyshev_polynomial_u_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_shifted_chebyshev_polynomial_u_n_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_shifted_chebyshev_polynomial_v_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_shifted_chebyshev_polynomial_v_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_shifted_chebyshev_polynomial_v_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_shifted_chebyshev_polynomial_v_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_shifted_chebyshev_polynomial_v_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_shifted_chebyshev_polynomial_v_x_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_shifted_chebyshev_polynomial_v_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
-    ops.special_shifted_chebyshev_polynomial_v_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_shifted_chebyshev_polynomial_v_n_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_shifted_chebyshev_polynomial_w_out_out(ks: int, x: Tensor, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_shifted_chebyshev_polynomial_w_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_shifted_chebyshev_polynomial_w_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_shifted_chebyshev_polynomial_w_out_x_scalar_out(ks: int, x: Scalar, n: Tensor, out: Tensor) -> Tensor:
-    ops.special_shifted_chebyshev_polynomial_w_x_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_shifted_chebyshev_polynomial_w_x_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_shifted_chebyshev_polynomial_w_out_n_scalar_out(ks: int, x: Tensor, n: Scalar, out: Tensor) -> Tensor:
-    ops.special_shifted_chebyshev_polynomial_w_n_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, n, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_shifted_chebyshev_polynomial_w_n_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, x, n, out)
     increment_version(out)
     return out
 
 
 def special_spherical_bessel_j0_out_out(ks: int, x: Tensor, out: Tensor) -> Tensor:
-    ops.special_spherical_bessel_j0_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        x, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_spherical_bessel_j0_out.redispatch(ks & after_ADInplaceOrView_keyset, x, out)
     increment_version(out)
     return out
 
 
 def special_zeta_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.special_zeta_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_zeta_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def special_zeta_out_self_scalar_out(ks: int, self: Scalar, other: Tensor, out: Tensor) -> Tensor:
-    ops.special_zeta_self_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_zeta_self_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def special_zeta_out_other_scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    ops.special_zeta_other_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_zeta_other_scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
 
 
 def special_i0e_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.special_i0e_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_i0e_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def special_i1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.special_i1_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_i1_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def special_i1e_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.special_i1e_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.special_i1e_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def renorm_out_out(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar, out: Tensor) -> Tensor:
-    ops.renorm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, p, dim, maxnorm, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.renorm_out.redispatch(ks & after_ADInplaceOrView_keyset, self, p, dim, maxnorm, out)
     increment_version(out)
     return out
 
 
 def renorm_(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
-    ops.renorm_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, p, dim, maxnorm
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.renorm_.redispatch(ks & after_ADInplaceOrView_keyset, self, p, dim, maxnorm)
     increment_version(self)
     return self
 
 
 def native_batch_norm_out_out(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
-    Tensor | None, training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    ops.native_batch_norm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.native_batch_norm_out.redispatch(
+            ks & after_ADInplaceOrView_keyset,
+            input,
+            weight,
+            bias,
+            running_mean,
+            running_var,
+            training,
+            momentum,
+            eps,
+            out,
+            save_mean,
+            save_invstd,
+        )
     increment_version(out)
     increment_version(save_mean)
     increment_version(save_invstd)
@@ -5479,12 +5486,34 @@ def native_batch_norm_out_out(
 
 
 def _native_batch_norm_legit_out_out(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
-    training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    training: bool,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    ops._native_batch_norm_legit_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._native_batch_norm_legit_out.redispatch(
+            ks & after_ADInplaceOrView_keyset,
+            input,
+            weight,
+            bias,
+            running_mean,
+            running_var,
+            training,
+            momentum,
+            eps,
+            out,
+            save_mean,
+            save_invstd,
+        )
     increment_version(out)
     increment_version(save_mean)
     increment_version(save_invstd)
@@ -5492,12 +5521,21 @@ def _native_batch_norm_legit_out_out(
 
 
 def _native_batch_norm_legit_out_no_stats_out(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float,
-    out: Tensor, save_mean: Tensor, save_invstd: Tensor
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    ops._native_batch_norm_legit_no_stats_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        input, weight, bias, training, momentum, eps, out, save_mean, save_invstd
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._native_batch_norm_legit_no_stats_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, input, weight, bias, training, momentum, eps, out, save_mean, save_invstd
+        )
     increment_version(out)
     increment_version(save_mean)
     increment_version(save_invstd)
@@ -5505,12 +5543,34 @@ def _native_batch_norm_legit_out_no_stats_out(
 
 
 def _batch_norm_with_update_out_out(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
-    momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor, reserve: Tensor
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
+    reserve: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    ops._batch_norm_with_update_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        input, weight, bias, running_mean, running_var, momentum, eps, out, save_mean, save_invstd, reserve
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops._batch_norm_with_update_out.redispatch(
+            ks & after_ADInplaceOrView_keyset,
+            input,
+            weight,
+            bias,
+            running_mean,
+            running_var,
+            momentum,
+            eps,
+            out,
+            save_mean,
+            save_invstd,
+            reserve,
+        )
     increment_version(out)
     increment_version(save_mean)
     increment_version(save_invstd)
@@ -5519,9 +5579,8 @@ def _batch_norm_with_update_out_out(
 
 
 def hardtanh_out_out(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) -> Tensor:
-    ops.hardtanh_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, min_val, max_val, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.hardtanh_out.redispatch(ks & after_ADInplaceOrView_keyset, self, min_val, max_val, out)
     increment_version(out)
     return out
 
@@ -5529,73 +5588,73 @@ def hardtanh_out_out(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar, ou
 def hardtanh_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar, grad_input: Tensor
 ) -> Tensor:
-    ops.hardtanh_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, min_val, max_val, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.hardtanh_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, min_val, max_val, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def hardtanh_(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
-    ops.hardtanh_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, min_val, max_val
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.hardtanh_.redispatch(ks & after_ADInplaceOrView_keyset, self, min_val, max_val)
     increment_version(self)
     return self
 
 
 def celu_(ks: int, self: Tensor, alpha: Scalar) -> Tensor:
-    ops.celu_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, alpha)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.celu_.redispatch(ks & after_ADInplaceOrView_keyset, self, alpha)
     increment_version(self)
     return self
 
 
 def hardswish_(ks: int, self: Tensor) -> Tensor:
-    ops.hardswish_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.hardswish_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def hardsigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.hardsigmoid_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.hardsigmoid_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def hardsigmoid_(ks: int, self: Tensor) -> Tensor:
-    ops.hardsigmoid_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.hardsigmoid_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def hardsigmoid_backward_out_grad_input(ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor) -> Tensor:
-    ops.hardsigmoid_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.hardsigmoid_backward_grad_input.redispatch(ks & after_ADInplaceOrView_keyset, grad_output, self, grad_input)
     increment_version(grad_input)
     return grad_input
 
 
 def mish_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    ops.mish_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.mish_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
 
 def mish_(ks: int, self: Tensor) -> Tensor:
-    ops.mish_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    with AutoDispatchBelowADInplaceOrView():
+        ops.mish_.redispatch(ks & after_ADInplaceOrView_keyset, self)
     increment_version(self)
     return self
 
 
 def softshrink_out_out(ks: int, self: Tensor, lambd: Scalar, out: Tensor) -> Tensor:
-    ops.softshrink_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, lambd, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.softshrink_out.redispatch(ks & after_ADInplaceOrView_keyset, self, lambd, out)
     increment_version(out)
     return out
 
@@ -5603,17 +5662,17 @@ def softshrink_out_out(ks: int, self: Tensor, lambd: Scalar, out: Tensor) -> Ten
 def softshrink_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, lambd: Scalar, grad_input: Tensor
 ) -> Tensor:
-    ops.softshrink_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_output, self, lambd, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.softshrink_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, lambd, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 
 
 def hardshrink_out_out(ks: int, self: Tensor, lambd: Scalar, out: Tensor) -> Tensor:
-    ops.hardshrink_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, lambd, out
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.hardshrink_out.redispatch(ks & after_ADInplaceOrView_keyset, self, lambd, out)
     increment_version(out)
     return out
 
@@ -5621,9 +5680,10 @@ def hardshrink_out_out(ks: int, self: Tensor, lambd: Scalar, out: Tensor) -> Ten
 def hardshrink_backward_out_grad_input(
     ks: int, grad_out: Tensor, self: Tensor, lambd: Scalar, grad_input: Tensor
 ) -> Tensor:
-    ops.hardshrink_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        grad_out, self, lambd, grad_input
-    )
+    with AutoDispatchBelowADInplaceOrView():
+        ops.hardshrink_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_out, self, lambd, grad_input
+        )
     increment_version(grad_input)
     return grad_input
 

@@ -9,14 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.autograd.variables.requires_grad_flag import make_variable
-from dispatchviz.core.bindings.binding import Binding, Operator, check_out_type_matches, not_modelled
-from dispatchviz.core.bindings.default_device import device_or_default
-from dispatchviz.core.tensor.dtype import int64
+from dispatchviz.core.bindings.binding import Binding
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.generated import return_types
-from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView
-from dispatchviz.core.tensor.tensor import Tensor
 
 
 def _linalg_linalg_vector_norm(self: Any, ord: Any, dim: Any, keepdim: Any, dtype: Any, out: Any) -> Any:
@@ -28,7 +23,15 @@ def _linalg_linalg_vector_norm(self: Any, ord: Any, dim: Any, keepdim: Any, dtyp
 linalg_vector_norm = Binding(
     "torch._C._linalg.linalg_vector_norm",
     (
-        ("linalg_vector_norm(Tensor input, Number ord = 2, tuple of ints[1] dim = None, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _linalg_linalg_vector_norm, "aten::linalg_vector_norm", ops.linalg_vector_norm.call),
+        (
+            (
+                "linalg_vector_norm(Tensor input, Number ord = 2, tuple of ints[1] dim = None, bool keepdim = False, *,"
+                " torch.dtype dtype = None, Tensor out = None)"
+            ),
+            _linalg_linalg_vector_norm,
+            "aten::linalg_vector_norm",
+            ops.linalg_vector_norm.call,
+        ),
     ),
 )
 
@@ -36,7 +39,11 @@ linalg_vector_norm = Binding(
 linalg_diagonal = Binding(
     "torch._C._linalg.linalg_diagonal",
     (
-        ("linalg_diagonal(Tensor A, *, int offset = 0, int dim1 = -2, int dim2 = -1)", ops.linalg_diagonal.call, "aten::linalg_diagonal"),
+        (
+            "linalg_diagonal(Tensor A, *, int offset = 0, int dim1 = -2, int dim2 = -1)",
+            ops.linalg_diagonal.call,
+            "aten::linalg_diagonal",
+        ),
     ),
 )
 
@@ -50,7 +57,15 @@ def _linalg_linalg_solve_triangular(self: Any, B: Any, upper: Any, left: Any, un
 linalg_solve_triangular = Binding(
     "torch._C._linalg.linalg_solve_triangular",
     (
-        ("linalg_solve_triangular(Tensor input, Tensor B, *, bool upper, bool left = True, bool unitriangular = False, Tensor out = None)", _linalg_linalg_solve_triangular, "aten::linalg_solve_triangular", ops.linalg_solve_triangular.call),
+        (
+            (
+                "linalg_solve_triangular(Tensor input, Tensor B, *, bool upper, bool left = True, bool unitriangular = "
+                "False, Tensor out = None)"
+            ),
+            _linalg_linalg_solve_triangular,
+            "aten::linalg_solve_triangular",
+            ops.linalg_solve_triangular.call,
+        ),
     ),
 )
 
@@ -72,7 +87,14 @@ def _linalg_linalg_cholesky_ex(self: Any, upper: Any, check_errors: Any, out: An
 linalg_cholesky_ex = Binding(
     "torch._C._linalg.linalg_cholesky_ex",
     (
-        ("linalg_cholesky_ex(Tensor input, *, bool upper = False, bool check_errors = False, tuple of Tensors out = None)", _linalg_linalg_cholesky_ex, "aten::linalg_cholesky_ex"),
+        (
+            (
+                "linalg_cholesky_ex(Tensor input, *, bool upper = False, bool check_errors = False, tuple of Tensors "
+                "out = None)"
+            ),
+            _linalg_linalg_cholesky_ex,
+            "aten::linalg_cholesky_ex",
+        ),
     ),
 )
 
@@ -86,7 +108,12 @@ def _linalg_linalg_cholesky(self: Any, upper: Any, out: Any) -> Any:
 linalg_cholesky = Binding(
     "torch._C._linalg.linalg_cholesky",
     (
-        ("linalg_cholesky(Tensor input, *, bool upper = False, Tensor out = None)", _linalg_linalg_cholesky, "aten::linalg_cholesky", ops.linalg_cholesky.call),
+        (
+            "linalg_cholesky(Tensor input, *, bool upper = False, Tensor out = None)",
+            _linalg_linalg_cholesky,
+            "aten::linalg_cholesky",
+            ops.linalg_cholesky.call,
+        ),
     ),
 )
 
@@ -100,7 +127,12 @@ def _linalg_linalg_cross(self: Any, other: Any, dim: Any, out: Any) -> Any:
 linalg_cross = Binding(
     "torch._C._linalg.linalg_cross",
     (
-        ("linalg_cross(Tensor input, Tensor other, *, int dim = -1, Tensor out = None)", _linalg_linalg_cross, "aten::linalg_cross", ops.linalg_cross.call),
+        (
+            "linalg_cross(Tensor input, Tensor other, *, int dim = -1, Tensor out = None)",
+            _linalg_linalg_cross,
+            "aten::linalg_cross",
+            ops.linalg_cross.call,
+        ),
     ),
 )
 
@@ -114,7 +146,11 @@ def _linalg_linalg_lu_factor(A: Any, pivot: Any, out: Any) -> Any:
 linalg_lu_factor = Binding(
     "torch._C._linalg.linalg_lu_factor",
     (
-        ("linalg_lu_factor(Tensor A, *, bool pivot = True, tuple of Tensors out = None)", _linalg_linalg_lu_factor, "aten::linalg_lu_factor"),
+        (
+            "linalg_lu_factor(Tensor A, *, bool pivot = True, tuple of Tensors out = None)",
+            _linalg_linalg_lu_factor,
+            "aten::linalg_lu_factor",
+        ),
     ),
 )
 
@@ -128,7 +164,14 @@ def _linalg_linalg_lu_factor_ex(A: Any, pivot: Any, check_errors: Any, out: Any)
 linalg_lu_factor_ex = Binding(
     "torch._C._linalg.linalg_lu_factor_ex",
     (
-        ("linalg_lu_factor_ex(Tensor A, *, bool pivot = True, bool check_errors = False, tuple of Tensors out = None)", _linalg_linalg_lu_factor_ex, "aten::linalg_lu_factor_ex"),
+        (
+            (
+                "linalg_lu_factor_ex(Tensor A, *, bool pivot = True, bool check_errors = False, tuple of Tensors out = "
+                "None)"
+            ),
+            _linalg_linalg_lu_factor_ex,
+            "aten::linalg_lu_factor_ex",
+        ),
     ),
 )
 
@@ -142,7 +185,11 @@ def _linalg_linalg_lu(A: Any, pivot: Any, out: Any) -> Any:
 linalg_lu = Binding(
     "torch._C._linalg.linalg_lu",
     (
-        ("linalg_lu(Tensor A, *, bool pivot = True, tuple of Tensors out = None)", _linalg_linalg_lu, "aten::linalg_lu"),
+        (
+            "linalg_lu(Tensor A, *, bool pivot = True, tuple of Tensors out = None)",
+            _linalg_linalg_lu,
+            "aten::linalg_lu",
+        ),
     ),
 )
 
@@ -156,7 +203,15 @@ def _linalg_linalg_lu_solve(LU: Any, pivots: Any, B: Any, left: Any, adjoint: An
 linalg_lu_solve = Binding(
     "torch._C._linalg.linalg_lu_solve",
     (
-        ("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left = True, bool adjoint = False, Tensor out = None)", _linalg_linalg_lu_solve, "aten::linalg_lu_solve", ops.linalg_lu_solve.call),
+        (
+            (
+                "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left = True, bool adjoint = False, Tensor "
+                "out = None)"
+            ),
+            _linalg_linalg_lu_solve,
+            "aten::linalg_lu_solve",
+            ops.linalg_lu_solve.call,
+        ),
     ),
 )
 
@@ -186,7 +241,14 @@ def _linalg_linalg_ldl_factor_ex(self: Any, hermitian: Any, check_errors: Any, o
 linalg_ldl_factor_ex = Binding(
     "torch._C._linalg.linalg_ldl_factor_ex",
     (
-        ("linalg_ldl_factor_ex(Tensor input, *, bool hermitian = False, bool check_errors = False, tuple of Tensors out = None)", _linalg_linalg_ldl_factor_ex, "aten::linalg_ldl_factor_ex"),
+        (
+            (
+                "linalg_ldl_factor_ex(Tensor input, *, bool hermitian = False, bool check_errors = False, tuple of "
+                "Tensors out = None)"
+            ),
+            _linalg_linalg_ldl_factor_ex,
+            "aten::linalg_ldl_factor_ex",
+        ),
     ),
 )
 
@@ -200,7 +262,11 @@ def _linalg_linalg_ldl_factor(self: Any, hermitian: Any, out: Any) -> Any:
 linalg_ldl_factor = Binding(
     "torch._C._linalg.linalg_ldl_factor",
     (
-        ("linalg_ldl_factor(Tensor input, *, bool hermitian = False, tuple of Tensors out = None)", _linalg_linalg_ldl_factor, "aten::linalg_ldl_factor"),
+        (
+            "linalg_ldl_factor(Tensor input, *, bool hermitian = False, tuple of Tensors out = None)",
+            _linalg_linalg_ldl_factor,
+            "aten::linalg_ldl_factor",
+        ),
     ),
 )
 
@@ -214,7 +280,12 @@ def _linalg_linalg_ldl_solve(LD: Any, pivots: Any, B: Any, hermitian: Any, out: 
 linalg_ldl_solve = Binding(
     "torch._C._linalg.linalg_ldl_solve",
     (
-        ("linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian = False, Tensor out = None)", _linalg_linalg_ldl_solve, "aten::linalg_ldl_solve", ops.linalg_ldl_solve.call),
+        (
+            "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian = False, Tensor out = None)",
+            _linalg_linalg_ldl_solve,
+            "aten::linalg_ldl_solve",
+            ops.linalg_ldl_solve.call,
+        ),
     ),
 )
 
@@ -228,7 +299,12 @@ def _linalg_linalg_matmul(self: Any, other: Any, out: Any) -> Any:
 linalg_matmul = Binding(
     "torch._C._linalg.linalg_matmul",
     (
-        ("linalg_matmul(Tensor input, Tensor other, *, Tensor out = None)", _linalg_linalg_matmul, "aten::linalg_matmul", ops.linalg_matmul.call),
+        (
+            "linalg_matmul(Tensor input, Tensor other, *, Tensor out = None)",
+            _linalg_linalg_matmul,
+            "aten::linalg_matmul",
+            ops.linalg_matmul.call,
+        ),
     ),
 )
 
@@ -242,7 +318,12 @@ def _linalg_linalg_vecdot(x: Any, y: Any, dim: Any, out: Any) -> Any:
 linalg_vecdot = Binding(
     "torch._C._linalg.linalg_vecdot",
     (
-        ("linalg_vecdot(Tensor x, Tensor y, *, int dim = -1, Tensor out = None)", _linalg_linalg_vecdot, "aten::linalg_vecdot", ops.linalg_vecdot.call),
+        (
+            "linalg_vecdot(Tensor x, Tensor y, *, int dim = -1, Tensor out = None)",
+            _linalg_linalg_vecdot,
+            "aten::linalg_vecdot",
+            ops.linalg_vecdot.call,
+        ),
     ),
 )
 
@@ -292,7 +373,12 @@ def _linalg_linalg_eigvals(self: Any, out: Any) -> Any:
 linalg_eigvals = Binding(
     "torch._C._linalg.linalg_eigvals",
     (
-        ("linalg_eigvals(Tensor input, *, Tensor out = None)", _linalg_linalg_eigvals, "aten::linalg_eigvals", ops.linalg_eigvals.call),
+        (
+            "linalg_eigvals(Tensor input, *, Tensor out = None)",
+            _linalg_linalg_eigvals,
+            "aten::linalg_eigvals",
+            ops.linalg_eigvals.call,
+        ),
     ),
 )
 
@@ -306,7 +392,11 @@ def _linalg_linalg_eigh(self: Any, UPLO: Any, out: Any) -> Any:
 linalg_eigh = Binding(
     "torch._C._linalg.linalg_eigh",
     (
-        ("linalg_eigh(Tensor input, str UPLO = \"L\", *, tuple of Tensors out = None)", _linalg_linalg_eigh, "aten::linalg_eigh"),
+        (
+            "linalg_eigh(Tensor input, str UPLO = \"L\", *, tuple of Tensors out = None)",
+            _linalg_linalg_eigh,
+            "aten::linalg_eigh",
+        ),
     ),
 )
 
@@ -320,7 +410,12 @@ def _linalg_linalg_eigvalsh(self: Any, UPLO: Any, out: Any) -> Any:
 linalg_eigvalsh = Binding(
     "torch._C._linalg.linalg_eigvalsh",
     (
-        ("linalg_eigvalsh(Tensor input, str UPLO = \"L\", *, Tensor out = None)", _linalg_linalg_eigvalsh, "aten::linalg_eigvalsh", ops.linalg_eigvalsh.call),
+        (
+            "linalg_eigvalsh(Tensor input, str UPLO = \"L\", *, Tensor out = None)",
+            _linalg_linalg_eigvalsh,
+            "aten::linalg_eigvalsh",
+            ops.linalg_eigvalsh.call,
+        ),
     ),
 )
 
@@ -334,7 +429,12 @@ def _linalg_linalg_householder_product(input: Any, tau: Any, out: Any) -> Any:
 linalg_householder_product = Binding(
     "torch._C._linalg.linalg_householder_product",
     (
-        ("linalg_householder_product(Tensor input, Tensor tau, *, Tensor out = None)", _linalg_linalg_householder_product, "aten::linalg_householder_product", ops.linalg_householder_product.call),
+        (
+            "linalg_householder_product(Tensor input, Tensor tau, *, Tensor out = None)",
+            _linalg_linalg_householder_product,
+            "aten::linalg_householder_product",
+            ops.linalg_householder_product.call,
+        ),
     ),
 )
 
@@ -348,7 +448,11 @@ def _linalg_linalg_inv_ex(A: Any, check_errors: Any, out: Any) -> Any:
 linalg_inv_ex = Binding(
     "torch._C._linalg.linalg_inv_ex",
     (
-        ("linalg_inv_ex(Tensor A, *, bool check_errors = False, tuple of Tensors out = None)", _linalg_linalg_inv_ex, "aten::linalg_inv_ex"),
+        (
+            "linalg_inv_ex(Tensor A, *, bool check_errors = False, tuple of Tensors out = None)",
+            _linalg_linalg_inv_ex,
+            "aten::linalg_inv_ex",
+        ),
     ),
 )
 
@@ -382,8 +486,24 @@ def _linalg_linalg_norm_ord_str(self: Any, ord: Any, dim: Any, keepdim: Any, dty
 linalg_norm = Binding(
     "torch._C._linalg.linalg_norm",
     (
-        ("linalg_norm(Tensor input, Number ord = None, tuple of ints[1] dim = None, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _linalg_linalg_norm, "aten::linalg_norm", ops.linalg_norm.call),
-        ("linalg_norm(Tensor input, str ord, tuple of ints[1] dim = None, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _linalg_linalg_norm_ord_str, "aten::linalg_norm.ord_str", ops.linalg_norm_ord_str.call),
+        (
+            (
+                "linalg_norm(Tensor input, Number ord = None, tuple of ints[1] dim = None, bool keepdim = False, *, "
+                "torch.dtype dtype = None, Tensor out = None)"
+            ),
+            _linalg_linalg_norm,
+            "aten::linalg_norm",
+            ops.linalg_norm.call,
+        ),
+        (
+            (
+                "linalg_norm(Tensor input, str ord, tuple of ints[1] dim = None, bool keepdim = False, *, torch.dtype "
+                "dtype = None, Tensor out = None)"
+            ),
+            _linalg_linalg_norm_ord_str,
+            "aten::linalg_norm.ord_str",
+            ops.linalg_norm_ord_str.call,
+        ),
     ),
 )
 
@@ -403,8 +523,24 @@ def _linalg_linalg_matrix_norm_str_ord(self: Any, ord: Any, dim: Any, keepdim: A
 linalg_matrix_norm = Binding(
     "torch._C._linalg.linalg_matrix_norm",
     (
-        ("linalg_matrix_norm(Tensor input, Number ord, tuple of ints dim = [-2,-1], bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _linalg_linalg_matrix_norm, "aten::linalg_matrix_norm", ops.linalg_matrix_norm.call),
-        ("linalg_matrix_norm(Tensor input, str ord = 'fro', tuple of ints dim = [-2,-1], bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _linalg_linalg_matrix_norm_str_ord, "aten::linalg_matrix_norm.str_ord", ops.linalg_matrix_norm_str_ord.call),
+        (
+            (
+                "linalg_matrix_norm(Tensor input, Number ord, tuple of ints dim = [-2,-1], bool keepdim = False, *, "
+                "torch.dtype dtype = None, Tensor out = None)"
+            ),
+            _linalg_linalg_matrix_norm,
+            "aten::linalg_matrix_norm",
+            ops.linalg_matrix_norm.call,
+        ),
+        (
+            (
+                "linalg_matrix_norm(Tensor input, str ord = 'fro', tuple of ints dim = [-2,-1], bool keepdim = False, "
+                "*, torch.dtype dtype = None, Tensor out = None)"
+            ),
+            _linalg_linalg_matrix_norm_str_ord,
+            "aten::linalg_matrix_norm.str_ord",
+            ops.linalg_matrix_norm_str_ord.call,
+        ),
     ),
 )
 
@@ -418,7 +554,11 @@ def _linalg_linalg_svd(A: Any, full_matrices: Any, driver: Any, out: Any) -> Any
 linalg_svd = Binding(
     "torch._C._linalg.linalg_svd",
     (
-        ("linalg_svd(Tensor A, bool full_matrices = True, *, str driver = None, tuple of Tensors out = None)", _linalg_linalg_svd, "aten::linalg_svd"),
+        (
+            "linalg_svd(Tensor A, bool full_matrices = True, *, str driver = None, tuple of Tensors out = None)",
+            _linalg_linalg_svd,
+            "aten::linalg_svd",
+        ),
     ),
 )
 
@@ -432,7 +572,12 @@ def _linalg_linalg_svdvals(A: Any, driver: Any, out: Any) -> Any:
 linalg_svdvals = Binding(
     "torch._C._linalg.linalg_svdvals",
     (
-        ("linalg_svdvals(Tensor A, *, str driver = None, Tensor out = None)", _linalg_linalg_svdvals, "aten::linalg_svdvals", ops.linalg_svdvals.call),
+        (
+            "linalg_svdvals(Tensor A, *, str driver = None, Tensor out = None)",
+            _linalg_linalg_svdvals,
+            "aten::linalg_svdvals",
+            ops.linalg_svdvals.call,
+        ),
     ),
 )
 
@@ -452,8 +597,18 @@ def _linalg_linalg_cond_p_str(self: Any, p: Any, out: Any) -> Any:
 linalg_cond = Binding(
     "torch._C._linalg.linalg_cond",
     (
-        ("linalg_cond(Tensor input, Number p = None, *, Tensor out = None)", _linalg_linalg_cond, "aten::linalg_cond", ops.linalg_cond.call),
-        ("linalg_cond(Tensor input, str p, *, Tensor out = None)", _linalg_linalg_cond_p_str, "aten::linalg_cond.p_str", ops.linalg_cond_p_str.call),
+        (
+            "linalg_cond(Tensor input, Number p = None, *, Tensor out = None)",
+            _linalg_linalg_cond,
+            "aten::linalg_cond",
+            ops.linalg_cond.call,
+        ),
+        (
+            "linalg_cond(Tensor input, str p, *, Tensor out = None)",
+            _linalg_linalg_cond_p_str,
+            "aten::linalg_cond.p_str",
+            ops.linalg_cond_p_str.call,
+        ),
     ),
 )
 
@@ -485,10 +640,36 @@ def _linalg_linalg_pinv(self: Any, rcond: Any, hermitian: Any, out: Any) -> Any:
 linalg_pinv = Binding(
     "torch._C._linalg.linalg_pinv",
     (
-        ("linalg_pinv(Tensor input, *, Tensor atol = None, Tensor rtol = None, bool hermitian = False, Tensor out = None)", _linalg_linalg_pinv_atol_rtol_tensor, "aten::linalg_pinv.atol_rtol_tensor", ops.linalg_pinv_atol_rtol_tensor.call),
-        ("linalg_pinv(Tensor input, *, float atol = None, float rtol = None, bool hermitian = False, Tensor out = None)", _linalg_linalg_pinv_atol_rtol_float, "aten::linalg_pinv.atol_rtol_float", ops.linalg_pinv_atol_rtol_float.call),
-        ("linalg_pinv(Tensor input, Tensor rcond, bool hermitian = False, *, Tensor out = None)", _linalg_linalg_pinv_rcond_tensor, "aten::linalg_pinv.rcond_tensor", ops.linalg_pinv_rcond_tensor.call),
-        ("linalg_pinv(Tensor input, float rcond, bool hermitian = False, *, Tensor out = None)", _linalg_linalg_pinv, "aten::linalg_pinv", ops.linalg_pinv.call),
+        (
+            (
+                "linalg_pinv(Tensor input, *, Tensor atol = None, Tensor rtol = None, bool hermitian = False, Tensor "
+                "out = None)"
+            ),
+            _linalg_linalg_pinv_atol_rtol_tensor,
+            "aten::linalg_pinv.atol_rtol_tensor",
+            ops.linalg_pinv_atol_rtol_tensor.call,
+        ),
+        (
+            (
+                "linalg_pinv(Tensor input, *, float atol = None, float rtol = None, bool hermitian = False, Tensor out "
+                "= None)"
+            ),
+            _linalg_linalg_pinv_atol_rtol_float,
+            "aten::linalg_pinv.atol_rtol_float",
+            ops.linalg_pinv_atol_rtol_float.call,
+        ),
+        (
+            "linalg_pinv(Tensor input, Tensor rcond, bool hermitian = False, *, Tensor out = None)",
+            _linalg_linalg_pinv_rcond_tensor,
+            "aten::linalg_pinv.rcond_tensor",
+            ops.linalg_pinv_rcond_tensor.call,
+        ),
+        (
+            "linalg_pinv(Tensor input, float rcond, bool hermitian = False, *, Tensor out = None)",
+            _linalg_linalg_pinv,
+            "aten::linalg_pinv",
+            ops.linalg_pinv.call,
+        ),
     ),
 )
 
@@ -502,7 +683,14 @@ def _linalg_linalg_lstsq(self: Any, b: Any, rcond: Any, driver: Any, out: Any) -
 linalg_lstsq = Binding(
     "torch._C._linalg.linalg_lstsq",
     (
-        ("linalg_lstsq(Tensor input, Tensor b, float rcond = None, *, str driver = None, tuple of Tensors out = None)", _linalg_linalg_lstsq, "aten::linalg_lstsq"),
+        (
+            (
+                "linalg_lstsq(Tensor input, Tensor b, float rcond = None, *, str driver = None, tuple of Tensors out = "
+                "None)"
+            ),
+            _linalg_linalg_lstsq,
+            "aten::linalg_lstsq",
+        ),
     ),
 )
 
@@ -516,7 +704,14 @@ def _linalg_linalg_solve_ex(A: Any, B: Any, left: Any, check_errors: Any, out: A
 linalg_solve_ex = Binding(
     "torch._C._linalg.linalg_solve_ex",
     (
-        ("linalg_solve_ex(Tensor A, Tensor B, *, bool left = True, bool check_errors = False, tuple of Tensors out = None)", _linalg_linalg_solve_ex, "aten::linalg_solve_ex"),
+        (
+            (
+                "linalg_solve_ex(Tensor A, Tensor B, *, bool left = True, bool check_errors = False, tuple of Tensors "
+                "out = None)"
+            ),
+            _linalg_linalg_solve_ex,
+            "aten::linalg_solve_ex",
+        ),
     ),
 )
 
@@ -530,7 +725,12 @@ def _linalg_linalg_solve(A: Any, B: Any, left: Any, out: Any) -> Any:
 linalg_solve = Binding(
     "torch._C._linalg.linalg_solve",
     (
-        ("linalg_solve(Tensor A, Tensor B, *, bool left = True, Tensor out = None)", _linalg_linalg_solve, "aten::linalg_solve", ops.linalg_solve.call),
+        (
+            "linalg_solve(Tensor A, Tensor B, *, bool left = True, Tensor out = None)",
+            _linalg_linalg_solve,
+            "aten::linalg_solve",
+            ops.linalg_solve.call,
+        ),
     ),
 )
 
@@ -544,7 +744,12 @@ def _linalg_linalg_tensorinv(self: Any, ind: Any, out: Any) -> Any:
 linalg_tensorinv = Binding(
     "torch._C._linalg.linalg_tensorinv",
     (
-        ("linalg_tensorinv(Tensor input, int ind = 2, *, Tensor out = None)", _linalg_linalg_tensorinv, "aten::linalg_tensorinv", ops.linalg_tensorinv.call),
+        (
+            "linalg_tensorinv(Tensor input, int ind = 2, *, Tensor out = None)",
+            _linalg_linalg_tensorinv,
+            "aten::linalg_tensorinv",
+            ops.linalg_tensorinv.call,
+        ),
     ),
 )
 
@@ -558,7 +763,12 @@ def _linalg_linalg_tensorsolve(self: Any, other: Any, dims: Any, out: Any) -> An
 linalg_tensorsolve = Binding(
     "torch._C._linalg.linalg_tensorsolve",
     (
-        ("linalg_tensorsolve(Tensor input, Tensor other, tuple of ints dims = None, *, Tensor out = None)", _linalg_linalg_tensorsolve, "aten::linalg_tensorsolve", ops.linalg_tensorsolve.call),
+        (
+            "linalg_tensorsolve(Tensor input, Tensor other, tuple of ints dims = None, *, Tensor out = None)",
+            _linalg_linalg_tensorsolve,
+            "aten::linalg_tensorsolve",
+            ops.linalg_tensorsolve.call,
+        ),
     ),
 )
 
@@ -572,7 +782,11 @@ def _linalg_linalg_qr(A: Any, mode: Any, out: Any) -> Any:
 linalg_qr = Binding(
     "torch._C._linalg.linalg_qr",
     (
-        ("linalg_qr(Tensor A, str mode = 'reduced', *, tuple of Tensors out = None)", _linalg_linalg_qr, "aten::linalg_qr"),
+        (
+            "linalg_qr(Tensor A, str mode = 'reduced', *, tuple of Tensors out = None)",
+            _linalg_linalg_qr,
+            "aten::linalg_qr",
+        ),
     ),
 )
 
@@ -594,7 +808,12 @@ def _linalg_linalg_matrix_power(self: Any, n: Any, out: Any) -> Any:
 linalg_matrix_power = Binding(
     "torch._C._linalg.linalg_matrix_power",
     (
-        ("linalg_matrix_power(Tensor input, int n, *, Tensor out = None)", _linalg_linalg_matrix_power, "aten::linalg_matrix_power", ops.linalg_matrix_power.call),
+        (
+            "linalg_matrix_power(Tensor input, int n, *, Tensor out = None)",
+            _linalg_linalg_matrix_power,
+            "aten::linalg_matrix_power",
+            ops.linalg_matrix_power.call,
+        ),
     ),
 )
 
@@ -626,10 +845,36 @@ def _linalg_linalg_matrix_rank(self: Any, tol: Any, hermitian: Any, out: Any) ->
 linalg_matrix_rank = Binding(
     "torch._C._linalg.linalg_matrix_rank",
     (
-        ("linalg_matrix_rank(Tensor input, *, Tensor atol = None, Tensor rtol = None, bool hermitian = False, Tensor out = None)", _linalg_linalg_matrix_rank_atol_rtol_tensor, "aten::linalg_matrix_rank.atol_rtol_tensor", ops.linalg_matrix_rank_atol_rtol_tensor.call),
-        ("linalg_matrix_rank(Tensor input, *, float atol = None, float rtol = None, bool hermitian = False, Tensor out = None)", _linalg_linalg_matrix_rank_atol_rtol_float, "aten::linalg_matrix_rank.atol_rtol_float", ops.linalg_matrix_rank_atol_rtol_float.call),
-        ("linalg_matrix_rank(Tensor input, Tensor tol, bool hermitian = False, *, Tensor out = None)", _linalg_linalg_matrix_rank_tol_tensor, "aten::linalg_matrix_rank.tol_tensor", ops.linalg_matrix_rank_tol_tensor.call),
-        ("linalg_matrix_rank(Tensor input, float tol, bool hermitian = False, *, Tensor out = None)", _linalg_linalg_matrix_rank, "aten::linalg_matrix_rank", ops.linalg_matrix_rank.call),
+        (
+            (
+                "linalg_matrix_rank(Tensor input, *, Tensor atol = None, Tensor rtol = None, bool hermitian = False, "
+                "Tensor out = None)"
+            ),
+            _linalg_linalg_matrix_rank_atol_rtol_tensor,
+            "aten::linalg_matrix_rank.atol_rtol_tensor",
+            ops.linalg_matrix_rank_atol_rtol_tensor.call,
+        ),
+        (
+            (
+                "linalg_matrix_rank(Tensor input, *, float atol = None, float rtol = None, bool hermitian = False, "
+                "Tensor out = None)"
+            ),
+            _linalg_linalg_matrix_rank_atol_rtol_float,
+            "aten::linalg_matrix_rank.atol_rtol_float",
+            ops.linalg_matrix_rank_atol_rtol_float.call,
+        ),
+        (
+            "linalg_matrix_rank(Tensor input, Tensor tol, bool hermitian = False, *, Tensor out = None)",
+            _linalg_linalg_matrix_rank_tol_tensor,
+            "aten::linalg_matrix_rank.tol_tensor",
+            ops.linalg_matrix_rank_tol_tensor.call,
+        ),
+        (
+            "linalg_matrix_rank(Tensor input, float tol, bool hermitian = False, *, Tensor out = None)",
+            _linalg_linalg_matrix_rank,
+            "aten::linalg_matrix_rank",
+            ops.linalg_matrix_rank.call,
+        ),
     ),
 )
 
@@ -643,6 +888,11 @@ def _linalg_linalg_multi_dot(tensors: Any, out: Any) -> Any:
 linalg_multi_dot = Binding(
     "torch._C._linalg.linalg_multi_dot",
     (
-        ("linalg_multi_dot(tuple of Tensors tensors, *, Tensor out = None)", _linalg_linalg_multi_dot, "aten::linalg_multi_dot", ops.linalg_multi_dot.call),
+        (
+            "linalg_multi_dot(tuple of Tensors tensors, *, Tensor out = None)",
+            _linalg_linalg_multi_dot,
+            "aten::linalg_multi_dot",
+            ops.linalg_multi_dot.call,
+        ),
     ),
 )

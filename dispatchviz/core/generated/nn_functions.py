@@ -9,14 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.autograd.variables.requires_grad_flag import make_variable
-from dispatchviz.core.bindings.binding import Binding, Operator, check_out_type_matches, not_modelled
-from dispatchviz.core.bindings.default_device import device_or_default
-from dispatchviz.core.tensor.dtype import int64
+from dispatchviz.core.bindings.binding import Binding
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.generated import return_types
-from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView
-from dispatchviz.core.tensor.tensor import Tensor
 
 
 def _nn_gelu(self: Any, approximate: Any, out: Any) -> Any:
@@ -72,7 +66,12 @@ def _nn_linear(input: Any, weight: Any, bias: Any, out: Any) -> Any:
 linear = Binding(
     "torch._C._nn.linear",
     (
-        ("linear(Tensor input, Tensor weight, Tensor bias = None, *, Tensor out = None)", _nn_linear, "aten::linear", ops.linear.call),
+        (
+            "linear(Tensor input, Tensor weight, Tensor bias = None, *, Tensor out = None)",
+            _nn_linear,
+            "aten::linear",
+            ops.linear.call,
+        ),
     ),
 )
 
@@ -86,7 +85,12 @@ def _nn_mse_loss(self: Any, target: Any, reduction: Any, out: Any) -> Any:
 mse_loss = Binding(
     "torch._C._nn.mse_loss",
     (
-        ("mse_loss(Tensor input, Tensor target, int reduction = 0, *, Tensor out = None)", _nn_mse_loss, "aten::mse_loss", ops.mse_loss.call),
+        (
+            "mse_loss(Tensor input, Tensor target, int reduction = 0, *, Tensor out = None)",
+            _nn_mse_loss,
+            "aten::mse_loss",
+            ops.mse_loss.call,
+        ),
     ),
 )
 
@@ -94,7 +98,14 @@ mse_loss = Binding(
 cross_entropy_loss = Binding(
     "torch._C._nn.cross_entropy_loss",
     (
-        ("cross_entropy_loss(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, SymInt ignore_index = -100, float label_smoothing = 0.0)", ops.cross_entropy_loss.call, "aten::cross_entropy_loss"),
+        (
+            (
+                "cross_entropy_loss(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, SymInt "
+                "ignore_index = -100, float label_smoothing = 0.0)"
+            ),
+            ops.cross_entropy_loss.call,
+            "aten::cross_entropy_loss",
+        ),
     ),
 )
 
@@ -102,7 +113,14 @@ cross_entropy_loss = Binding(
 nll_loss_nd = Binding(
     "torch._C._nn.nll_loss_nd",
     (
-        ("nll_loss_nd(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, SymInt ignore_index = -100)", ops.nll_loss_nd.call, "aten::nll_loss_nd"),
+        (
+            (
+                "nll_loss_nd(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, SymInt ignore_index "
+                "= -100)"
+            ),
+            ops.nll_loss_nd.call,
+            "aten::nll_loss_nd",
+        ),
     ),
 )
 
@@ -110,7 +128,14 @@ nll_loss_nd = Binding(
 nll_loss = Binding(
     "torch._C._nn.nll_loss",
     (
-        ("nll_loss(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, SymInt ignore_index = -100)", ops.nll_loss.call, "aten::nll_loss"),
+        (
+            (
+                "nll_loss(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, SymInt ignore_index = "
+                "-100)"
+            ),
+            ops.nll_loss.call,
+            "aten::nll_loss",
+        ),
     ),
 )
 
@@ -134,7 +159,16 @@ def _nn_max_pool2d_with_indices(
 max_pool2d_with_indices = Binding(
     "torch._C._nn.max_pool2d_with_indices",
     (
-        ("max_pool2d_with_indices(Tensor input, tuple of ints[2] kernel_size, tuple of ints[2] stride = [], tuple of ints[2] padding = 0, tuple of ints[2] dilation = 1, bool ceil_mode = False, *, tuple of Tensors out = None)", _nn_max_pool2d_with_indices, "aten::max_pool2d_with_indices", ops.max_pool2d_with_indices.call),
+        (
+            (
+                "max_pool2d_with_indices(Tensor input, tuple of ints[2] kernel_size, tuple of ints[2] stride = [], "
+                "tuple of ints[2] padding = 0, tuple of ints[2] dilation = 1, bool ceil_mode = False, *, tuple of "
+                "Tensors out = None)"
+            ),
+            _nn_max_pool2d_with_indices,
+            "aten::max_pool2d_with_indices",
+            ops.max_pool2d_with_indices.call,
+        ),
     ),
 )
 
@@ -142,7 +176,14 @@ max_pool2d_with_indices = Binding(
 pad_sequence = Binding(
     "torch._C._nn.pad_sequence",
     (
-        ("pad_sequence(tuple of Tensors sequences, bool batch_first = False, float padding_value = 0.0, str padding_side = \"right\")", ops.pad_sequence.call, "aten::pad_sequence"),
+        (
+            (
+                "pad_sequence(tuple of Tensors sequences, bool batch_first = False, float padding_value = 0.0, str "
+                "padding_side = \"right\")"
+            ),
+            ops.pad_sequence.call,
+            "aten::pad_sequence",
+        ),
     ),
 )
 
@@ -150,7 +191,14 @@ pad_sequence = Binding(
 _conv_depthwise2d = Binding(
     "torch._C._nn._conv_depthwise2d",
     (
-        ("_conv_depthwise2d(Tensor input, Tensor weight, tuple of SymInts[2] kernel_size, Tensor? bias, tuple of SymInts[2] stride, tuple of SymInts[2] padding, tuple of SymInts[2] dilation)", ops._conv_depthwise2d.call, "aten::_conv_depthwise2d"),
+        (
+            (
+                "_conv_depthwise2d(Tensor input, Tensor weight, tuple of SymInts[2] kernel_size, Tensor? bias, tuple of"
+                " SymInts[2] stride, tuple of SymInts[2] padding, tuple of SymInts[2] dilation)"
+            ),
+            ops._conv_depthwise2d.call,
+            "aten::_conv_depthwise2d",
+        ),
     ),
 )
 
@@ -158,7 +206,14 @@ _conv_depthwise2d = Binding(
 conv_depthwise3d = Binding(
     "torch._C._nn.conv_depthwise3d",
     (
-        ("conv_depthwise3d(Tensor input, Tensor weight, tuple of SymInts[3] kernel_size, Tensor? bias, tuple of SymInts[3] stride, tuple of SymInts[3] padding, tuple of SymInts[3] dilation)", ops.conv_depthwise3d.call, "aten::conv_depthwise3d"),
+        (
+            (
+                "conv_depthwise3d(Tensor input, Tensor weight, tuple of SymInts[3] kernel_size, Tensor? bias, tuple of "
+                "SymInts[3] stride, tuple of SymInts[3] padding, tuple of SymInts[3] dilation)"
+            ),
+            ops.conv_depthwise3d.call,
+            "aten::conv_depthwise3d",
+        ),
     ),
 )
 
@@ -166,7 +221,14 @@ conv_depthwise3d = Binding(
 thnn_conv2d = Binding(
     "torch._C._nn.thnn_conv2d",
     (
-        ("thnn_conv2d(Tensor input, Tensor weight, tuple of SymInts[2] kernel_size, Tensor bias = None, tuple of SymInts[2] stride = 1, tuple of SymInts[2] padding = 0)", ops.thnn_conv2d.call, "aten::thnn_conv2d"),
+        (
+            (
+                "thnn_conv2d(Tensor input, Tensor weight, tuple of SymInts[2] kernel_size, Tensor bias = None, tuple of"
+                " SymInts[2] stride = 1, tuple of SymInts[2] padding = 0)"
+            ),
+            ops.thnn_conv2d.call,
+            "aten::thnn_conv2d",
+        ),
     ),
 )
 
@@ -174,7 +236,14 @@ thnn_conv2d = Binding(
 slow_conv_dilated2d = Binding(
     "torch._C._nn.slow_conv_dilated2d",
     (
-        ("slow_conv_dilated2d(Tensor input, Tensor weight, tuple of SymInts[2] kernel_size, Tensor bias = None, tuple of SymInts[2] stride = 1, tuple of SymInts[2] padding = 0, tuple of SymInts[2] dilation = 1)", ops.slow_conv_dilated2d.call, "aten::slow_conv_dilated2d"),
+        (
+            (
+                "slow_conv_dilated2d(Tensor input, Tensor weight, tuple of SymInts[2] kernel_size, Tensor bias = None, "
+                "tuple of SymInts[2] stride = 1, tuple of SymInts[2] padding = 0, tuple of SymInts[2] dilation = 1)"
+            ),
+            ops.slow_conv_dilated2d.call,
+            "aten::slow_conv_dilated2d",
+        ),
     ),
 )
 
@@ -182,14 +251,28 @@ slow_conv_dilated2d = Binding(
 slow_conv_dilated3d = Binding(
     "torch._C._nn.slow_conv_dilated3d",
     (
-        ("slow_conv_dilated3d(Tensor input, Tensor weight, tuple of SymInts[3] kernel_size, Tensor bias = None, tuple of SymInts[3] stride = 1, tuple of SymInts[3] padding = 0, tuple of SymInts[3] dilation = 1)", ops.slow_conv_dilated3d.call, "aten::slow_conv_dilated3d"),
+        (
+            (
+                "slow_conv_dilated3d(Tensor input, Tensor weight, tuple of SymInts[3] kernel_size, Tensor bias = None, "
+                "tuple of SymInts[3] stride = 1, tuple of SymInts[3] padding = 0, tuple of SymInts[3] dilation = 1)"
+            ),
+            ops.slow_conv_dilated3d.call,
+            "aten::slow_conv_dilated3d",
+        ),
     ),
 )
 
 
 def _nn_slow_conv_transpose2d(
-    self: Any, weight: Any, kernel_size: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, dilation:
-    Any, out: Any
+    self: Any,
+    weight: Any,
+    kernel_size: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    dilation: Any,
+    out: Any,
 ) -> Any:
     if out is not None:
         return ops.slow_conv_transpose2d_out.call(
@@ -201,7 +284,16 @@ def _nn_slow_conv_transpose2d(
 slow_conv_transpose2d = Binding(
     "torch._C._nn.slow_conv_transpose2d",
     (
-        ("slow_conv_transpose2d(Tensor input, Tensor weight, tuple of SymInts[2] kernel_size, Tensor bias = None, tuple of SymInts[2] stride = 1, tuple of SymInts[2] padding = 0, tuple of SymInts[2] output_padding = 0, tuple of SymInts[2] dilation = 1, *, Tensor out = None)", _nn_slow_conv_transpose2d, "aten::slow_conv_transpose2d", ops.slow_conv_transpose2d.call),
+        (
+            (
+                "slow_conv_transpose2d(Tensor input, Tensor weight, tuple of SymInts[2] kernel_size, Tensor bias = "
+                "None, tuple of SymInts[2] stride = 1, tuple of SymInts[2] padding = 0, tuple of SymInts[2] "
+                "output_padding = 0, tuple of SymInts[2] dilation = 1, *, Tensor out = None)"
+            ),
+            _nn_slow_conv_transpose2d,
+            "aten::slow_conv_transpose2d",
+            ops.slow_conv_transpose2d.call,
+        ),
     ),
 )
 
@@ -209,7 +301,15 @@ slow_conv_transpose2d = Binding(
 slow_conv_transpose3d = Binding(
     "torch._C._nn.slow_conv_transpose3d",
     (
-        ("slow_conv_transpose3d(Tensor input, Tensor weight, tuple of SymInts[3] kernel_size, Tensor bias = None, tuple of SymInts[3] stride = 1, tuple of SymInts[3] padding = 0, tuple of SymInts[3] output_padding = 0, tuple of SymInts[3] dilation = 1)", ops.slow_conv_transpose3d.call, "aten::slow_conv_transpose3d"),
+        (
+            (
+                "slow_conv_transpose3d(Tensor input, Tensor weight, tuple of SymInts[3] kernel_size, Tensor bias = "
+                "None, tuple of SymInts[3] stride = 1, tuple of SymInts[3] padding = 0, tuple of SymInts[3] "
+                "output_padding = 0, tuple of SymInts[3] dilation = 1)"
+            ),
+            ops.slow_conv_transpose3d.call,
+            "aten::slow_conv_transpose3d",
+        ),
     ),
 )
 
@@ -217,7 +317,14 @@ slow_conv_transpose3d = Binding(
 slow_conv3d = Binding(
     "torch._C._nn.slow_conv3d",
     (
-        ("slow_conv3d(Tensor input, Tensor weight, tuple of SymInts[3] kernel_size, Tensor bias = None, tuple of SymInts[3] stride = 1, tuple of SymInts[3] padding = 0)", ops.slow_conv3d.call, "aten::slow_conv3d"),
+        (
+            (
+                "slow_conv3d(Tensor input, Tensor weight, tuple of SymInts[3] kernel_size, Tensor bias = None, tuple of"
+                " SymInts[3] stride = 1, tuple of SymInts[3] padding = 0)"
+            ),
+            ops.slow_conv3d.call,
+            "aten::slow_conv3d",
+        ),
     ),
 )
 
@@ -231,7 +338,12 @@ def _nn_reflection_pad1d(self: Any, padding: Any, out: Any) -> Any:
 reflection_pad1d = Binding(
     "torch._C._nn.reflection_pad1d",
     (
-        ("reflection_pad1d(Tensor input, tuple of SymInts[2] padding, *, Tensor out = None)", _nn_reflection_pad1d, "aten::reflection_pad1d", ops.reflection_pad1d.call),
+        (
+            "reflection_pad1d(Tensor input, tuple of SymInts[2] padding, *, Tensor out = None)",
+            _nn_reflection_pad1d,
+            "aten::reflection_pad1d",
+            ops.reflection_pad1d.call,
+        ),
     ),
 )
 
@@ -245,7 +357,12 @@ def _nn_reflection_pad2d(self: Any, padding: Any, out: Any) -> Any:
 reflection_pad2d = Binding(
     "torch._C._nn.reflection_pad2d",
     (
-        ("reflection_pad2d(Tensor input, tuple of SymInts[4] padding, *, Tensor out = None)", _nn_reflection_pad2d, "aten::reflection_pad2d", ops.reflection_pad2d.call),
+        (
+            "reflection_pad2d(Tensor input, tuple of SymInts[4] padding, *, Tensor out = None)",
+            _nn_reflection_pad2d,
+            "aten::reflection_pad2d",
+            ops.reflection_pad2d.call,
+        ),
     ),
 )
 
@@ -259,7 +376,12 @@ def _nn_reflection_pad3d(self: Any, padding: Any, out: Any) -> Any:
 reflection_pad3d = Binding(
     "torch._C._nn.reflection_pad3d",
     (
-        ("reflection_pad3d(Tensor input, tuple of SymInts[6] padding, *, Tensor out = None)", _nn_reflection_pad3d, "aten::reflection_pad3d", ops.reflection_pad3d.call),
+        (
+            "reflection_pad3d(Tensor input, tuple of SymInts[6] padding, *, Tensor out = None)",
+            _nn_reflection_pad3d,
+            "aten::reflection_pad3d",
+            ops.reflection_pad3d.call,
+        ),
     ),
 )
 
@@ -273,7 +395,12 @@ def _nn_replication_pad1d(self: Any, padding: Any, out: Any) -> Any:
 replication_pad1d = Binding(
     "torch._C._nn.replication_pad1d",
     (
-        ("replication_pad1d(Tensor input, tuple of SymInts[2] padding, *, Tensor out = None)", _nn_replication_pad1d, "aten::replication_pad1d", ops.replication_pad1d.call),
+        (
+            "replication_pad1d(Tensor input, tuple of SymInts[2] padding, *, Tensor out = None)",
+            _nn_replication_pad1d,
+            "aten::replication_pad1d",
+            ops.replication_pad1d.call,
+        ),
     ),
 )
 
@@ -287,7 +414,12 @@ def _nn_replication_pad2d(self: Any, padding: Any, out: Any) -> Any:
 replication_pad2d = Binding(
     "torch._C._nn.replication_pad2d",
     (
-        ("replication_pad2d(Tensor input, tuple of SymInts[4] padding, *, Tensor out = None)", _nn_replication_pad2d, "aten::replication_pad2d", ops.replication_pad2d.call),
+        (
+            "replication_pad2d(Tensor input, tuple of SymInts[4] padding, *, Tensor out = None)",
+            _nn_replication_pad2d,
+            "aten::replication_pad2d",
+            ops.replication_pad2d.call,
+        ),
     ),
 )
 
@@ -301,7 +433,12 @@ def _nn_replication_pad3d(self: Any, padding: Any, out: Any) -> Any:
 replication_pad3d = Binding(
     "torch._C._nn.replication_pad3d",
     (
-        ("replication_pad3d(Tensor input, tuple of SymInts[6] padding, *, Tensor out = None)", _nn_replication_pad3d, "aten::replication_pad3d", ops.replication_pad3d.call),
+        (
+            "replication_pad3d(Tensor input, tuple of SymInts[6] padding, *, Tensor out = None)",
+            _nn_replication_pad3d,
+            "aten::replication_pad3d",
+            ops.replication_pad3d.call,
+        ),
     ),
 )
 
@@ -317,7 +454,11 @@ _pad_circular = Binding(
 _pad_enum = Binding(
     "torch._C._nn._pad_enum",
     (
-        ("_pad_enum(Tensor input, tuple of SymInts pad, int mode, float value = None)", ops._pad_enum.call, "aten::_pad_enum"),
+        (
+            "_pad_enum(Tensor input, tuple of SymInts pad, int mode, float value = None)",
+            ops._pad_enum.call,
+            "aten::_pad_enum",
+        ),
     ),
 )
 
@@ -325,7 +466,11 @@ _pad_enum = Binding(
 pad = Binding(
     "torch._C._nn.pad",
     (
-        ("pad(Tensor input, tuple of SymInts pad, str mode = \"constant\", float value = None)", ops.pad.call, "aten::pad"),
+        (
+            "pad(Tensor input, tuple of SymInts pad, str mode = \"constant\", float value = None)",
+            ops.pad.call,
+            "aten::pad",
+        ),
     ),
 )
 
@@ -339,8 +484,23 @@ def _nn_upsample_linear1d(self: Any, output_size: Any, align_corners: Any, scale
 upsample_linear1d = Binding(
     "torch._C._nn.upsample_linear1d",
     (
-        ("upsample_linear1d(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of floats? scale_factors)", ops.upsample_linear1d_vec.call, "aten::upsample_linear1d.vec"),
-        ("upsample_linear1d(Tensor input, tuple of SymInts[1] output_size, bool align_corners, float scales = None, *, Tensor out = None)", _nn_upsample_linear1d, "aten::upsample_linear1d", ops.upsample_linear1d.call),
+        (
+            (
+                "upsample_linear1d(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of floats? "
+                "scale_factors)"
+            ),
+            ops.upsample_linear1d_vec.call,
+            "aten::upsample_linear1d.vec",
+        ),
+        (
+            (
+                "upsample_linear1d(Tensor input, tuple of SymInts[1] output_size, bool align_corners, float scales = "
+                "None, *, Tensor out = None)"
+            ),
+            _nn_upsample_linear1d,
+            "aten::upsample_linear1d",
+            ops.upsample_linear1d.call,
+        ),
     ),
 )
 
@@ -356,8 +516,23 @@ def _nn_upsample_bilinear2d(
 upsample_bilinear2d = Binding(
     "torch._C._nn.upsample_bilinear2d",
     (
-        ("upsample_bilinear2d(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of floats? scale_factors)", ops.upsample_bilinear2d_vec.call, "aten::upsample_bilinear2d.vec"),
-        ("upsample_bilinear2d(Tensor input, tuple of SymInts[2] output_size, bool align_corners, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn_upsample_bilinear2d, "aten::upsample_bilinear2d", ops.upsample_bilinear2d.call),
+        (
+            (
+                "upsample_bilinear2d(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of floats? "
+                "scale_factors)"
+            ),
+            ops.upsample_bilinear2d_vec.call,
+            "aten::upsample_bilinear2d.vec",
+        ),
+        (
+            (
+                "upsample_bilinear2d(Tensor input, tuple of SymInts[2] output_size, bool align_corners, float scales_h "
+                "= None, float scales_w = None, *, Tensor out = None)"
+            ),
+            _nn_upsample_bilinear2d,
+            "aten::upsample_bilinear2d",
+            ops.upsample_bilinear2d.call,
+        ),
     ),
 )
 
@@ -373,8 +548,23 @@ def _nn__upsample_bilinear2d_aa(
 _upsample_bilinear2d_aa = Binding(
     "torch._C._nn._upsample_bilinear2d_aa",
     (
-        ("_upsample_bilinear2d_aa(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of floats? scale_factors)", ops._upsample_bilinear2d_aa_vec.call, "aten::_upsample_bilinear2d_aa.vec"),
-        ("_upsample_bilinear2d_aa(Tensor input, tuple of SymInts[2] output_size, bool align_corners, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn__upsample_bilinear2d_aa, "aten::_upsample_bilinear2d_aa", ops._upsample_bilinear2d_aa.call),
+        (
+            (
+                "_upsample_bilinear2d_aa(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of "
+                "floats? scale_factors)"
+            ),
+            ops._upsample_bilinear2d_aa_vec.call,
+            "aten::_upsample_bilinear2d_aa.vec",
+        ),
+        (
+            (
+                "_upsample_bilinear2d_aa(Tensor input, tuple of SymInts[2] output_size, bool align_corners, float "
+                "scales_h = None, float scales_w = None, *, Tensor out = None)"
+            ),
+            _nn__upsample_bilinear2d_aa,
+            "aten::_upsample_bilinear2d_aa",
+            ops._upsample_bilinear2d_aa.call,
+        ),
     ),
 )
 
@@ -390,8 +580,23 @@ def _nn_upsample_trilinear3d(
 upsample_trilinear3d = Binding(
     "torch._C._nn.upsample_trilinear3d",
     (
-        ("upsample_trilinear3d(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of floats? scale_factors)", ops.upsample_trilinear3d_vec.call, "aten::upsample_trilinear3d.vec"),
-        ("upsample_trilinear3d(Tensor input, tuple of SymInts[3] output_size, bool align_corners, float scales_d = None, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn_upsample_trilinear3d, "aten::upsample_trilinear3d", ops.upsample_trilinear3d.call),
+        (
+            (
+                "upsample_trilinear3d(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of floats?"
+                " scale_factors)"
+            ),
+            ops.upsample_trilinear3d_vec.call,
+            "aten::upsample_trilinear3d.vec",
+        ),
+        (
+            (
+                "upsample_trilinear3d(Tensor input, tuple of SymInts[3] output_size, bool align_corners, float scales_d"
+                " = None, float scales_h = None, float scales_w = None, *, Tensor out = None)"
+            ),
+            _nn_upsample_trilinear3d,
+            "aten::upsample_trilinear3d",
+            ops.upsample_trilinear3d.call,
+        ),
     ),
 )
 
@@ -407,8 +612,23 @@ def _nn_upsample_bicubic2d(
 upsample_bicubic2d = Binding(
     "torch._C._nn.upsample_bicubic2d",
     (
-        ("upsample_bicubic2d(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of floats? scale_factors)", ops.upsample_bicubic2d_vec.call, "aten::upsample_bicubic2d.vec"),
-        ("upsample_bicubic2d(Tensor input, tuple of SymInts[2] output_size, bool align_corners, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn_upsample_bicubic2d, "aten::upsample_bicubic2d", ops.upsample_bicubic2d.call),
+        (
+            (
+                "upsample_bicubic2d(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of floats? "
+                "scale_factors)"
+            ),
+            ops.upsample_bicubic2d_vec.call,
+            "aten::upsample_bicubic2d.vec",
+        ),
+        (
+            (
+                "upsample_bicubic2d(Tensor input, tuple of SymInts[2] output_size, bool align_corners, float scales_h ="
+                " None, float scales_w = None, *, Tensor out = None)"
+            ),
+            _nn_upsample_bicubic2d,
+            "aten::upsample_bicubic2d",
+            ops.upsample_bicubic2d.call,
+        ),
     ),
 )
 
@@ -424,8 +644,23 @@ def _nn__upsample_bicubic2d_aa(
 _upsample_bicubic2d_aa = Binding(
     "torch._C._nn._upsample_bicubic2d_aa",
     (
-        ("_upsample_bicubic2d_aa(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of floats? scale_factors)", ops._upsample_bicubic2d_aa_vec.call, "aten::_upsample_bicubic2d_aa.vec"),
-        ("_upsample_bicubic2d_aa(Tensor input, tuple of SymInts[2] output_size, bool align_corners, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn__upsample_bicubic2d_aa, "aten::_upsample_bicubic2d_aa", ops._upsample_bicubic2d_aa.call),
+        (
+            (
+                "_upsample_bicubic2d_aa(Tensor input, tuple of SymInts? output_size, bool align_corners, tuple of "
+                "floats? scale_factors)"
+            ),
+            ops._upsample_bicubic2d_aa_vec.call,
+            "aten::_upsample_bicubic2d_aa.vec",
+        ),
+        (
+            (
+                "_upsample_bicubic2d_aa(Tensor input, tuple of SymInts[2] output_size, bool align_corners, float "
+                "scales_h = None, float scales_w = None, *, Tensor out = None)"
+            ),
+            _nn__upsample_bicubic2d_aa,
+            "aten::_upsample_bicubic2d_aa",
+            ops._upsample_bicubic2d_aa.call,
+        ),
     ),
 )
 
@@ -439,8 +674,20 @@ def _nn_upsample_nearest1d(self: Any, output_size: Any, scales: Any, out: Any) -
 upsample_nearest1d = Binding(
     "torch._C._nn.upsample_nearest1d",
     (
-        ("upsample_nearest1d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)", ops.upsample_nearest1d_vec.call, "aten::upsample_nearest1d.vec"),
-        ("upsample_nearest1d(Tensor input, tuple of SymInts[1] output_size, float scales = None, *, Tensor out = None)", _nn_upsample_nearest1d, "aten::upsample_nearest1d", ops.upsample_nearest1d.call),
+        (
+            "upsample_nearest1d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)",
+            ops.upsample_nearest1d_vec.call,
+            "aten::upsample_nearest1d.vec",
+        ),
+        (
+            (
+                "upsample_nearest1d(Tensor input, tuple of SymInts[1] output_size, float scales = None, *, Tensor out ="
+                " None)"
+            ),
+            _nn_upsample_nearest1d,
+            "aten::upsample_nearest1d",
+            ops.upsample_nearest1d.call,
+        ),
     ),
 )
 
@@ -454,8 +701,20 @@ def _nn__upsample_nearest_exact1d(self: Any, output_size: Any, scales: Any, out:
 _upsample_nearest_exact1d = Binding(
     "torch._C._nn._upsample_nearest_exact1d",
     (
-        ("_upsample_nearest_exact1d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)", ops._upsample_nearest_exact1d_vec.call, "aten::_upsample_nearest_exact1d.vec"),
-        ("_upsample_nearest_exact1d(Tensor input, tuple of SymInts[1] output_size, float scales = None, *, Tensor out = None)", _nn__upsample_nearest_exact1d, "aten::_upsample_nearest_exact1d", ops._upsample_nearest_exact1d.call),
+        (
+            "_upsample_nearest_exact1d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)",
+            ops._upsample_nearest_exact1d_vec.call,
+            "aten::_upsample_nearest_exact1d.vec",
+        ),
+        (
+            (
+                "_upsample_nearest_exact1d(Tensor input, tuple of SymInts[1] output_size, float scales = None, *, "
+                "Tensor out = None)"
+            ),
+            _nn__upsample_nearest_exact1d,
+            "aten::_upsample_nearest_exact1d",
+            ops._upsample_nearest_exact1d.call,
+        ),
     ),
 )
 
@@ -469,8 +728,20 @@ def _nn_upsample_nearest2d(self: Any, output_size: Any, scales_h: Any, scales_w:
 upsample_nearest2d = Binding(
     "torch._C._nn.upsample_nearest2d",
     (
-        ("upsample_nearest2d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)", ops.upsample_nearest2d_vec.call, "aten::upsample_nearest2d.vec"),
-        ("upsample_nearest2d(Tensor input, tuple of SymInts[2] output_size, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn_upsample_nearest2d, "aten::upsample_nearest2d", ops.upsample_nearest2d.call),
+        (
+            "upsample_nearest2d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)",
+            ops.upsample_nearest2d_vec.call,
+            "aten::upsample_nearest2d.vec",
+        ),
+        (
+            (
+                "upsample_nearest2d(Tensor input, tuple of SymInts[2] output_size, float scales_h = None, float "
+                "scales_w = None, *, Tensor out = None)"
+            ),
+            _nn_upsample_nearest2d,
+            "aten::upsample_nearest2d",
+            ops.upsample_nearest2d.call,
+        ),
     ),
 )
 
@@ -484,8 +755,20 @@ def _nn__upsample_nearest_exact2d(self: Any, output_size: Any, scales_h: Any, sc
 _upsample_nearest_exact2d = Binding(
     "torch._C._nn._upsample_nearest_exact2d",
     (
-        ("_upsample_nearest_exact2d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)", ops._upsample_nearest_exact2d_vec.call, "aten::_upsample_nearest_exact2d.vec"),
-        ("_upsample_nearest_exact2d(Tensor input, tuple of SymInts[2] output_size, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn__upsample_nearest_exact2d, "aten::_upsample_nearest_exact2d", ops._upsample_nearest_exact2d.call),
+        (
+            "_upsample_nearest_exact2d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)",
+            ops._upsample_nearest_exact2d_vec.call,
+            "aten::_upsample_nearest_exact2d.vec",
+        ),
+        (
+            (
+                "_upsample_nearest_exact2d(Tensor input, tuple of SymInts[2] output_size, float scales_h = None, float "
+                "scales_w = None, *, Tensor out = None)"
+            ),
+            _nn__upsample_nearest_exact2d,
+            "aten::_upsample_nearest_exact2d",
+            ops._upsample_nearest_exact2d.call,
+        ),
     ),
 )
 
@@ -499,8 +782,20 @@ def _nn_upsample_nearest3d(self: Any, output_size: Any, scales_d: Any, scales_h:
 upsample_nearest3d = Binding(
     "torch._C._nn.upsample_nearest3d",
     (
-        ("upsample_nearest3d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)", ops.upsample_nearest3d_vec.call, "aten::upsample_nearest3d.vec"),
-        ("upsample_nearest3d(Tensor input, tuple of SymInts[3] output_size, float scales_d = None, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn_upsample_nearest3d, "aten::upsample_nearest3d", ops.upsample_nearest3d.call),
+        (
+            "upsample_nearest3d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)",
+            ops.upsample_nearest3d_vec.call,
+            "aten::upsample_nearest3d.vec",
+        ),
+        (
+            (
+                "upsample_nearest3d(Tensor input, tuple of SymInts[3] output_size, float scales_d = None, float "
+                "scales_h = None, float scales_w = None, *, Tensor out = None)"
+            ),
+            _nn_upsample_nearest3d,
+            "aten::upsample_nearest3d",
+            ops.upsample_nearest3d.call,
+        ),
     ),
 )
 
@@ -516,8 +811,20 @@ def _nn__upsample_nearest_exact3d(
 _upsample_nearest_exact3d = Binding(
     "torch._C._nn._upsample_nearest_exact3d",
     (
-        ("_upsample_nearest_exact3d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)", ops._upsample_nearest_exact3d_vec.call, "aten::_upsample_nearest_exact3d.vec"),
-        ("_upsample_nearest_exact3d(Tensor input, tuple of SymInts[3] output_size, float scales_d = None, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn__upsample_nearest_exact3d, "aten::_upsample_nearest_exact3d", ops._upsample_nearest_exact3d.call),
+        (
+            "_upsample_nearest_exact3d(Tensor input, tuple of SymInts? output_size, tuple of floats? scale_factors)",
+            ops._upsample_nearest_exact3d_vec.call,
+            "aten::_upsample_nearest_exact3d.vec",
+        ),
+        (
+            (
+                "_upsample_nearest_exact3d(Tensor input, tuple of SymInts[3] output_size, float scales_d = None, float "
+                "scales_h = None, float scales_w = None, *, Tensor out = None)"
+            ),
+            _nn__upsample_nearest_exact3d,
+            "aten::_upsample_nearest_exact3d",
+            ops._upsample_nearest_exact3d.call,
+        ),
     ),
 )
 
@@ -525,7 +832,14 @@ _upsample_nearest_exact3d = Binding(
 im2col = Binding(
     "torch._C._nn.im2col",
     (
-        ("im2col(Tensor input, tuple of ints[2] kernel_size, tuple of ints[2] dilation, tuple of ints[2] padding, tuple of ints[2] stride)", ops.im2col.call, "aten::im2col"),
+        (
+            (
+                "im2col(Tensor input, tuple of ints[2] kernel_size, tuple of ints[2] dilation, tuple of ints[2] "
+                "padding, tuple of ints[2] stride)"
+            ),
+            ops.im2col.call,
+            "aten::im2col",
+        ),
     ),
 )
 
@@ -533,7 +847,14 @@ im2col = Binding(
 col2im = Binding(
     "torch._C._nn.col2im",
     (
-        ("col2im(Tensor input, tuple of SymInts[2] output_size, tuple of ints[2] kernel_size, tuple of ints[2] dilation, tuple of ints[2] padding, tuple of ints[2] stride)", ops.col2im.call, "aten::col2im"),
+        (
+            (
+                "col2im(Tensor input, tuple of SymInts[2] output_size, tuple of ints[2] kernel_size, tuple of ints[2] "
+                "dilation, tuple of ints[2] padding, tuple of ints[2] stride)"
+            ),
+            ops.col2im.call,
+            "aten::col2im",
+        ),
     ),
 )
 
@@ -541,7 +862,14 @@ col2im = Binding(
 scaled_dot_product_attention = Binding(
     "torch._C._nn.scaled_dot_product_attention",
     (
-        ("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor attn_mask = None, float dropout_p = 0.0, bool is_causal = False, *, float scale = None, bool enable_gqa = False)", ops.scaled_dot_product_attention.call, "aten::scaled_dot_product_attention"),
+        (
+            (
+                "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor attn_mask = None, float "
+                "dropout_p = 0.0, bool is_causal = False, *, float scale = None, bool enable_gqa = False)"
+            ),
+            ops.scaled_dot_product_attention.call,
+            "aten::scaled_dot_product_attention",
+        ),
     ),
 )
 
@@ -555,7 +883,12 @@ def _nn_leaky_relu(self: Any, negative_slope: Any, out: Any) -> Any:
 leaky_relu = Binding(
     "torch._C._nn.leaky_relu",
     (
-        ("leaky_relu(Tensor input, Number negative_slope = 0.01, *, Tensor out = None)", _nn_leaky_relu, "aten::leaky_relu", ops.leaky_relu.call),
+        (
+            "leaky_relu(Tensor input, Number negative_slope = 0.01, *, Tensor out = None)",
+            _nn_leaky_relu,
+            "aten::leaky_relu",
+            ops.leaky_relu.call,
+        ),
     ),
 )
 
@@ -577,7 +910,12 @@ def _nn_elu(self: Any, alpha: Any, scale: Any, input_scale: Any, out: Any) -> An
 elu = Binding(
     "torch._C._nn.elu",
     (
-        ("elu(Tensor input, Number alpha = 1, Number scale = 1, Number input_scale = 1, *, Tensor out = None)", _nn_elu, "aten::elu", ops.elu.call),
+        (
+            "elu(Tensor input, Number alpha = 1, Number scale = 1, Number input_scale = 1, *, Tensor out = None)",
+            _nn_elu,
+            "aten::elu",
+            ops.elu.call,
+        ),
     ),
 )
 
@@ -599,7 +937,12 @@ def _nn_softplus(self: Any, beta: Any, threshold: Any, out: Any) -> Any:
 softplus = Binding(
     "torch._C._nn.softplus",
     (
-        ("softplus(Tensor input, Number beta = 1, Number threshold = 20, *, Tensor out = None)", _nn_softplus, "aten::softplus", ops.softplus.call),
+        (
+            "softplus(Tensor input, Number beta = 1, Number threshold = 20, *, Tensor out = None)",
+            _nn_softplus,
+            "aten::softplus",
+            ops.softplus.call,
+        ),
     ),
 )
 
@@ -618,9 +961,7 @@ glu = Binding(
 )
 
 
-def _nn_rrelu_with_noise(
-    self: Any, noise: Any, lower: Any, upper: Any, training: Any, generator: Any, out: Any
-) -> Any:
+def _nn_rrelu_with_noise(self: Any, noise: Any, lower: Any, upper: Any, training: Any, generator: Any, out: Any) -> Any:
     if out is not None:
         return ops.rrelu_with_noise_out.call(self, noise, lower, upper, training, generator, out)
     return ops.rrelu_with_noise.call(self, noise, lower, upper, training, generator)
@@ -629,7 +970,15 @@ def _nn_rrelu_with_noise(
 rrelu_with_noise = Binding(
     "torch._C._nn.rrelu_with_noise",
     (
-        ("rrelu_with_noise(Tensor input, Tensor noise, Number lower = 0.125, Number upper = 0.3333333333333333, bool training = False, torch.Generator generator = None, *, Tensor out = None)", _nn_rrelu_with_noise, "aten::rrelu_with_noise", ops.rrelu_with_noise.call),
+        (
+            (
+                "rrelu_with_noise(Tensor input, Tensor noise, Number lower = 0.125, Number upper = 0.3333333333333333, "
+                "bool training = False, torch.Generator generator = None, *, Tensor out = None)"
+            ),
+            _nn_rrelu_with_noise,
+            "aten::rrelu_with_noise",
+            ops.rrelu_with_noise.call,
+        ),
     ),
 )
 
@@ -637,7 +986,14 @@ rrelu_with_noise = Binding(
 rrelu_with_noise_ = Binding(
     "torch._C._nn.rrelu_with_noise_",
     (
-        ("rrelu_with_noise_(Tensor input, Tensor noise, Number lower = 0.125, Number upper = 0.3333333333333333, bool training = False, torch.Generator generator = None)", ops.rrelu_with_noise_.call, "aten::rrelu_with_noise_"),
+        (
+            (
+                "rrelu_with_noise_(Tensor input, Tensor noise, Number lower = 0.125, Number upper = 0.3333333333333333,"
+                " bool training = False, torch.Generator generator = None)"
+            ),
+            ops.rrelu_with_noise_.call,
+            "aten::rrelu_with_noise_",
+        ),
     ),
 )
 
@@ -645,14 +1001,27 @@ rrelu_with_noise_ = Binding(
 max_pool3d_with_indices = Binding(
     "torch._C._nn.max_pool3d_with_indices",
     (
-        ("max_pool3d_with_indices(Tensor input, tuple of ints[3] kernel_size, tuple of ints[3] stride = [], tuple of ints[3] padding = 0, tuple of ints[3] dilation = 1, bool ceil_mode = False)", ops.max_pool3d_with_indices.call, "aten::max_pool3d_with_indices"),
+        (
+            (
+                "max_pool3d_with_indices(Tensor input, tuple of ints[3] kernel_size, tuple of ints[3] stride = [], "
+                "tuple of ints[3] padding = 0, tuple of ints[3] dilation = 1, bool ceil_mode = False)"
+            ),
+            ops.max_pool3d_with_indices.call,
+            "aten::max_pool3d_with_indices",
+        ),
     ),
 )
 
 
 def _nn_avg_pool2d(
-    self: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: Any, count_include_pad: Any, divisor_override:
-    Any, out: Any
+    self: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: Any,
+    count_include_pad: Any,
+    divisor_override: Any,
+    out: Any,
 ) -> Any:
     if out is not None:
         return ops.avg_pool2d_out.call(
@@ -664,14 +1033,29 @@ def _nn_avg_pool2d(
 avg_pool2d = Binding(
     "torch._C._nn.avg_pool2d",
     (
-        ("avg_pool2d(Tensor input, tuple of ints[2] kernel_size, tuple of ints[2] stride = [], tuple of ints[2] padding = 0, bool ceil_mode = False, bool count_include_pad = True, int divisor_override = None, *, Tensor out = None)", _nn_avg_pool2d, "aten::avg_pool2d", ops.avg_pool2d.call),
+        (
+            (
+                "avg_pool2d(Tensor input, tuple of ints[2] kernel_size, tuple of ints[2] stride = [], tuple of ints[2] "
+                "padding = 0, bool ceil_mode = False, bool count_include_pad = True, int divisor_override = None, *, "
+                "Tensor out = None)"
+            ),
+            _nn_avg_pool2d,
+            "aten::avg_pool2d",
+            ops.avg_pool2d.call,
+        ),
     ),
 )
 
 
 def _nn_avg_pool3d(
-    self: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: Any, count_include_pad: Any, divisor_override:
-    Any, out: Any
+    self: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: Any,
+    count_include_pad: Any,
+    divisor_override: Any,
+    out: Any,
 ) -> Any:
     if out is not None:
         return ops.avg_pool3d_out.call(
@@ -683,7 +1067,16 @@ def _nn_avg_pool3d(
 avg_pool3d = Binding(
     "torch._C._nn.avg_pool3d",
     (
-        ("avg_pool3d(Tensor input, tuple of ints[3] kernel_size, tuple of ints[3] stride = [], tuple of ints[3] padding = 0, bool ceil_mode = False, bool count_include_pad = True, int divisor_override = None, *, Tensor out = None)", _nn_avg_pool3d, "aten::avg_pool3d", ops.avg_pool3d.call),
+        (
+            (
+                "avg_pool3d(Tensor input, tuple of ints[3] kernel_size, tuple of ints[3] stride = [], tuple of ints[3] "
+                "padding = 0, bool ceil_mode = False, bool count_include_pad = True, int divisor_override = None, *, "
+                "Tensor out = None)"
+            ),
+            _nn_avg_pool3d,
+            "aten::avg_pool3d",
+            ops.avg_pool3d.call,
+        ),
     ),
 )
 
@@ -691,7 +1084,11 @@ avg_pool3d = Binding(
 adaptive_avg_pool2d = Binding(
     "torch._C._nn.adaptive_avg_pool2d",
     (
-        ("adaptive_avg_pool2d(Tensor input, tuple of SymInts[2] output_size)", ops.adaptive_avg_pool2d.call, "aten::adaptive_avg_pool2d"),
+        (
+            "adaptive_avg_pool2d(Tensor input, tuple of SymInts[2] output_size)",
+            ops.adaptive_avg_pool2d.call,
+            "aten::adaptive_avg_pool2d",
+        ),
     ),
 )
 
@@ -699,7 +1096,11 @@ adaptive_avg_pool2d = Binding(
 adaptive_avg_pool3d = Binding(
     "torch._C._nn.adaptive_avg_pool3d",
     (
-        ("adaptive_avg_pool3d(Tensor input, tuple of SymInts[3] output_size)", ops.adaptive_avg_pool3d.call, "aten::adaptive_avg_pool3d"),
+        (
+            "adaptive_avg_pool3d(Tensor input, tuple of SymInts[3] output_size)",
+            ops.adaptive_avg_pool3d.call,
+            "aten::adaptive_avg_pool3d",
+        ),
     ),
 )
 
@@ -713,7 +1114,12 @@ def _nn_adaptive_max_pool2d(self: Any, output_size: Any, out: Any) -> Any:
 adaptive_max_pool2d = Binding(
     "torch._C._nn.adaptive_max_pool2d",
     (
-        ("adaptive_max_pool2d(Tensor input, tuple of ints[2] output_size, *, tuple of Tensors out = None)", _nn_adaptive_max_pool2d, "aten::adaptive_max_pool2d", ops.adaptive_max_pool2d.call),
+        (
+            "adaptive_max_pool2d(Tensor input, tuple of ints[2] output_size, *, tuple of Tensors out = None)",
+            _nn_adaptive_max_pool2d,
+            "aten::adaptive_max_pool2d",
+            ops.adaptive_max_pool2d.call,
+        ),
     ),
 )
 
@@ -727,7 +1133,12 @@ def _nn_adaptive_max_pool3d(self: Any, output_size: Any, out: Any) -> Any:
 adaptive_max_pool3d = Binding(
     "torch._C._nn.adaptive_max_pool3d",
     (
-        ("adaptive_max_pool3d(Tensor input, tuple of ints[3] output_size, *, tuple of Tensors out = None)", _nn_adaptive_max_pool3d, "aten::adaptive_max_pool3d", ops.adaptive_max_pool3d.call),
+        (
+            "adaptive_max_pool3d(Tensor input, tuple of ints[3] output_size, *, tuple of Tensors out = None)",
+            _nn_adaptive_max_pool3d,
+            "aten::adaptive_max_pool3d",
+            ops.adaptive_max_pool3d.call,
+        ),
     ),
 )
 
@@ -741,7 +1152,15 @@ def _nn_fractional_max_pool2d(self: Any, kernel_size: Any, output_size: Any, ran
 fractional_max_pool2d = Binding(
     "torch._C._nn.fractional_max_pool2d",
     (
-        ("fractional_max_pool2d(Tensor input, tuple of ints[2] kernel_size, tuple of ints[2] output_size, Tensor random_samples, *, tuple of Tensors out = None)", _nn_fractional_max_pool2d, "aten::fractional_max_pool2d", ops.fractional_max_pool2d.call),
+        (
+            (
+                "fractional_max_pool2d(Tensor input, tuple of ints[2] kernel_size, tuple of ints[2] output_size, Tensor"
+                " random_samples, *, tuple of Tensors out = None)"
+            ),
+            _nn_fractional_max_pool2d,
+            "aten::fractional_max_pool2d",
+            ops.fractional_max_pool2d.call,
+        ),
     ),
 )
 
@@ -755,7 +1174,15 @@ def _nn_fractional_max_pool3d(self: Any, kernel_size: Any, output_size: Any, ran
 fractional_max_pool3d = Binding(
     "torch._C._nn.fractional_max_pool3d",
     (
-        ("fractional_max_pool3d(Tensor input, tuple of ints[3] kernel_size, tuple of ints[3] output_size, Tensor random_samples, *, tuple of Tensors out = None)", _nn_fractional_max_pool3d, "aten::fractional_max_pool3d", ops.fractional_max_pool3d.call),
+        (
+            (
+                "fractional_max_pool3d(Tensor input, tuple of ints[3] kernel_size, tuple of ints[3] output_size, Tensor"
+                " random_samples, *, tuple of Tensors out = None)"
+            ),
+            _nn_fractional_max_pool3d,
+            "aten::fractional_max_pool3d",
+            ops.fractional_max_pool3d.call,
+        ),
     ),
 )
 
@@ -763,7 +1190,11 @@ fractional_max_pool3d = Binding(
 max_unpool2d = Binding(
     "torch._C._nn.max_unpool2d",
     (
-        ("max_unpool2d(Tensor input, Tensor indices, tuple of SymInts[2] output_size)", ops.max_unpool2d.call, "aten::max_unpool2d"),
+        (
+            "max_unpool2d(Tensor input, Tensor indices, tuple of SymInts[2] output_size)",
+            ops.max_unpool2d.call,
+            "aten::max_unpool2d",
+        ),
     ),
 )
 
@@ -771,7 +1202,14 @@ max_unpool2d = Binding(
 max_unpool3d = Binding(
     "torch._C._nn.max_unpool3d",
     (
-        ("max_unpool3d(Tensor input, Tensor indices, tuple of SymInts[3] output_size, tuple of ints[3] stride, tuple of ints[3] padding)", ops.max_unpool3d.call, "aten::max_unpool3d"),
+        (
+            (
+                "max_unpool3d(Tensor input, Tensor indices, tuple of SymInts[3] output_size, tuple of ints[3] stride, "
+                "tuple of ints[3] padding)"
+            ),
+            ops.max_unpool3d.call,
+            "aten::max_unpool3d",
+        ),
     ),
 )
 
@@ -779,7 +1217,14 @@ max_unpool3d = Binding(
 nll_loss2d = Binding(
     "torch._C._nn.nll_loss2d",
     (
-        ("nll_loss2d(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, SymInt ignore_index = -100)", ops.nll_loss2d.call, "aten::nll_loss2d"),
+        (
+            (
+                "nll_loss2d(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, SymInt ignore_index ="
+                " -100)"
+            ),
+            ops.nll_loss2d.call,
+            "aten::nll_loss2d",
+        ),
     ),
 )
 
@@ -793,7 +1238,15 @@ def _nn_multi_margin_loss(self: Any, target: Any, p: Any, margin: Any, weight: A
 multi_margin_loss = Binding(
     "torch._C._nn.multi_margin_loss",
     (
-        ("multi_margin_loss(Tensor input, Tensor target, Number p = 1, Number margin = 1, Tensor weight = None, int reduction = 0, *, Tensor out = None)", _nn_multi_margin_loss, "aten::multi_margin_loss", ops.multi_margin_loss.call),
+        (
+            (
+                "multi_margin_loss(Tensor input, Tensor target, Number p = 1, Number margin = 1, Tensor weight = None, "
+                "int reduction = 0, *, Tensor out = None)"
+            ),
+            _nn_multi_margin_loss,
+            "aten::multi_margin_loss",
+            ops.multi_margin_loss.call,
+        ),
     ),
 )
 
@@ -807,7 +1260,12 @@ def _nn_multilabel_margin_loss(self: Any, target: Any, reduction: Any, out: Any)
 multilabel_margin_loss = Binding(
     "torch._C._nn.multilabel_margin_loss",
     (
-        ("multilabel_margin_loss(Tensor input, Tensor target, int reduction = 0, *, Tensor out = None)", _nn_multilabel_margin_loss, "aten::multilabel_margin_loss", ops.multilabel_margin_loss.call),
+        (
+            "multilabel_margin_loss(Tensor input, Tensor target, int reduction = 0, *, Tensor out = None)",
+            _nn_multilabel_margin_loss,
+            "aten::multilabel_margin_loss",
+            ops.multilabel_margin_loss.call,
+        ),
     ),
 )
 
@@ -821,7 +1279,15 @@ def _nn_binary_cross_entropy(self: Any, target: Any, weight: Any, reduction: Any
 binary_cross_entropy = Binding(
     "torch._C._nn.binary_cross_entropy",
     (
-        ("binary_cross_entropy(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, *, Tensor out = None)", _nn_binary_cross_entropy, "aten::binary_cross_entropy", ops.binary_cross_entropy.call),
+        (
+            (
+                "binary_cross_entropy(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, *, Tensor "
+                "out = None)"
+            ),
+            _nn_binary_cross_entropy,
+            "aten::binary_cross_entropy",
+            ops.binary_cross_entropy.call,
+        ),
     ),
 )
 
@@ -857,7 +1323,12 @@ def _nn_smooth_l1_loss(self: Any, target: Any, reduction: Any, beta: Any, out: A
 smooth_l1_loss = Binding(
     "torch._C._nn.smooth_l1_loss",
     (
-        ("smooth_l1_loss(Tensor input, Tensor target, int reduction = 0, float beta = 1.0, *, Tensor out = None)", _nn_smooth_l1_loss, "aten::smooth_l1_loss", ops.smooth_l1_loss.call),
+        (
+            "smooth_l1_loss(Tensor input, Tensor target, int reduction = 0, float beta = 1.0, *, Tensor out = None)",
+            _nn_smooth_l1_loss,
+            "aten::smooth_l1_loss",
+            ops.smooth_l1_loss.call,
+        ),
     ),
 )
 
@@ -865,7 +1336,11 @@ smooth_l1_loss = Binding(
 huber_loss = Binding(
     "torch._C._nn.huber_loss",
     (
-        ("huber_loss(Tensor input, Tensor target, int reduction = 0, float delta = 1.0)", ops.huber_loss.call, "aten::huber_loss"),
+        (
+            "huber_loss(Tensor input, Tensor target, int reduction = 0, float delta = 1.0)",
+            ops.huber_loss.call,
+            "aten::huber_loss",
+        ),
     ),
 )
 
@@ -879,7 +1354,12 @@ def _nn_soft_margin_loss(self: Any, target: Any, reduction: Any, out: Any) -> An
 soft_margin_loss = Binding(
     "torch._C._nn.soft_margin_loss",
     (
-        ("soft_margin_loss(Tensor input, Tensor target, int reduction = 0, *, Tensor out = None)", _nn_soft_margin_loss, "aten::soft_margin_loss", ops.soft_margin_loss.call),
+        (
+            "soft_margin_loss(Tensor input, Tensor target, int reduction = 0, *, Tensor out = None)",
+            _nn_soft_margin_loss,
+            "aten::soft_margin_loss",
+            ops.soft_margin_loss.call,
+        ),
     ),
 )
 
@@ -893,7 +1373,12 @@ def _nn_hardtanh(self: Any, min_val: Any, max_val: Any, out: Any) -> Any:
 hardtanh = Binding(
     "torch._C._nn.hardtanh",
     (
-        ("hardtanh(Tensor input, Number min_val = -1, Number max_val = 1, *, Tensor out = None)", _nn_hardtanh, "aten::hardtanh", ops.hardtanh.call),
+        (
+            "hardtanh(Tensor input, Number min_val = -1, Number max_val = 1, *, Tensor out = None)",
+            _nn_hardtanh,
+            "aten::hardtanh",
+            ops.hardtanh.call,
+        ),
     ),
 )
 
@@ -991,6 +1476,11 @@ def _nn_softshrink(self: Any, lambd: Any, out: Any) -> Any:
 softshrink = Binding(
     "torch._C._nn.softshrink",
     (
-        ("softshrink(Tensor input, Number lambd = 0.5, *, Tensor out = None)", _nn_softshrink, "aten::softshrink", ops.softshrink.call),
+        (
+            "softshrink(Tensor input, Number lambd = 0.5, *, Tensor out = None)",
+            _nn_softshrink,
+            "aten::softshrink",
+            ops.softshrink.call,
+        ),
     ),
 )

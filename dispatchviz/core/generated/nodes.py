@@ -7,42 +7,206 @@ torch/csrc/autograd/generated/Functions.cpp.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dispatchviz.core.autograd.graph.copy_nodes import Geometry
 from dispatchviz.core.autograd.formulas.complex_gradients import conjugated, conjugated_number, handle_r_to_c
-from dispatchviz.core.autograd.formulas.formulas_activation import gelu_double_backward, glu_double_backward, glu_double_backward_grad_output, prelu_double_backward, prelu_double_backward_grad_output, silu_gradient
+from dispatchviz.core.autograd.formulas.formulas_activation import (
+    gelu_double_backward,
+    glu_double_backward,
+    glu_double_backward_grad_output,
+    prelu_double_backward,
+    prelu_double_backward_grad_output,
+    silu_gradient,
+)
 from dispatchviz.core.autograd.formulas.formulas_batch_norm import batchnorm_double_backward, reserved
-from dispatchviz.core.autograd.formulas.formulas_distances import channel_shuffle_backward, euclidean_dist_backward, trilinear_backward
-from dispatchviz.core.autograd.formulas.formulas_factors import cholesky_backward, cholesky_inverse_backward, cholesky_solve_backward, linalg_qr_backward
+from dispatchviz.core.autograd.formulas.formulas_distances import (
+    channel_shuffle_backward,
+    euclidean_dist_backward,
+    trilinear_backward,
+)
+from dispatchviz.core.autograd.formulas.formulas_factors import (
+    cholesky_backward,
+    cholesky_inverse_backward,
+    cholesky_solve_backward,
+    linalg_qr_backward,
+)
 from dispatchviz.core.autograd.formulas.formulas_fft import fft_c2r_backward, fft_r2c_backward
 from dispatchviz.core.autograd.formulas.formulas_group_norm import native_group_norm_gradient
 from dispatchviz.core.autograd.formulas.formulas_householder import householder_product_backward, ormqr_backward
-from dispatchviz.core.autograd.formulas.formulas_index import _unsafe_index_put_backward, index_backward, index_fill_value_backward, index_put_backward, new_zeros_of, put_backward, take_backward, zeros_like_saved
+from dispatchviz.core.autograd.formulas.formulas_index import (
+    _unsafe_index_put_backward,
+    index_backward,
+    index_fill_value_backward,
+    index_put_backward,
+    new_zeros_of,
+    put_backward,
+    take_backward,
+    zeros_like_saved,
+)
 from dispatchviz.core.autograd.formulas.formulas_layer_norm import layer_norm_double_backward
 from dispatchviz.core.autograd.formulas.formulas_least_squares import linalg_lstsq_backward
-from dispatchviz.core.autograd.formulas.formulas_linalg import linalg_det_backward, linalg_inv_backward, linalg_solve_backward, linalg_solve_triangular_backward, slogdet_backward, triangular_solve_backward
-from dispatchviz.core.autograd.formulas.formulas_losses import binary_cross_entropy_double_backward, binary_cross_entropy_double_backward_grad_output, binary_cross_entropy_double_backward_target, binary_cross_entropy_target_backward, binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, huber_loss_double_backward, huber_loss_double_backward_grad_output, log_sigmoid_double_backward, smooth_l1_loss_double_backward, soft_margin_loss_double_backward, soft_margin_loss_double_backward_grad_output
-from dispatchviz.core.autograd.formulas.formulas_lu import linalg_lu_backward, linalg_lu_solve_LU, lu_factor_ex_backward, lu_solve_of, lu_unpack_backward
+from dispatchviz.core.autograd.formulas.formulas_linalg import (
+    linalg_det_backward,
+    linalg_inv_backward,
+    linalg_solve_backward,
+    linalg_solve_triangular_backward,
+    slogdet_backward,
+    triangular_solve_backward,
+)
+from dispatchviz.core.autograd.formulas.formulas_losses import (
+    binary_cross_entropy_double_backward,
+    binary_cross_entropy_double_backward_grad_output,
+    binary_cross_entropy_double_backward_target,
+    binary_cross_entropy_target_backward,
+    binary_cross_entropy_with_logits_backward,
+    binary_cross_entropy_with_logits_target_backward,
+    huber_loss_double_backward,
+    huber_loss_double_backward_grad_output,
+    log_sigmoid_double_backward,
+    smooth_l1_loss_double_backward,
+    soft_margin_loss_double_backward,
+    soft_margin_loss_double_backward_grad_output,
+)
+from dispatchviz.core.autograd.formulas.formulas_lu import (
+    linalg_lu_backward,
+    linalg_lu_solve_LU,
+    lu_factor_ex_backward,
+    lu_solve_of,
+    lu_unpack_backward,
+)
 from dispatchviz.core.autograd.formulas.formulas_matrix_exp import linalg_matrix_exp_differential
-from dispatchviz.core.autograd.formulas.formulas_nn import elu_double_backward, embedding_dense_double_backward, hardswish_double_backward, log_softmax_double_backward, log_softmax_double_backward_grad, max_pool_double_backward, mish_gradient, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_double_backward, native_dropout_gradient, softmax_double_backward, softplus_double_backward
-from dispatchviz.core.autograd.formulas.formulas_norms import dist_other_backward, linalg_vector_norm_backward, norm_backward, renorm_backward
-from dispatchviz.core.autograd.formulas.formulas_pointwise import angle_backward, atan2_backward, clamp_backward, clamp_backward_min_max, clamp_max_backward, clamp_max_bound_backward, clamp_max_tensor_backward, clamp_min_tensor_backward, erf_backward, lerp_self_backward, lerp_tensor_self_backward, log1p_backward, masked_fill_backward, maximum_backward, minimum_backward, polar_backward, sgn_backward, xlog1py_number_backward, xlogy_number_backward
-from dispatchviz.core.autograd.formulas.formulas_recurrent import _thnn_fused_gru_cell_gradient, _thnn_fused_lstm_cell_gradient, mkldnn_rnn_layer_gradient
-from dispatchviz.core.autograd.formulas.formulas_reductions import amaxmin_backward, aminmax_backward, cumsum_backward, evenly_distribute_backward, logcumsumexp_backward, logsumexp_backward, nansum_backward, prod_backward, prod_backward_dim, std_backward, std_mean_backward, var_backward, var_mean_backward
-from dispatchviz.core.autograd.formulas.formulas_sampling import grid_sampler_2d_double_backward, grid_sampler_3d_double_backward
+from dispatchviz.core.autograd.formulas.formulas_nn import (
+    elu_double_backward,
+    embedding_dense_double_backward,
+    hardswish_double_backward,
+    log_softmax_double_backward,
+    log_softmax_double_backward_grad,
+    max_pool_double_backward,
+    mish_gradient,
+    mse_loss_backward_grad_output,
+    mse_loss_double_backward,
+    mse_loss_double_backward_target,
+    native_dropout_double_backward,
+    native_dropout_gradient,
+    softmax_double_backward,
+    softplus_double_backward,
+)
+from dispatchviz.core.autograd.formulas.formulas_norms import (
+    dist_other_backward,
+    linalg_vector_norm_backward,
+    norm_backward,
+    renorm_backward,
+)
+from dispatchviz.core.autograd.formulas.formulas_pointwise import (
+    angle_backward,
+    atan2_backward,
+    clamp_backward,
+    clamp_backward_min_max,
+    clamp_max_backward,
+    clamp_max_bound_backward,
+    clamp_max_tensor_backward,
+    clamp_min_tensor_backward,
+    erf_backward,
+    lerp_self_backward,
+    lerp_tensor_self_backward,
+    log1p_backward,
+    masked_fill_backward,
+    maximum_backward,
+    minimum_backward,
+    polar_backward,
+    sgn_backward,
+    xlog1py_number_backward,
+    xlogy_number_backward,
+)
+from dispatchviz.core.autograd.formulas.formulas_recurrent import (
+    _thnn_fused_gru_cell_gradient,
+    _thnn_fused_lstm_cell_gradient,
+    mkldnn_rnn_layer_gradient,
+)
+from dispatchviz.core.autograd.formulas.formulas_reductions import (
+    amaxmin_backward,
+    aminmax_backward,
+    cumsum_backward,
+    evenly_distribute_backward,
+    logcumsumexp_backward,
+    logsumexp_backward,
+    nansum_backward,
+    prod_backward,
+    prod_backward_dim,
+    std_backward,
+    std_mean_backward,
+    var_backward,
+    var_mean_backward,
+)
+from dispatchviz.core.autograd.formulas.formulas_sampling import (
+    grid_sampler_2d_double_backward,
+    grid_sampler_3d_double_backward,
+)
 from dispatchviz.core.autograd.formulas.formulas_scatter import index_reduce_backward, scatter_reduce_backward
-from dispatchviz.core.autograd.formulas.formulas_shapes import as_strided_of_dense, as_strided_scatter_backward, constant_pad_nd_backward, index_add_source_backward, repeat_backward, roll_backward, split_backward, split_with_sizes_backward
-from dispatchviz.core.autograd.formulas.formulas_special import acosh_backward, copysign_tensor_self_backward, deg2rad_backward, i1_backward, i1e_backward, logit_gradient, mvlgamma_backward, rad2deg_backward, sinc_backward
-from dispatchviz.core.autograd.formulas.formulas_spectral import linalg_eig_backward, linalg_eig_r_to_c, linalg_svd_backward, pinv_backward
+from dispatchviz.core.autograd.formulas.formulas_shapes import (
+    as_strided_of_dense,
+    as_strided_scatter_backward,
+    constant_pad_nd_backward,
+    index_add_source_backward,
+    repeat_backward,
+    roll_backward,
+    split_backward,
+    split_with_sizes_backward,
+)
+from dispatchviz.core.autograd.formulas.formulas_special import (
+    acosh_backward,
+    copysign_tensor_self_backward,
+    deg2rad_backward,
+    i1_backward,
+    i1e_backward,
+    logit_gradient,
+    mvlgamma_backward,
+    rad2deg_backward,
+    sinc_backward,
+)
+from dispatchviz.core.autograd.formulas.formulas_spectral import (
+    linalg_eig_backward,
+    linalg_eig_r_to_c,
+    linalg_svd_backward,
+    pinv_backward,
+)
 from dispatchviz.core.autograd.formulas.formulas_weight_norm import weight_norm_interface_backward
-from dispatchviz.core.autograd.formulas.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, div_tensor_other_backward, div_tensor_self_backward, in_format, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, not_implemented, number_div, number_sub, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, slice_backward_wrapper, sum_backward, undefined, unsqueeze_to, zeros_info, zeros_like_options
+from dispatchviz.core.autograd.formulas.functions_manual import (
+    _to_copy_backward,
+    as_strided_backward,
+    call_of_node,
+    clamp_min_backward,
+    div_tensor_other_backward,
+    div_tensor_self_backward,
+    in_format,
+    maybe_multiply,
+    mean_backward,
+    mm_mat1_backward,
+    mm_mat2_backward,
+    mul_tensor_backward,
+    not_implemented,
+    number_div,
+    number_sub,
+    permute_backwards,
+    pow_backward,
+    pow_backward_exponent,
+    pow_backward_self,
+    slice_backward_wrapper,
+    sum_backward,
+    undefined,
+    unsqueeze_to,
+    zeros_info,
+    zeros_like_options,
+)
 from dispatchviz.core.autograd.formulas.sum_to_size import sum_to
 from dispatchviz.core.autograd.graph.node import Gradients, Node, TraceableFunction
-from dispatchviz.core.autograd.graph.saved_variable import SavedVariable
-from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.tensor.tensor import Size, TensorOptions, TypeAndSize
+
+if TYPE_CHECKING:
+    from dispatchviz.core.autograd.graph.copy_nodes import Geometry
+    from dispatchviz.core.autograd.graph.saved_variable import SavedVariable
+    from dispatchviz.core.tensor.dtype import DType
+    from dispatchviz.core.tensor.tensor import Size, TensorOptions, TypeAndSize
 
 Scalar = bool | int | float | complex
 
@@ -50,9 +214,9 @@ Scalar = bool | int | float | complex
 class AbsBackward0(TraceableFunction):
     """abs(self)    self: grad * self.sgn()"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -74,9 +238,9 @@ class AbsBackward0(TraceableFunction):
 class AcosBackward0(TraceableFunction):
     """acos(self)    self: grad * -((-self * self + 1).rsqrt()).conj()"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -90,8 +254,9 @@ class AcosBackward0(TraceableFunction):
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.mul_Tensor.call(
                 grad,
-                ops.neg.call(conjugated(ops.rsqrt.call(ops.add_Scalar.call(ops.mul_Tensor.call(ops.neg.call(self_),
-                self_), 1))))
+                ops.neg.call(
+                    conjugated(ops.rsqrt.call(ops.add_Scalar.call(ops.mul_Tensor.call(ops.neg.call(self_), self_), 1)))
+                ),
             )
         return grad_inputs
 
@@ -100,12 +265,14 @@ class AcosBackward0(TraceableFunction):
 
 
 class AddBackward0(TraceableFunction):
-    """add(self, other, alpha)    other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))    self: handle_r_to_c(self.scalar_type(), grad)"""
+    """add(self, other, alpha)    other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))    self:
+    handle_r_to_c(self.scalar_type(), grad)
+    """
 
-    __slots__ = ('alpha', 'other_scalar_type', 'self_scalar_type')
-    edge_names = ('self', 'other')
+    __slots__ = ("alpha", "other_scalar_type", "self_scalar_type")
+    edge_names = ("self", "other")
     saved_variables = ()
-    saved_attributes = ('alpha',)
+    saved_attributes = ("alpha",)
 
     alpha: Scalar
     other_scalar_type: DType
@@ -117,9 +284,7 @@ class AddBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(1):
-            grad_inputs[1] = handle_r_to_c(
-                self.other_scalar_type, maybe_multiply(grad, conjugated_number(self.alpha))
-            )
+            grad_inputs[1] = handle_r_to_c(self.other_scalar_type, maybe_multiply(grad, conjugated_number(self.alpha)))
         if self.task_should_compute_output(0):
             grad_inputs[0] = handle_r_to_c(self.self_scalar_type, grad)
         return grad_inputs
@@ -128,8 +293,8 @@ class AddBackward0(TraceableFunction):
 class AddBackward1(TraceableFunction):
     """add(self, other, alpha)    self: handle_r_to_c(self.scalar_type(), grad)"""
 
-    __slots__ = ('self_scalar_type',)
-    edge_names = ('self',)
+    __slots__ = ("self_scalar_type",)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -146,15 +311,19 @@ class AddBackward1(TraceableFunction):
 
 
 class AddbmmBackward0(TraceableFunction):
-    """addbmm(self, batch1, batch2, beta, alpha)    batch1: maybe_multiply(grad.unsqueeze(0).expand([batch1.sym_size(0), batch1.sym_size(1), batch2.sym_size(2)]).bmm(batch2.transpose(1, 2).conj()), alpha.conj())    batch2: maybe_multiply(batch1.transpose(1, 2).conj().bmm(grad.unsqueeze(0).expand([batch1.sym_size(0), batch1.sym_size(1), batch2.sym_size(2)])), alpha.conj())    self: maybe_multiply(grad, beta.conj())"""
+    """addbmm(self, batch1, batch2, beta, alpha)    batch1: maybe_multiply(grad.unsqueeze(0).expand([batch1.sym_size(0),
+    batch1.sym_size(1), batch2.sym_size(2)]).bmm(batch2.transpose(1, 2).conj()), alpha.conj())    batch2:
+    maybe_multiply(batch1.transpose(1, 2).conj().bmm(grad.unsqueeze(0).expand([batch1.sym_size(0),
+    batch1.sym_size(1), batch2.sym_size(2)])), alpha.conj())    self: maybe_multiply(grad, beta.conj())
+    """
 
     __slots__ = (
-        'alpha', 'batch1_', 'batch1_sym_argsize_0', 'batch1_sym_argsize_1', 'batch2_', 'batch2_sym_argsize_2', 'beta'
+        "alpha", "batch1_", "batch1_sym_argsize_0", "batch1_sym_argsize_1", "batch2_", "batch2_sym_argsize_2", "beta"
     )
-    edge_names = ('self', 'batch1', 'batch2')
-    saved_variables = ('batch1', 'batch2')
-    saved_attributes = ('alpha', 'batch1_sym_argsize_0', 'batch1_sym_argsize_1', 'batch2_sym_argsize_2', 'beta')
-    saved_integers = ('batch1_sym_argsize_0', 'batch1_sym_argsize_1', 'batch2_sym_argsize_2')
+    edge_names = ("self", "batch1", "batch2")
+    saved_variables = ("batch1", "batch2")
+    saved_attributes = ("alpha", "batch1_sym_argsize_0", "batch1_sym_argsize_1", "batch2_sym_argsize_2", "beta")
+    saved_integers = ("batch1_sym_argsize_0", "batch1_sym_argsize_1", "batch2_sym_argsize_2")
 
     batch1_: SavedVariable
     batch2_: SavedVariable
@@ -173,15 +342,25 @@ class AddbmmBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(1):
             grad_inputs[1] = maybe_multiply(
-                ops.bmm.call(ops.expand.call(ops.unsqueeze.call(grad, 0), (self.batch1_sym_argsize_0,
-                self.batch1_sym_argsize_1, self.batch2_sym_argsize_2,)), conjugated(ops.transpose_int.call(batch2, 1,
-                2))), conjugated_number(self.alpha)
+                ops.bmm.call(
+                    ops.expand.call(
+                        ops.unsqueeze.call(grad, 0),
+                        (self.batch1_sym_argsize_0, self.batch1_sym_argsize_1, self.batch2_sym_argsize_2,),
+                    ),
+                    conjugated(ops.transpose_int.call(batch2, 1, 2)),
+                ),
+                conjugated_number(self.alpha),
             )
         if self.task_should_compute_output(2):
             grad_inputs[2] = maybe_multiply(
-                ops.bmm.call(conjugated(ops.transpose_int.call(batch1, 1, 2)),
-                ops.expand.call(ops.unsqueeze.call(grad, 0), (self.batch1_sym_argsize_0, self.batch1_sym_argsize_1,
-                self.batch2_sym_argsize_2,))), conjugated_number(self.alpha)
+                ops.bmm.call(
+                    conjugated(ops.transpose_int.call(batch1, 1, 2)),
+                    ops.expand.call(
+                        ops.unsqueeze.call(grad, 0),
+                        (self.batch1_sym_argsize_0, self.batch1_sym_argsize_1, self.batch2_sym_argsize_2,),
+                    ),
+                ),
+                conjugated_number(self.alpha),
             )
         if self.task_should_compute_output(0):
             grad_inputs[0] = maybe_multiply(grad, conjugated_number(self.beta))
@@ -193,12 +372,15 @@ class AddbmmBackward0(TraceableFunction):
 
 
 class AddcdivBackward0(TraceableFunction):
-    """addcdiv(self, tensor1, tensor2, value)    self: handle_r_to_c(self.scalar_type(), grad)    tensor1: handle_r_to_c(tensor1.scalar_type(), grad * (value / tensor2).conj())    tensor2: handle_r_to_c(tensor2.scalar_type(), -grad * (value * tensor1 / (tensor2 * tensor2)).conj())"""
+    """addcdiv(self, tensor1, tensor2, value)    self: handle_r_to_c(self.scalar_type(), grad)    tensor1:
+    handle_r_to_c(tensor1.scalar_type(), grad * (value / tensor2).conj())    tensor2:
+    handle_r_to_c(tensor2.scalar_type(), -grad * (value * tensor1 / (tensor2 * tensor2)).conj())
+    """
 
-    __slots__ = ('self_scalar_type', 'tensor1_', 'tensor1_scalar_type', 'tensor2_', 'tensor2_scalar_type', 'value')
-    edge_names = ('self', 'tensor1', 'tensor2')
-    saved_variables = ('tensor1', 'tensor2')
-    saved_attributes = ('value',)
+    __slots__ = ("self_scalar_type", "tensor1_", "tensor1_scalar_type", "tensor2_", "tensor2_scalar_type", "value")
+    edge_names = ("self", "tensor1", "tensor2")
+    saved_variables = ("tensor1", "tensor2")
+    saved_attributes = ("value",)
 
     tensor1_: SavedVariable
     tensor2_: SavedVariable
@@ -232,12 +414,15 @@ class AddcdivBackward0(TraceableFunction):
 
 
 class AddcmulBackward0(TraceableFunction):
-    """addcmul(self, tensor1, tensor2, value)    self: handle_r_to_c(self.scalar_type(), grad)    tensor1: handle_r_to_c(tensor1.scalar_type(), grad * (tensor2 * value).conj())    tensor2: handle_r_to_c(tensor2.scalar_type(), grad * (tensor1 * value).conj())"""
+    """addcmul(self, tensor1, tensor2, value)    self: handle_r_to_c(self.scalar_type(), grad)    tensor1:
+    handle_r_to_c(tensor1.scalar_type(), grad * (tensor2 * value).conj())    tensor2:
+    handle_r_to_c(tensor2.scalar_type(), grad * (tensor1 * value).conj())
+    """
 
-    __slots__ = ('self_scalar_type', 'tensor1_', 'tensor1_scalar_type', 'tensor2_', 'tensor2_scalar_type', 'value')
-    edge_names = ('self', 'tensor1', 'tensor2')
-    saved_variables = ('tensor1', 'tensor2')
-    saved_attributes = ('value',)
+    __slots__ = ("self_scalar_type", "tensor1_", "tensor1_scalar_type", "tensor2_", "tensor2_scalar_type", "value")
+    edge_names = ("self", "tensor1", "tensor2")
+    saved_variables = ("tensor1", "tensor2")
+    saved_attributes = ("value",)
 
     tensor1_: SavedVariable
     tensor2_: SavedVariable
@@ -257,13 +442,13 @@ class AddcmulBackward0(TraceableFunction):
             grad_inputs[0] = handle_r_to_c(self.self_scalar_type, grad)
         if self.task_should_compute_output(1):
             grad_inputs[1] = handle_r_to_c(
-                self.tensor1_scalar_type, ops.mul_Tensor.call(grad, conjugated(ops.mul_Scalar.call(tensor2,
-                self.value)))
+                self.tensor1_scalar_type,
+                ops.mul_Tensor.call(grad, conjugated(ops.mul_Scalar.call(tensor2, self.value))),
             )
         if self.task_should_compute_output(2):
             grad_inputs[2] = handle_r_to_c(
-                self.tensor2_scalar_type, ops.mul_Tensor.call(grad, conjugated(ops.mul_Scalar.call(tensor1,
-                self.value)))
+                self.tensor2_scalar_type,
+                ops.mul_Tensor.call(grad, conjugated(ops.mul_Scalar.call(tensor1, self.value))),
             )
         return grad_inputs
 
@@ -273,15 +458,18 @@ class AddcmulBackward0(TraceableFunction):
 
 
 class AddmmBackward0(TraceableFunction):
-    """addmm(self, mat1, mat2, beta, alpha)    mat1: mm_mat1_backward(grad, mat2, mat1.sym_sizes(), mat1.sym_strides(), alpha)    mat2: mm_mat2_backward(grad, mat1, mat2.sym_sizes(), mat2.sym_strides(), alpha)    self: maybe_multiply(grad, beta.conj())"""
+    """addmm(self, mat1, mat2, beta, alpha)    mat1: mm_mat1_backward(grad, mat2, mat1.sym_sizes(), mat1.sym_strides(),
+    alpha)    mat2: mm_mat2_backward(grad, mat1, mat2.sym_sizes(), mat2.sym_strides(), alpha)    self:
+    maybe_multiply(grad, beta.conj())
+    """
 
     __slots__ = (
-        'alpha', 'beta', 'mat1_', 'mat1_sym_sizes', 'mat1_sym_strides', 'mat2_', 'mat2_sym_sizes', 'mat2_sym_strides'
+        "alpha", "beta", "mat1_", "mat1_sym_sizes", "mat1_sym_strides", "mat2_", "mat2_sym_sizes", "mat2_sym_strides"
     )
-    edge_names = ('self', 'mat1', 'mat2')
-    saved_variables = ('mat1', 'mat2')
-    saved_attributes = ('alpha', 'beta', 'mat1_sym_sizes', 'mat1_sym_strides', 'mat2_sym_sizes', 'mat2_sym_strides')
-    saved_integers = ('mat1_sym_sizes', 'mat1_sym_strides', 'mat2_sym_sizes', 'mat2_sym_strides')
+    edge_names = ("self", "mat1", "mat2")
+    saved_variables = ("mat1", "mat2")
+    saved_attributes = ("alpha", "beta", "mat1_sym_sizes", "mat1_sym_strides", "mat2_sym_sizes", "mat2_sym_strides")
+    saved_integers = ("mat1_sym_sizes", "mat1_sym_strides", "mat2_sym_sizes", "mat2_sym_strides")
 
     mat1_: SavedVariable
     mat2_: SavedVariable
@@ -313,12 +501,14 @@ class AddmmBackward0(TraceableFunction):
 
 
 class AddmvBackward0(TraceableFunction):
-    """addmv(self, mat, vec, beta, alpha)    mat: maybe_multiply(grad.ger(vec.conj()), alpha.conj())    self: maybe_multiply(grad, beta.conj())    vec: maybe_multiply(mat.t().conj().mv(grad), alpha.conj())"""
+    """addmv(self, mat, vec, beta, alpha)    mat: maybe_multiply(grad.ger(vec.conj()), alpha.conj())    self:
+    maybe_multiply(grad, beta.conj())    vec: maybe_multiply(mat.t().conj().mv(grad), alpha.conj())
+    """
 
-    __slots__ = ('alpha', 'beta', 'mat_', 'vec_')
-    edge_names = ('self', 'mat', 'vec')
-    saved_variables = ('mat', 'vec')
-    saved_attributes = ('alpha', 'beta')
+    __slots__ = ("alpha", "beta", "mat_", "vec_")
+    edge_names = ("self", "mat", "vec")
+    saved_variables = ("mat", "vec")
+    saved_attributes = ("alpha", "beta")
 
     mat_: SavedVariable
     vec_: SavedVariable
@@ -348,12 +538,15 @@ class AddmvBackward0(TraceableFunction):
 
 
 class AddrBackward0(TraceableFunction):
-    """addr(self, vec1, vec2, beta, alpha)    self: maybe_multiply(grad, beta.conj())    vec1: maybe_multiply(grad.mv(vec2.conj()), alpha.conj())    vec2: maybe_multiply(grad.t().mv(vec1.conj()), alpha.conj())"""
+    """addr(self, vec1, vec2, beta, alpha)    self: maybe_multiply(grad, beta.conj())    vec1:
+    maybe_multiply(grad.mv(vec2.conj()), alpha.conj())    vec2: maybe_multiply(grad.t().mv(vec1.conj()),
+    alpha.conj())
+    """
 
-    __slots__ = ('alpha', 'beta', 'vec1_', 'vec2_')
-    edge_names = ('self', 'vec1', 'vec2')
-    saved_variables = ('vec1', 'vec2')
-    saved_attributes = ('alpha', 'beta')
+    __slots__ = ("alpha", "beta", "vec1_", "vec2_")
+    edge_names = ("self", "vec1", "vec2")
+    saved_variables = ("vec1", "vec2")
+    saved_attributes = ("alpha", "beta")
 
     vec1_: SavedVariable
     vec2_: SavedVariable
@@ -386,7 +579,7 @@ class AliasBackward0(Node):
     """alias(self)    self: grad"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -404,9 +597,9 @@ class AliasBackward0(Node):
 class AngleBackward0(TraceableFunction):
     """angle(self)    self: angle_backward(grad, self)"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -426,13 +619,15 @@ class AngleBackward0(TraceableFunction):
 
 
 class AsStridedBackward0(Node):
-    """as_strided(self, size, stride, storage_offset)    self: as_strided_backward(grad, self.geometry(), size, stride, storage_offset)"""
+    """as_strided(self, size, stride, storage_offset)    self: as_strided_backward(grad, self.geometry(), size, stride,
+    storage_offset)
+    """
 
-    __slots__ = ('self_geometry', 'size', 'storage_offset', 'stride')
-    edge_names = ('self',)
+    __slots__ = ("self_geometry", "size", "storage_offset", "stride")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('size', 'storage_offset', 'stride')
-    saved_integers = ('size', 'storage_offset', 'stride')
+    saved_attributes = ("size", "storage_offset", "stride")
+    saved_integers = ("size", "storage_offset", "stride")
 
     self_geometry: Geometry
     size: Size
@@ -445,20 +640,20 @@ class AsStridedBackward0(Node):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = as_strided_backward(
-                grad, self.self_geometry, self.size, self.stride, self.storage_offset
-            )
+            grad_inputs[0] = as_strided_backward(grad, self.self_geometry, self.size, self.stride, self.storage_offset)
         return grad_inputs
 
 
 class AsStridedBackward1(TraceableFunction):
-    """as_strided_(self, size, stride, storage_offset)    self: as_strided_backward(grad, self.geometry(), size, stride, storage_offset)"""
+    """as_strided_(self, size, stride, storage_offset)    self: as_strided_backward(grad, self.geometry(), size, stride,
+    storage_offset)
+    """
 
-    __slots__ = ('self_geometry', 'size', 'storage_offset', 'stride')
-    edge_names = ('self',)
+    __slots__ = ("self_geometry", "size", "storage_offset", "stride")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('size', 'storage_offset', 'stride')
-    saved_integers = ('size', 'storage_offset', 'stride')
+    saved_attributes = ("size", "storage_offset", "stride")
+    saved_integers = ("size", "storage_offset", "stride")
 
     self_geometry: Geometry
     size: Size
@@ -471,18 +666,16 @@ class AsStridedBackward1(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = as_strided_backward(
-                grad, self.self_geometry, self.size, self.stride, self.storage_offset
-            )
+            grad_inputs[0] = as_strided_backward(grad, self.self_geometry, self.size, self.stride, self.storage_offset)
         return grad_inputs
 
 
 class AsinBackward0(TraceableFunction):
     """asin(self)    self: grad * (-self * self + 1).rsqrt().conj()"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -495,8 +688,8 @@ class AsinBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.mul_Tensor.call(
-                grad, conjugated(ops.rsqrt.call(ops.add_Scalar.call(ops.mul_Tensor.call(ops.neg.call(self_), self_),
-                1)))
+                grad,
+                conjugated(ops.rsqrt.call(ops.add_Scalar.call(ops.mul_Tensor.call(ops.neg.call(self_), self_), 1))),
             )
         return grad_inputs
 
@@ -507,9 +700,9 @@ class AsinBackward0(TraceableFunction):
 class AtanBackward0(TraceableFunction):
     """atan(self)    self: grad / (self * self + 1).conj()"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -533,9 +726,9 @@ class AtanBackward0(TraceableFunction):
 class Atan2Backward0(TraceableFunction):
     """atan2(self, other)    self, other: atan2_backward(grad, self, other, grad_input_mask)"""
 
-    __slots__ = ('other_', 'self_')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'self')
+    __slots__ = ("other_", "self_")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "self")
     saved_attributes = ()
 
     other_: SavedVariable
@@ -564,12 +757,15 @@ class Atan2Backward0(TraceableFunction):
 
 
 class BaddbmmBackward0(TraceableFunction):
-    """baddbmm(self, batch1, batch2, beta, alpha)    batch1: maybe_multiply(grad.bmm(batch2.transpose(1, 2).conj()), alpha.conj())    batch2: maybe_multiply(batch1.transpose(1, 2).conj().bmm(grad), alpha.conj())    self: maybe_multiply(grad, beta.conj())"""
+    """baddbmm(self, batch1, batch2, beta, alpha)    batch1: maybe_multiply(grad.bmm(batch2.transpose(1, 2).conj()),
+    alpha.conj())    batch2: maybe_multiply(batch1.transpose(1, 2).conj().bmm(grad), alpha.conj())    self:
+    maybe_multiply(grad, beta.conj())
+    """
 
-    __slots__ = ('alpha', 'batch1_', 'batch2_', 'beta')
-    edge_names = ('self', 'batch1', 'batch2')
-    saved_variables = ('batch1', 'batch2')
-    saved_attributes = ('alpha', 'beta')
+    __slots__ = ("alpha", "batch1_", "batch2_", "beta")
+    edge_names = ("self", "batch1", "batch2")
+    saved_variables = ("batch1", "batch2")
+    saved_attributes = ("alpha", "beta")
 
     batch1_: SavedVariable
     batch2_: SavedVariable
@@ -603,9 +799,9 @@ class BaddbmmBackward0(TraceableFunction):
 class BmmBackward0(TraceableFunction):
     """bmm(self, mat2)    mat2: self.transpose(1, 2).conj().bmm(grad)    self: grad.bmm(mat2.transpose(1, 2).conj())"""
 
-    __slots__ = ('mat2_', 'self_')
-    edge_names = ('self', 'mat2')
-    saved_variables = ('mat2', 'self')
+    __slots__ = ("mat2_", "self_")
+    edge_names = ("self", "mat2")
+    saved_variables = ("mat2", "self")
     saved_attributes = ()
 
     mat2_: SavedVariable
@@ -632,10 +828,10 @@ class BmmBackward0(TraceableFunction):
 class CholeskyBackward0(TraceableFunction):
     """cholesky(self, upper)    self: cholesky_backward(grad, upper, result)"""
 
-    __slots__ = ('result_', 'upper')
-    edge_names = ('self',)
-    saved_variables = ('result',)
-    saved_attributes = ('upper',)
+    __slots__ = ("result_", "upper")
+    edge_names = ("self",)
+    saved_variables = ("result",)
+    saved_attributes = ("upper",)
 
     result_: SavedVariable
     upper: bool
@@ -657,10 +853,10 @@ class CholeskyBackward0(TraceableFunction):
 class LinalgCholeskyExBackward0(TraceableFunction):
     """linalg_cholesky_ex(self, upper, check_errors)    self: cholesky_backward(grad, upper, L)"""
 
-    __slots__ = ('L_', 'upper')
-    edge_names = ('self',)
-    saved_variables = ('L',)
-    saved_attributes = ('upper',)
+    __slots__ = ("L_", "upper")
+    edge_names = ("self",)
+    saved_variables = ("L",)
+    saved_attributes = ("upper",)
 
     L_: SavedVariable
     upper: bool
@@ -680,12 +876,14 @@ class LinalgCholeskyExBackward0(TraceableFunction):
 
 
 class CholeskySolveBackward0(TraceableFunction):
-    """cholesky_solve(self, input2, upper)    self, input2: cholesky_solve_backward(grad, self, input2, result, upper, grad_input_mask)"""
+    """cholesky_solve(self, input2, upper)    self, input2: cholesky_solve_backward(grad, self, input2, result, upper,
+    grad_input_mask)
+    """
 
-    __slots__ = ('input2_', 'result_', 'self_', 'upper')
-    edge_names = ('self', 'input2')
-    saved_variables = ('input2', 'result', 'self')
-    saved_attributes = ('upper',)
+    __slots__ = ("input2_", "result_", "self_", "upper")
+    edge_names = ("self", "input2")
+    saved_variables = ("input2", "result", "self")
+    saved_attributes = ("upper",)
 
     input2_: SavedVariable
     result_: SavedVariable
@@ -702,8 +900,12 @@ class CholeskySolveBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1):
             grad_result = cholesky_solve_backward(
-                grad, self_, input2, result, self.upper, (self.task_should_compute_output(0),
-                self.task_should_compute_output(1))
+                grad,
+                self_,
+                input2,
+                result,
+                self.upper,
+                (self.task_should_compute_output(0), self.task_should_compute_output(1)),
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -720,10 +922,10 @@ class CholeskySolveBackward0(TraceableFunction):
 class CholeskyInverseBackward0(TraceableFunction):
     """cholesky_inverse(self, upper)    self: cholesky_inverse_backward(grad, self, upper, result)"""
 
-    __slots__ = ('result_', 'self_', 'upper')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
-    saved_attributes = ('upper',)
+    __slots__ = ("result_", "self_", "upper")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
+    saved_attributes = ("upper",)
 
     result_: SavedVariable
     self_: SavedVariable
@@ -746,11 +948,13 @@ class CholeskyInverseBackward0(TraceableFunction):
 
 
 class ClampBackward0(TraceableFunction):
-    """clamp(self, min, max)    min, max: clamp_backward_min_max(grad, self, min, max, grad_input_mask)    self: clamp_backward(grad, self, min, max)"""
+    """clamp(self, min, max)    min, max: clamp_backward_min_max(grad, self, min, max, grad_input_mask)    self:
+    clamp_backward(grad, self, min, max)
+    """
 
-    __slots__ = ('max_', 'min_', 'self_')
-    edge_names = ('self', 'min', 'max')
-    saved_variables = ('max', 'min', 'self')
+    __slots__ = ("max_", "min_", "self_")
+    edge_names = ("self", "min", "max")
+    saved_variables = ("max", "min", "self")
     saved_attributes = ()
 
     max_: SavedVariable
@@ -786,10 +990,10 @@ class ClampBackward0(TraceableFunction):
 class ClampBackward1(TraceableFunction):
     """clamp(self, min, max)    self: clamp_backward(grad, self, min, max)"""
 
-    __slots__ = ('max', 'min', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('max', 'min')
+    __slots__ = ("max", "min", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("max", "min")
 
     self_: SavedVariable
     max: Scalar | None
@@ -812,10 +1016,10 @@ class ClampBackward1(TraceableFunction):
 class ClampMinBackward0(TraceableFunction):
     """clamp_min(self, min)    self: clamp_min_backward(grad, self, min)"""
 
-    __slots__ = ('min', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('min',)
+    __slots__ = ("min", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("min",)
 
     self_: SavedVariable
     min: Scalar
@@ -835,11 +1039,13 @@ class ClampMinBackward0(TraceableFunction):
 
 
 class ClampMinBackward1(TraceableFunction):
-    """clamp_min(self, min)    min: clamp_min_tensor_backward(grad, self, min, False)    self: clamp_min_tensor_backward(grad, self, min, True)"""
+    """clamp_min(self, min)    min: clamp_min_tensor_backward(grad, self, min, False)    self:
+    clamp_min_tensor_backward(grad, self, min, True)
+    """
 
-    __slots__ = ('min_', 'self_')
-    edge_names = ('self', 'min')
-    saved_variables = ('min', 'self')
+    __slots__ = ("min_", "self_")
+    edge_names = ("self", "min")
+    saved_variables = ("min", "self")
     saved_attributes = ()
 
     min_: SavedVariable
@@ -866,10 +1072,10 @@ class ClampMinBackward1(TraceableFunction):
 class ClampMaxBackward0(TraceableFunction):
     """clamp_max(self, max)    self: clamp_max_backward(grad, self, max)"""
 
-    __slots__ = ('max', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('max',)
+    __slots__ = ("max", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("max",)
 
     self_: SavedVariable
     max: Scalar
@@ -889,11 +1095,13 @@ class ClampMaxBackward0(TraceableFunction):
 
 
 class ClampMaxBackward1(TraceableFunction):
-    """clamp_max(self, max)    max: clamp_max_bound_backward(grad, self, max)    self: clamp_max_tensor_backward(grad, self, max)"""
+    """clamp_max(self, max)    max: clamp_max_bound_backward(grad, self, max)    self: clamp_max_tensor_backward(grad,
+    self, max)
+    """
 
-    __slots__ = ('max_', 'self_')
-    edge_names = ('self', 'max')
-    saved_variables = ('max', 'self')
+    __slots__ = ("max_", "self_")
+    edge_names = ("self", "max")
+    saved_variables = ("max", "self")
     saved_attributes = ()
 
     max_: SavedVariable
@@ -921,7 +1129,7 @@ class CloneBackward0(TraceableFunction):
     """clone(self, memory_format)    self: grad"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -940,7 +1148,7 @@ class PinMemoryBackward0(TraceableFunction):
     """_pin_memory(self, device)    self: grad"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -956,10 +1164,12 @@ class PinMemoryBackward0(TraceableFunction):
 
 
 class ToCopyBackward0(TraceableFunction):
-    """_to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_format)    self: _to_copy_backward(grad, self.options())"""
+    """_to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_format)    self: _to_copy_backward(grad,
+    self.options())
+    """
 
-    __slots__ = ('self_options',)
-    edge_names = ('self',)
+    __slots__ = ("self_options",)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -978,17 +1188,17 @@ class ToCopyBackward0(TraceableFunction):
 class ComplexBackward0(TraceableFunction):
     """complex(real, imag)    imag: imag(grad)    real: real(grad)"""
 
-    __slots__ = ('imag_', 'real_')
-    edge_names = ('real', 'imag')
-    saved_variables = ('imag', 'real')
+    __slots__ = ("imag_", "real_")
+    edge_names = ("real", "imag")
+    saved_variables = ("imag", "real")
     saved_attributes = ()
 
     imag_: SavedVariable
     real_: SavedVariable
 
     def apply(self, grads: Gradients) -> Gradients:
-        imag: Any = self.imag_.unpack()
-        real: Any = self.real_.unpack()
+        self.imag_.unpack()
+        self.real_.unpack()
         grad = grads[0]
         grad_inputs: Gradients = [None, None]
         if grad is None:
@@ -1007,9 +1217,9 @@ class ComplexBackward0(TraceableFunction):
 class PolarBackward0(TraceableFunction):
     """polar(abs, angle)    abs, angle: polar_backward(grad, result)"""
 
-    __slots__ = ('result_',)
-    edge_names = ('abs', 'angle')
-    saved_variables = ('result',)
+    __slots__ = ("result_",)
+    edge_names = ("abs", "angle")
+    saved_variables = ("result",)
     saved_attributes = ()
 
     result_: SavedVariable
@@ -1035,9 +1245,9 @@ class PolarBackward0(TraceableFunction):
 class CosBackward0(TraceableFunction):
     """cos(self)    self: grad * -self.sin().conj()"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -1059,9 +1269,9 @@ class CosBackward0(TraceableFunction):
 class CoshBackward0(TraceableFunction):
     """cosh(self)    self: grad * self.sinh().conj()"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -1083,11 +1293,11 @@ class CoshBackward0(TraceableFunction):
 class LogcumsumexpBackward0(TraceableFunction):
     """logcumsumexp(self, dim)    self: logcumsumexp_backward(grad, self, result, dim)"""
 
-    __slots__ = ('dim', 'result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     result_: SavedVariable
     self_: SavedVariable
@@ -1110,13 +1320,15 @@ class LogcumsumexpBackward0(TraceableFunction):
 
 
 class LinalgCrossBackward0(TraceableFunction):
-    """linalg_cross(self, other, dim)    other: linalg_cross(grad, self.conj(), dim)    self: linalg_cross(other.conj(), grad, dim)"""
+    """linalg_cross(self, other, dim)    other: linalg_cross(grad, self.conj(), dim)    self: linalg_cross(other.conj(),
+    grad, dim)
+    """
 
-    __slots__ = ('dim', 'other_', 'self_')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'self')
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "other_", "self_")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "self")
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     other_: SavedVariable
     self_: SavedVariable
@@ -1143,11 +1355,11 @@ class LinalgCrossBackward0(TraceableFunction):
 class CumprodBackward0(TraceableFunction):
     """cumprod(self, dim, dtype)    self: cumprod_backward(grad.to(self.scalar_type()), self, dim, result)"""
 
-    __slots__ = ('dim', 'result_', 'self_', 'self_scalar_type')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "result_", "self_", "self_scalar_type")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     result_: SavedVariable
     self_: SavedVariable
@@ -1175,11 +1387,11 @@ class CumprodBackward0(TraceableFunction):
 class CumsumBackward0(TraceableFunction):
     """cumsum(self, dim, dtype)    self: cumsum_backward(grad.to(self.scalar_type()), dim)"""
 
-    __slots__ = ('dim', 'self_scalar_type')
-    edge_names = ('self',)
+    __slots__ = ("dim", "self_scalar_type")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     dim: int
     self_scalar_type: DType
@@ -1197,11 +1409,11 @@ class CumsumBackward0(TraceableFunction):
 class CummaxBackward0(TraceableFunction):
     """cummax(self, dim)    self: cummaxmin_backward(grad, self, indices, dim)"""
 
-    __slots__ = ('dim', 'indices_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('indices', 'self')
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "indices_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("indices", "self")
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     indices_: SavedVariable
     self_: SavedVariable
@@ -1226,11 +1438,11 @@ class CummaxBackward0(TraceableFunction):
 class CumminBackward0(TraceableFunction):
     """cummin(self, dim)    self: cummaxmin_backward(grad, self, indices, dim)"""
 
-    __slots__ = ('dim', 'indices_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('indices', 'self')
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "indices_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("indices", "self")
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     indices_: SavedVariable
     self_: SavedVariable
@@ -1255,9 +1467,9 @@ class CumminBackward0(TraceableFunction):
 class LinalgDetBackward0(TraceableFunction):
     """_linalg_det(A)    A: linalg_det_backward(grad, result, A, LU, pivots)"""
 
-    __slots__ = ('A_', 'LU_', 'pivots_', 'result_')
-    edge_names = ('A',)
-    saved_variables = ('A', 'LU', 'pivots', 'result')
+    __slots__ = ("A_", "LU_", "pivots_", "result_")
+    edge_names = ("A",)
+    saved_variables = ("A", "LU", "pivots", "result")
     saved_attributes = ()
 
     A_: SavedVariable
@@ -1288,9 +1500,9 @@ class LinalgDetBackward0(TraceableFunction):
 class LinalgSlogdetBackward0(TraceableFunction):
     """_linalg_slogdet(A)    A: slogdet_backward(grads[0], grads[1], A, sign, LU, pivots)"""
 
-    __slots__ = ('A_', 'LU_', 'pivots_', 'sign_')
-    edge_names = ('A',)
-    saved_variables = ('A', 'LU', 'pivots', 'sign')
+    __slots__ = ("A_", "LU_", "pivots_", "sign_")
+    edge_names = ("A",)
+    saved_variables = ("A", "LU", "pivots", "sign")
     saved_attributes = ()
 
     A_: SavedVariable
@@ -1321,7 +1533,7 @@ class Deg2RadBackward0(TraceableFunction):
     """deg2rad(self)    self: deg2rad_backward(grad)"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -1339,11 +1551,11 @@ class Deg2RadBackward0(TraceableFunction):
 class DiagEmbedBackward0(TraceableFunction):
     """diag_embed(self, offset, dim1, dim2)    self: grad.diagonal(offset, dim1, dim2)"""
 
-    __slots__ = ('dim1', 'dim2', 'offset')
-    edge_names = ('self',)
+    __slots__ = ("dim1", "dim2", "offset")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim1', 'dim2', 'offset')
-    saved_integers = ('dim1', 'dim2', 'offset')
+    saved_attributes = ("dim1", "dim2", "offset")
+    saved_integers = ("dim1", "dim2", "offset")
 
     dim1: int
     dim2: int
@@ -1362,11 +1574,11 @@ class DiagEmbedBackward0(TraceableFunction):
 class DiagonalBackward0(TraceableFunction):
     """diagonal(self, offset, dim1, dim2)    self: diagonal_backward(grad, self.sym_sizes(), offset, dim1, dim2)"""
 
-    __slots__ = ('dim1', 'dim2', 'offset', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("dim1", "dim2", "offset", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim1', 'dim2', 'offset', 'self_sym_sizes')
-    saved_integers = ('dim1', 'dim2', 'offset', 'self_sym_sizes')
+    saved_attributes = ("dim1", "dim2", "offset", "self_sym_sizes")
+    saved_integers = ("dim1", "dim2", "offset", "self_sym_sizes")
 
     dim1: int
     dim2: int
@@ -1384,13 +1596,14 @@ class DiagonalBackward0(TraceableFunction):
 
 
 class DiagonalBackwardBackward0(TraceableFunction):
-    """diagonal_backward(grad_output, input_sizes, offset, dim1, dim2)    grad_output: grad.diagonal(offset, dim1, dim2)"""
+    """diagonal_backward(grad_output, input_sizes, offset, dim1, dim2)    grad_output: grad.diagonal(offset, dim1, dim2)
+    """
 
-    __slots__ = ('dim1', 'dim2', 'offset')
-    edge_names = ('grad_output',)
+    __slots__ = ("dim1", "dim2", "offset")
+    edge_names = ("grad_output",)
     saved_variables = ()
-    saved_attributes = ('dim1', 'dim2', 'offset')
-    saved_integers = ('dim1', 'dim2', 'offset')
+    saved_attributes = ("dim1", "dim2", "offset")
+    saved_integers = ("dim1", "dim2", "offset")
 
     dim1: int
     dim2: int
@@ -1407,12 +1620,14 @@ class DiagonalBackwardBackward0(TraceableFunction):
 
 
 class DistBackward0(TraceableFunction):
-    """dist(self, other, p)    other: dist_other_backward(grad, self - other, p, result)    self: norm_backward(grad, self - other, p, result)"""
+    """dist(self, other, p)    other: dist_other_backward(grad, self - other, p, result)    self: norm_backward(grad,
+    self - other, p, result)
+    """
 
-    __slots__ = ('other_', 'p', 'result_', 'self_')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'result', 'self')
-    saved_attributes = ('p',)
+    __slots__ = ("other_", "p", "result_", "self_")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "result", "self")
+    saved_attributes = ("p",)
 
     other_: SavedVariable
     result_: SavedVariable
@@ -1440,11 +1655,13 @@ class DistBackward0(TraceableFunction):
 
 
 class DivBackward0(TraceableFunction):
-    """div(self, other)    other: div_tensor_other_backward(grad, self, other)    self: div_tensor_self_backward(grad, other, self.scalar_type())"""
+    """div(self, other)    other: div_tensor_other_backward(grad, self, other)    self: div_tensor_self_backward(grad,
+    other, self.scalar_type())
+    """
 
-    __slots__ = ('other_', 'self_', 'self_scalar_type')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'self')
+    __slots__ = ("other_", "self_", "self_scalar_type")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "self")
     saved_attributes = ()
 
     other_: SavedVariable
@@ -1472,10 +1689,10 @@ class DivBackward0(TraceableFunction):
 class DivBackward1(TraceableFunction):
     """div(self, other)    self: div_tensor_self_backward(grad, other, self.scalar_type())"""
 
-    __slots__ = ('other', 'self_scalar_type')
-    edge_names = ('self',)
+    __slots__ = ("other", "self_scalar_type")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('other',)
+    saved_attributes = ("other",)
 
     other: Scalar
     self_scalar_type: DType
@@ -1491,12 +1708,14 @@ class DivBackward1(TraceableFunction):
 
 
 class DivBackward2(TraceableFunction):
-    """div(self, other, rounding_mode)    other: div_tensor_other_backward(grad, self, other, rounding_mode)    self: div_tensor_self_backward(grad, other, self.scalar_type(), rounding_mode)"""
+    """div(self, other, rounding_mode)    other: div_tensor_other_backward(grad, self, other, rounding_mode)    self:
+    div_tensor_self_backward(grad, other, self.scalar_type(), rounding_mode)
+    """
 
-    __slots__ = ('other_', 'rounding_mode', 'self_', 'self_scalar_type')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'self')
-    saved_attributes = ('rounding_mode',)
+    __slots__ = ("other_", "rounding_mode", "self_", "self_scalar_type")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "self")
+    saved_attributes = ("rounding_mode",)
 
     other_: SavedVariable
     self_: SavedVariable
@@ -1522,12 +1741,13 @@ class DivBackward2(TraceableFunction):
 
 
 class DivBackward3(TraceableFunction):
-    """div(self, other, rounding_mode)    self: div_tensor_self_backward(grad, other, self.scalar_type(), rounding_mode)"""
+    """div(self, other, rounding_mode)    self: div_tensor_self_backward(grad, other, self.scalar_type(), rounding_mode)
+    """
 
-    __slots__ = ('other', 'rounding_mode', 'self_scalar_type')
-    edge_names = ('self',)
+    __slots__ = ("other", "rounding_mode", "self_scalar_type")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('other', 'rounding_mode')
+    saved_attributes = ("other", "rounding_mode")
 
     other: Scalar
     rounding_mode: str | None
@@ -1547,7 +1767,7 @@ class ConjBackward0(TraceableFunction):
     """_conj(self)    self: grad.conj()"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -1566,7 +1786,7 @@ class NegViewBackward0(TraceableFunction):
     """_neg_view(self)    self: grad.neg()"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -1585,7 +1805,7 @@ class ConjPhysicalBackward0(TraceableFunction):
     """_conj_physical(self)    self: grad.conj_physical()"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -1604,7 +1824,7 @@ class ConjPhysicalBackward1(TraceableFunction):
     """conj_physical_(self)    self: grad.conj_physical()"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -1620,11 +1840,13 @@ class ConjPhysicalBackward1(TraceableFunction):
 
 
 class CopysignBackward0(TraceableFunction):
-    """copysign(self, other)    other: zeros_like_saved(other.info())    self: copysign_tensor_self_backward(grad, self, result)"""
+    """copysign(self, other)    other: zeros_like_saved(other.info())    self: copysign_tensor_self_backward(grad, self,
+    result)
+    """
 
-    __slots__ = ('other_info', 'result_', 'self_')
-    edge_names = ('self', 'other')
-    saved_variables = ('result', 'self')
+    __slots__ = ("other_info", "result_", "self_")
+    edge_names = ("self", "other")
+    saved_variables = ("result", "self")
     saved_attributes = ()
 
     result_: SavedVariable
@@ -1652,9 +1874,9 @@ class CopysignBackward0(TraceableFunction):
 class CopysignBackward1(TraceableFunction):
     """copysign(self, other)    self: copysign_tensor_self_backward(grad, self, result)"""
 
-    __slots__ = ('result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
+    __slots__ = ("result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
     saved_attributes = ()
 
     result_: SavedVariable
@@ -1679,9 +1901,9 @@ class CopysignBackward1(TraceableFunction):
 class DotBackward0(TraceableFunction):
     """dot(self, tensor)    self: grad * tensor.conj()    tensor: grad * self.conj()"""
 
-    __slots__ = ('self_', 'tensor_')
-    edge_names = ('self', 'tensor')
-    saved_variables = ('self', 'tensor')
+    __slots__ = ("self_", "tensor_")
+    edge_names = ("self", "tensor")
+    saved_variables = ("self", "tensor")
     saved_attributes = ()
 
     self_: SavedVariable
@@ -1708,9 +1930,9 @@ class DotBackward0(TraceableFunction):
 class VdotBackward0(TraceableFunction):
     """vdot(self, other)    other: grad * self    self: grad.conj() * other"""
 
-    __slots__ = ('other_', 'self_')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'self')
+    __slots__ = ("other_", "self_")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "self")
     saved_attributes = ()
 
     other_: SavedVariable
@@ -1737,10 +1959,10 @@ class VdotBackward0(TraceableFunction):
 class NativeDropoutBackward0(TraceableFunction):
     """native_dropout(input, p, train)    input: native_dropout_gradient(grad, result1, p, train)"""
 
-    __slots__ = ('p', 'result1_', 'train')
-    edge_names = ('input',)
-    saved_variables = ('result1',)
-    saved_attributes = ('p',)
+    __slots__ = ("p", "result1_", "train")
+    edge_names = ("input",)
+    saved_variables = ("result1",)
+    saved_attributes = ("p",)
 
     result1_: SavedVariable
     p: float
@@ -1761,12 +1983,14 @@ class NativeDropoutBackward0(TraceableFunction):
 
 
 class NativeDropoutBackwardBackward0(TraceableFunction):
-    """native_dropout_backward(grad_output, mask, scale)    grad_output: native_dropout_double_backward(grad, grad_output, mask, scale)    mask: not_implemented("native_dropout_backward: mask")"""
+    """native_dropout_backward(grad_output, mask, scale)    grad_output: native_dropout_double_backward(grad,
+    grad_output, mask, scale)    mask: not_implemented("native_dropout_backward: mask")
+    """
 
-    __slots__ = ('grad_output_', 'mask_', 'scale')
-    edge_names = ('grad_output', 'mask')
-    saved_variables = ('grad_output', 'mask')
-    saved_attributes = ('scale',)
+    __slots__ = ("grad_output_", "mask_", "scale")
+    edge_names = ("grad_output", "mask")
+    saved_variables = ("grad_output", "mask")
+    saved_attributes = ("scale",)
 
     grad_output_: SavedVariable
     mask_: SavedVariable
@@ -1782,7 +2006,7 @@ class NativeDropoutBackwardBackward0(TraceableFunction):
         if self.task_should_compute_output(0):
             grad_inputs[0] = native_dropout_double_backward(grad, grad_output, mask, self.scale)
         if self.task_should_compute_output(1):
-            grad_inputs[1] = not_implemented('native_dropout_backward: mask')
+            grad_inputs[1] = not_implemented("native_dropout_backward: mask")
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -1793,9 +2017,9 @@ class NativeDropoutBackwardBackward0(TraceableFunction):
 class ErfBackward0(TraceableFunction):
     """erf(self)    self: erf_backward(grad, self)"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -1817,9 +2041,9 @@ class ErfBackward0(TraceableFunction):
 class ErfcBackward0(TraceableFunction):
     """erfc(self)    self: -1.1283791670955126 * exp(-(self.pow(2))) * grad"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -1832,8 +2056,10 @@ class ErfcBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.mul_Tensor.call(
-                ops.mul_Scalar.call(ops.exp.call(ops.neg.call(ops.pow_Tensor_Scalar.call(self_, 2))),
-                -1.1283791670955126), grad
+                ops.mul_Scalar.call(
+                    ops.exp.call(ops.neg.call(ops.pow_Tensor_Scalar.call(self_, 2))), -1.1283791670955126
+                ),
+                grad,
             )
         return grad_inputs
 
@@ -1844,9 +2070,9 @@ class ErfcBackward0(TraceableFunction):
 class SpecialErfcxBackward0(TraceableFunction):
     """special_erfcx(self)    self: (2.0 * self * result - 1.1283791670955126) * grad"""
 
-    __slots__ = ('result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
+    __slots__ = ("result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
     saved_attributes = ()
 
     result_: SavedVariable
@@ -1862,7 +2088,7 @@ class SpecialErfcxBackward0(TraceableFunction):
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.mul_Tensor.call(
                 ops.sub_Scalar.call(ops.mul_Tensor.call(ops.mul_Scalar.call(self_, 2.0), result), 1.1283791670955126),
-                grad
+                grad,
             )
         return grad_inputs
 
@@ -1874,9 +2100,9 @@ class SpecialErfcxBackward0(TraceableFunction):
 class ErfinvBackward0(TraceableFunction):
     """erfinv(self)    self: 0.8862269254527579 * exp(self.erfinv().pow(2)) * grad"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -1889,8 +2115,10 @@ class ErfinvBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.mul_Tensor.call(
-                ops.mul_Scalar.call(ops.exp.call(ops.pow_Tensor_Scalar.call(ops.erfinv.call(self_), 2)),
-                0.8862269254527579), grad
+                ops.mul_Scalar.call(
+                    ops.exp.call(ops.pow_Tensor_Scalar.call(ops.erfinv.call(self_), 2)), 0.8862269254527579
+                ),
+                grad,
             )
         return grad_inputs
 
@@ -1901,9 +2129,9 @@ class ErfinvBackward0(TraceableFunction):
 class ExpBackward0(TraceableFunction):
     """exp(self)    self: grad * result.conj()"""
 
-    __slots__ = ('result_',)
-    edge_names = ('self',)
-    saved_variables = ('result',)
+    __slots__ = ("result_",)
+    edge_names = ("self",)
+    saved_variables = ("result",)
     saved_attributes = ()
 
     result_: SavedVariable
@@ -1925,9 +2153,9 @@ class ExpBackward0(TraceableFunction):
 class Exp2Backward0(TraceableFunction):
     """exp2(self)    self: grad * result.conj() * 0.6931471805599453"""
 
-    __slots__ = ('result_',)
-    edge_names = ('self',)
-    saved_variables = ('result',)
+    __slots__ = ("result_",)
+    edge_names = ("self",)
+    saved_variables = ("result",)
     saved_attributes = ()
 
     result_: SavedVariable
@@ -1949,9 +2177,9 @@ class Exp2Backward0(TraceableFunction):
 class Expm1Backward0(TraceableFunction):
     """expm1(self)    self: grad * (result.conj() + 1)"""
 
-    __slots__ = ('result_',)
-    edge_names = ('self',)
-    saved_variables = ('result',)
+    __slots__ = ("result_",)
+    edge_names = ("self",)
+    saved_variables = ("result",)
     saved_attributes = ()
 
     result_: SavedVariable
@@ -1973,11 +2201,11 @@ class Expm1Backward0(TraceableFunction):
 class ExpandBackward0(Node):
     """expand(self, size, implicit)    self: sum_to(grad, self.sym_sizes())"""
 
-    __slots__ = ('self_sym_sizes',)
-    edge_names = ('self',)
+    __slots__ = ("self_sym_sizes",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('self_sym_sizes',)
-    saved_integers = ('self_sym_sizes',)
+    saved_attributes = ("self_sym_sizes",)
+    saved_integers = ("self_sym_sizes",)
 
     self_sym_sizes: Size
 
@@ -1995,7 +2223,7 @@ class FillBackward0(TraceableFunction):
     """fill(self, value)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -2014,7 +2242,7 @@ class FillBackward1(TraceableFunction):
     """fill(self, value)    self: zeros_like(grad)    value: grad.sum()"""
 
     __slots__ = ()
-    edge_names = ('self', 'value')
+    edge_names = ("self", "value")
     saved_variables = ()
     saved_attributes = ()
 
@@ -2035,7 +2263,7 @@ class FillBackward2(TraceableFunction):
     """fill_(self, value)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -2054,7 +2282,7 @@ class FillBackward3(TraceableFunction):
     """fill_(self, value)    self: zeros_like(grad)    value: grad.sum()"""
 
     __slots__ = ()
-    edge_names = ('self', 'value')
+    edge_names = ("self", "value")
     saved_variables = ()
     saved_attributes = ()
 
@@ -2075,7 +2303,7 @@ class FloorBackward0(TraceableFunction):
     """floor(self)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -2094,7 +2322,7 @@ class FmodBackward0(TraceableFunction):
     """fmod(self, other)    self: grad"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -2112,9 +2340,9 @@ class FmodBackward0(TraceableFunction):
 class FmodBackward1(TraceableFunction):
     """fmod(self, other)    other: -grad * self.div(other, 'trunc')    self: grad"""
 
-    __slots__ = ('other_', 'self_')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'self')
+    __slots__ = ("other_", "self_")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "self")
     saved_attributes = ()
 
     other_: SavedVariable
@@ -2128,7 +2356,7 @@ class FmodBackward1(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(1):
-            term_0 = ops.div_Tensor_mode.call(self_, other, 'trunc')
+            term_0 = ops.div_Tensor_mode.call(self_, other, "trunc")
             grad_inputs[1] = ops.mul_Tensor.call(ops.neg.call(grad), term_0)
         if self.task_should_compute_output(0):
             grad_inputs[0] = grad
@@ -2143,7 +2371,7 @@ class FracBackward0(TraceableFunction):
     """frac(self)    self: grad"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -2161,9 +2389,9 @@ class FracBackward0(TraceableFunction):
 class FrexpBackward0(TraceableFunction):
     """frexp(self)    self: grad / exponent.exp2()"""
 
-    __slots__ = ('exponent_',)
-    edge_names = ('self',)
-    saved_variables = ('exponent',)
+    __slots__ = ("exponent_",)
+    edge_names = ("self",)
+    saved_variables = ("exponent",)
     saved_attributes = ()
 
     exponent_: SavedVariable
@@ -2185,11 +2413,11 @@ class FrexpBackward0(TraceableFunction):
 class GatherBackward0(TraceableFunction):
     """gather(self, dim, index, sparse_grad)    self: gather_backward(grad, self, dim, index, sparse_grad)"""
 
-    __slots__ = ('dim', 'index_', 'self_', 'sparse_grad')
-    edge_names = ('self',)
-    saved_variables = ('index', 'self')
-    saved_attributes = ('dim', 'sparse_grad')
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "index_", "self_", "sparse_grad")
+    edge_names = ("self",)
+    saved_variables = ("index", "self")
+    saved_attributes = ("dim", "sparse_grad")
+    saved_integers = ("dim",)
 
     index_: SavedVariable
     self_: SavedVariable
@@ -2216,7 +2444,7 @@ class GeqrfBackward0(TraceableFunction):
     """geqrf(self)    self: not_implemented('geqrf')"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -2227,18 +2455,19 @@ class GeqrfBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = not_implemented('geqrf')
+            grad_inputs[0] = not_implemented("geqrf")
         return grad_inputs
 
 
 class IndexBackward0(TraceableFunction):
-    """index(self, indices)    self: index_backward(new_zeros_of(grad, self.sym_sizes(), self.options()), indices, grad)"""
+    """index(self, indices)    self: index_backward(new_zeros_of(grad, self.sym_sizes(), self.options()), indices, grad)
+    """
 
-    __slots__ = ('indices_', 'self_options', 'self_sym_sizes')
-    edge_names = ('self',)
-    saved_variables = ('indices',)
-    saved_attributes = ('self_sym_sizes',)
-    saved_integers = ('self_sym_sizes',)
+    __slots__ = ("indices_", "self_options", "self_sym_sizes")
+    edge_names = ("self",)
+    saved_variables = ("indices",)
+    saved_attributes = ("self_sym_sizes",)
+    saved_integers = ("self_sym_sizes",)
 
     indices_: list[SavedVariable]
     self_options: TensorOptions
@@ -2260,13 +2489,15 @@ class IndexBackward0(TraceableFunction):
 
 
 class UnsafeIndexBackward0(TraceableFunction):
-    """_unsafe_index(self, indices)    self: _unsafe_index_put(new_zeros_of(grad, self.sym_sizes(), self.options()), indices, grad, True)"""
+    """_unsafe_index(self, indices)    self: _unsafe_index_put(new_zeros_of(grad, self.sym_sizes(), self.options()),
+    indices, grad, True)
+    """
 
-    __slots__ = ('indices_', 'self_options', 'self_sym_sizes')
-    edge_names = ('self',)
-    saved_variables = ('indices',)
-    saved_attributes = ('self_sym_sizes',)
-    saved_integers = ('self_sym_sizes',)
+    __slots__ = ("indices_", "self_options", "self_sym_sizes")
+    edge_names = ("self",)
+    saved_variables = ("indices",)
+    saved_attributes = ("self_sym_sizes",)
+    saved_integers = ("self_sym_sizes",)
 
     indices_: list[SavedVariable]
     self_options: TensorOptions
@@ -2290,13 +2521,15 @@ class UnsafeIndexBackward0(TraceableFunction):
 
 
 class UnsafeMaskedIndexBackward0(TraceableFunction):
-    """_unsafe_masked_index(self, mask, indices, fill)    self: _unsafe_masked_index_put_accumulate(new_zeros_of(grad, self.sym_sizes(), self.options()), mask, indices, grad)"""
+    """_unsafe_masked_index(self, mask, indices, fill)    self: _unsafe_masked_index_put_accumulate(new_zeros_of(grad,
+    self.sym_sizes(), self.options()), mask, indices, grad)
+    """
 
-    __slots__ = ('indices_', 'mask_', 'self_options', 'self_sym_sizes')
-    edge_names = ('self',)
-    saved_variables = ('indices', 'mask')
-    saved_attributes = ('self_sym_sizes',)
-    saved_integers = ('self_sym_sizes',)
+    __slots__ = ("indices_", "mask_", "self_options", "self_sym_sizes")
+    edge_names = ("self",)
+    saved_variables = ("indices", "mask")
+    saved_attributes = ("self_sym_sizes",)
+    saved_integers = ("self_sym_sizes",)
 
     indices_: list[SavedVariable]
     mask_: SavedVariable
@@ -2323,11 +2556,13 @@ class UnsafeMaskedIndexBackward0(TraceableFunction):
 
 
 class UnsafeMaskedIndexPutAccumulateBackward0(TraceableFunction):
-    """_unsafe_masked_index_put_accumulate(self, mask, indices, values)    self: grad    values: _unsafe_masked_index(grad, mask, indices, 0)"""
+    """_unsafe_masked_index_put_accumulate(self, mask, indices, values)    self: grad    values:
+    _unsafe_masked_index(grad, mask, indices, 0)
+    """
 
-    __slots__ = ('indices_', 'mask_')
-    edge_names = ('self', 'values')
-    saved_variables = ('indices', 'mask')
+    __slots__ = ("indices_", "mask_")
+    edge_names = ("self", "values")
+    saved_variables = ("indices", "mask")
     saved_attributes = ()
 
     indices_: list[SavedVariable]
@@ -2353,13 +2588,15 @@ class UnsafeMaskedIndexPutAccumulateBackward0(TraceableFunction):
 
 
 class IndexAddBackward0(TraceableFunction):
-    """index_add(self, dim, index, source, alpha)    self: grad    source: index_add_source_backward(grad, source, source.dim(), dim, index, alpha)"""
+    """index_add(self, dim, index, source, alpha)    self: grad    source: index_add_source_backward(grad, source,
+    source.dim(), dim, index, alpha)
+    """
 
-    __slots__ = ('alpha', 'dim', 'index_', 'source_', 'source_dim')
-    edge_names = ('self', 'source')
-    saved_variables = ('index', 'source')
-    saved_attributes = ('alpha', 'dim', 'source_dim')
-    saved_integers = ('dim', 'source_dim')
+    __slots__ = ("alpha", "dim", "index_", "source_", "source_dim")
+    edge_names = ("self", "source")
+    saved_variables = ("index", "source")
+    saved_attributes = ("alpha", "dim", "source_dim")
+    saved_integers = ("dim", "source_dim")
 
     index_: SavedVariable
     source_: SavedVariable
@@ -2386,13 +2623,15 @@ class IndexAddBackward0(TraceableFunction):
 
 
 class IndexReduceBackward0(TraceableFunction):
-    """index_reduce(self, dim, index, source, reduce, include_self)    self, source: index_reduce_backward(grad, self, dim, index, source, reduce, include_self, result)"""
+    """index_reduce(self, dim, index, source, reduce, include_self)    self, source: index_reduce_backward(grad, self,
+    dim, index, source, reduce, include_self, result)
+    """
 
-    __slots__ = ('dim', 'include_self', 'index_', 'reduce', 'result_', 'self_', 'source_')
-    edge_names = ('self', 'source')
-    saved_variables = ('index', 'result', 'self', 'source')
-    saved_attributes = ('dim', 'include_self', 'reduce')
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "include_self", "index_", "reduce", "result_", "self_", "source_")
+    edge_names = ("self", "source")
+    saved_variables = ("index", "result", "self", "source")
+    saved_attributes = ("dim", "include_self", "reduce")
+    saved_integers = ("dim",)
 
     index_: SavedVariable
     result_: SavedVariable
@@ -2429,13 +2668,15 @@ class IndexReduceBackward0(TraceableFunction):
 
 
 class IndexCopyBackward0(TraceableFunction):
-    """index_copy(self, dim, index, source)    self: grad.index_fill(dim, index, 0)    source: index_add_source_backward(grad, source, source.dim(), dim, index, 1)"""
+    """index_copy(self, dim, index, source)    self: grad.index_fill(dim, index, 0)    source:
+    index_add_source_backward(grad, source, source.dim(), dim, index, 1)
+    """
 
-    __slots__ = ('dim', 'index_', 'source_', 'source_dim')
-    edge_names = ('self', 'source')
-    saved_variables = ('index', 'source')
-    saved_attributes = ('dim', 'source_dim')
-    saved_integers = ('dim', 'source_dim')
+    __slots__ = ("dim", "index_", "source_", "source_dim")
+    edge_names = ("self", "source")
+    saved_variables = ("index", "source")
+    saved_attributes = ("dim", "source_dim")
+    saved_integers = ("dim", "source_dim")
 
     index_: SavedVariable
     source_: SavedVariable
@@ -2463,11 +2704,11 @@ class IndexCopyBackward0(TraceableFunction):
 class IndexFillBackward0(TraceableFunction):
     """index_fill(self, dim, index, value)    self: grad.index_fill(dim, index, 0)"""
 
-    __slots__ = ('dim', 'index_')
-    edge_names = ('self',)
-    saved_variables = ('index',)
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "index_")
+    edge_names = ("self",)
+    saved_variables = ("index",)
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     index_: SavedVariable
     dim: int
@@ -2487,13 +2728,15 @@ class IndexFillBackward0(TraceableFunction):
 
 
 class IndexFillBackward1(TraceableFunction):
-    """index_fill(self, dim, index, value)    self: grad.index_fill(dim, index, 0)    value: index_fill_value_backward(grad, dim, index)"""
+    """index_fill(self, dim, index, value)    self: grad.index_fill(dim, index, 0)    value:
+    index_fill_value_backward(grad, dim, index)
+    """
 
-    __slots__ = ('dim', 'index_')
-    edge_names = ('self', 'value')
-    saved_variables = ('index',)
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "index_")
+    edge_names = ("self", "value")
+    saved_variables = ("index",)
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     index_: SavedVariable
     dim: int
@@ -2515,12 +2758,14 @@ class IndexFillBackward1(TraceableFunction):
 
 
 class IndexPutBackward0(TraceableFunction):
-    """index_put(self, indices, values, accumulate)    self: index_put_backward(grad, indices, values.info(), accumulate)    values: grad.index(indices)"""
+    """index_put(self, indices, values, accumulate)    self: index_put_backward(grad, indices, values.info(),
+    accumulate)    values: grad.index(indices)
+    """
 
-    __slots__ = ('accumulate', 'indices_', 'values_info')
-    edge_names = ('self', 'values')
-    saved_variables = ('indices',)
-    saved_attributes = ('accumulate',)
+    __slots__ = ("accumulate", "indices_", "values_info")
+    edge_names = ("self", "values")
+    saved_variables = ("indices",)
+    saved_attributes = ("accumulate",)
 
     indices_: list[SavedVariable]
     accumulate: bool
@@ -2544,12 +2789,14 @@ class IndexPutBackward0(TraceableFunction):
 
 
 class UnsafeIndexPutBackward0(TraceableFunction):
-    """_unsafe_index_put(self, indices, values, accumulate)    self: _unsafe_index_put_backward(grad, indices, values.info(), accumulate)    values: _unsafe_index(grad, indices)"""
+    """_unsafe_index_put(self, indices, values, accumulate)    self: _unsafe_index_put_backward(grad, indices,
+    values.info(), accumulate)    values: _unsafe_index(grad, indices)
+    """
 
-    __slots__ = ('accumulate', 'indices_', 'values_info')
-    edge_names = ('self', 'values')
-    saved_variables = ('indices',)
-    saved_attributes = ('accumulate',)
+    __slots__ = ("accumulate", "indices_", "values_info")
+    edge_names = ("self", "values")
+    saved_variables = ("indices",)
+    saved_attributes = ("accumulate",)
 
     indices_: list[SavedVariable]
     accumulate: bool
@@ -2573,12 +2820,14 @@ class UnsafeIndexPutBackward0(TraceableFunction):
 
 
 class IndexPutImplBackward0(TraceableFunction):
-    """_index_put_impl_(self, indices, values, accumulate, unsafe)    self: index_put_backward(grad, indices, values.info(), accumulate)    values: grad.index(indices)"""
+    """_index_put_impl_(self, indices, values, accumulate, unsafe)    self: index_put_backward(grad, indices,
+    values.info(), accumulate)    values: grad.index(indices)
+    """
 
-    __slots__ = ('accumulate', 'indices_', 'values_info')
-    edge_names = ('self', 'values')
-    saved_variables = ('indices',)
-    saved_attributes = ('accumulate',)
+    __slots__ = ("accumulate", "indices_", "values_info")
+    edge_names = ("self", "values")
+    saved_variables = ("indices",)
+    saved_attributes = ("accumulate",)
 
     indices_: list[SavedVariable]
     accumulate: bool
@@ -2604,11 +2853,11 @@ class IndexPutImplBackward0(TraceableFunction):
 class IndexSelectBackward0(TraceableFunction):
     """index_select(self, dim, index)    self: index_select_backward(grad, self.sym_sizes(), dim, index)"""
 
-    __slots__ = ('dim', 'index_', 'self_sym_sizes')
-    edge_names = ('self',)
-    saved_variables = ('index',)
-    saved_attributes = ('dim', 'self_sym_sizes')
-    saved_integers = ('dim', 'self_sym_sizes')
+    __slots__ = ("dim", "index_", "self_sym_sizes")
+    edge_names = ("self",)
+    saved_variables = ("index",)
+    saved_attributes = ("dim", "self_sym_sizes")
+    saved_integers = ("dim", "self_sym_sizes")
 
     index_: SavedVariable
     dim: int
@@ -2631,9 +2880,9 @@ class IndexSelectBackward0(TraceableFunction):
 class LinalgInvExBackward0(TraceableFunction):
     """linalg_inv_ex(A, check_errors)    A: linalg_inv_backward(grad, inverse)"""
 
-    __slots__ = ('inverse_',)
-    edge_names = ('A',)
-    saved_variables = ('inverse',)
+    __slots__ = ("inverse_",)
+    edge_names = ("A",)
+    saved_variables = ("inverse",)
     saved_attributes = ()
 
     inverse_: SavedVariable
@@ -2655,9 +2904,9 @@ class LinalgInvExBackward0(TraceableFunction):
 class LinalgPinvBackward0(TraceableFunction):
     """linalg_pinv(self, atol, rtol, hermitian)    self: pinv_backward(grad, result, self)"""
 
-    __slots__ = ('result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
+    __slots__ = ("result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
     saved_attributes = ()
 
     result_: SavedVariable
@@ -2682,10 +2931,10 @@ class LinalgPinvBackward0(TraceableFunction):
 class LerpBackward0(TraceableFunction):
     """lerp(self, end, weight)    end: grad * weight.conj()    self: lerp_self_backward(grad, weight)"""
 
-    __slots__ = ('weight',)
-    edge_names = ('self', 'end')
+    __slots__ = ("weight",)
+    edge_names = ("self", "end")
     saved_variables = ()
-    saved_attributes = ('weight',)
+    saved_attributes = ("weight",)
 
     weight: Scalar
 
@@ -2702,11 +2951,13 @@ class LerpBackward0(TraceableFunction):
 
 
 class LerpBackward1(TraceableFunction):
-    """lerp(self, end, weight)    end: grad * weight.conj()    self: lerp_tensor_self_backward(grad, weight)    weight: grad * (end - self).conj()"""
+    """lerp(self, end, weight)    end: grad * weight.conj()    self: lerp_tensor_self_backward(grad, weight)    weight:
+    grad * (end - self).conj()
+    """
 
-    __slots__ = ('end_', 'self_', 'weight_')
-    edge_names = ('self', 'end', 'weight')
-    saved_variables = ('end', 'self', 'weight')
+    __slots__ = ("end_", "self_", "weight_")
+    edge_names = ("self", "end", "weight")
+    saved_variables = ("end", "self", "weight")
     saved_attributes = ()
 
     end_: SavedVariable
@@ -2738,9 +2989,9 @@ class LerpBackward1(TraceableFunction):
 class LgammaBackward0(TraceableFunction):
     """lgamma(self)    self: grad * digamma(self)"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -2762,9 +3013,9 @@ class LgammaBackward0(TraceableFunction):
 class DigammaBackward0(TraceableFunction):
     """digamma(self)    self: grad * polygamma(1, self)"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -2786,11 +3037,11 @@ class DigammaBackward0(TraceableFunction):
 class PolygammaBackward0(TraceableFunction):
     """polygamma(n, self)    self: grad * polygamma(n + 1, self)"""
 
-    __slots__ = ('n', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('n',)
-    saved_integers = ('n',)
+    __slots__ = ("n", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("n",)
+    saved_integers = ("n",)
 
     self_: SavedVariable
     n: int
@@ -2812,11 +3063,11 @@ class PolygammaBackward0(TraceableFunction):
 class PolygammaBackward1(TraceableFunction):
     """polygamma_(self, n)    self: grad * polygamma(n + 1, self)"""
 
-    __slots__ = ('n', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('n',)
-    saved_integers = ('n',)
+    __slots__ = ("n", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("n",)
+    saved_integers = ("n",)
 
     self_: SavedVariable
     n: int
@@ -2838,9 +3089,9 @@ class PolygammaBackward1(TraceableFunction):
 class LogBackward0(TraceableFunction):
     """log(self)    self: grad.div(self.conj())"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -2862,9 +3113,9 @@ class LogBackward0(TraceableFunction):
 class Log10Backward0(TraceableFunction):
     """log10(self)    self: grad / (self.conj() * 2.3025850929940456)"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -2886,9 +3137,9 @@ class Log10Backward0(TraceableFunction):
 class Log1PBackward0(TraceableFunction):
     """log1p(self)    self: log1p_backward(grad, self)"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -2910,9 +3161,9 @@ class Log1PBackward0(TraceableFunction):
 class Log2Backward0(TraceableFunction):
     """log2(self)    self: grad / (self.conj() * 0.6931471805599453)"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -2932,11 +3183,13 @@ class Log2Backward0(TraceableFunction):
 
 
 class LogaddexpBackward0(TraceableFunction):
-    """logaddexp(self, other)    other: grad / (1 + exp(self - other)).conj()    self: grad / (1 + exp(other - self)).conj()"""
+    """logaddexp(self, other)    other: grad / (1 + exp(self - other)).conj()    self: grad / (1 + exp(other -
+    self)).conj()
+    """
 
-    __slots__ = ('other_', 'self_')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'self')
+    __slots__ = ("other_", "self_")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "self")
     saved_attributes = ()
 
     other_: SavedVariable
@@ -2967,9 +3220,9 @@ class LogaddexpBackward0(TraceableFunction):
 class Logaddexp2Backward0(TraceableFunction):
     """logaddexp2(self, other)    other: grad / (1 + pow(2, self - other))    self: grad / (1 + pow(2, other - self))"""
 
-    __slots__ = ('other_', 'self_')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'self')
+    __slots__ = ("other_", "self_")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "self")
     saved_attributes = ()
 
     other_: SavedVariable
@@ -2998,11 +3251,13 @@ class Logaddexp2Backward0(TraceableFunction):
 
 
 class XlogyBackward0(TraceableFunction):
-    """xlogy(self, other)    other: grad * self / other    self: xlogy(grad, other).masked_fill(bitwise_and(self == 0., other <= 0.), 0.)"""
+    """xlogy(self, other)    other: grad * self / other    self: xlogy(grad, other).masked_fill(bitwise_and(self == 0.,
+    other <= 0.), 0.)
+    """
 
-    __slots__ = ('other_', 'self_')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'self')
+    __slots__ = ("other_", "self_")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "self")
     saved_attributes = ()
 
     other_: SavedVariable
@@ -3033,10 +3288,10 @@ class XlogyBackward0(TraceableFunction):
 class XlogyBackward1(TraceableFunction):
     """xlogy(self, other)    other: grad * self / other"""
 
-    __slots__ = ('other_', 'self')
-    edge_names = ('other',)
-    saved_variables = ('other',)
-    saved_attributes = ('self',)
+    __slots__ = ("other_", "self")
+    edge_names = ("other",)
+    saved_variables = ("other",)
+    saved_attributes = ("self",)
 
     other_: SavedVariable
     self: Scalar
@@ -3058,10 +3313,10 @@ class XlogyBackward1(TraceableFunction):
 class XlogyBackward2(TraceableFunction):
     """xlogy(self, other)    self: xlogy_number_backward(grad, self, other)"""
 
-    __slots__ = ('other', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('other',)
+    __slots__ = ("other", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("other",)
 
     self_: SavedVariable
     other: Scalar
@@ -3081,11 +3336,13 @@ class XlogyBackward2(TraceableFunction):
 
 
 class SpecialXlog1PyBackward0(TraceableFunction):
-    """special_xlog1py(self, other)    other: grad * self / (other + 1)    self: special_xlog1py(grad, other).masked_fill((self == 0.) & (other <= -1.), 0.)"""
+    """special_xlog1py(self, other)    other: grad * self / (other + 1)    self: special_xlog1py(grad,
+    other).masked_fill((self == 0.) & (other <= -1.), 0.)
+    """
 
-    __slots__ = ('other_', 'self_')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'self')
+    __slots__ = ("other_", "self_")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "self")
     saved_attributes = ()
 
     other_: SavedVariable
@@ -3117,10 +3374,10 @@ class SpecialXlog1PyBackward0(TraceableFunction):
 class SpecialXlog1PyBackward1(TraceableFunction):
     """special_xlog1py(self, other)    other: grad * self / (other + 1)"""
 
-    __slots__ = ('other_', 'self')
-    edge_names = ('other',)
-    saved_variables = ('other',)
-    saved_attributes = ('self',)
+    __slots__ = ("other_", "self")
+    edge_names = ("other",)
+    saved_variables = ("other",)
+    saved_attributes = ("self",)
 
     other_: SavedVariable
     self: Scalar
@@ -3143,10 +3400,10 @@ class SpecialXlog1PyBackward1(TraceableFunction):
 class SpecialXlog1PyBackward2(TraceableFunction):
     """special_xlog1py(self, other)    self: xlog1py_number_backward(grad, self, other)"""
 
-    __slots__ = ('other', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('other',)
+    __slots__ = ("other", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("other",)
 
     self_: SavedVariable
     other: Scalar
@@ -3166,11 +3423,13 @@ class SpecialXlog1PyBackward2(TraceableFunction):
 
 
 class SpecialZetaBackward0(TraceableFunction):
-    """special_zeta(self, other)    other: grad * -self * special_zeta(self + 1., other)    self: not_implemented('zeta')"""
+    """special_zeta(self, other)    other: grad * -self * special_zeta(self + 1., other)    self:
+    not_implemented('zeta')
+    """
 
-    __slots__ = ('other_', 'self_')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'self')
+    __slots__ = ("other_", "self_")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "self")
     saved_attributes = ()
 
     other_: SavedVariable
@@ -3187,7 +3446,7 @@ class SpecialZetaBackward0(TraceableFunction):
             term_0 = ops.special_zeta.call(ops.add_Scalar.call(self_, 1.0), other)
             grad_inputs[1] = ops.mul_Tensor.call(ops.mul_Tensor.call(grad, ops.neg.call(self_)), term_0)
         if self.task_should_compute_output(0):
-            grad_inputs[0] = not_implemented('zeta')
+            grad_inputs[0] = not_implemented("zeta")
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -3198,10 +3457,10 @@ class SpecialZetaBackward0(TraceableFunction):
 class SpecialZetaBackward1(TraceableFunction):
     """special_zeta(self, other)    other: grad * -self * special_zeta(self + 1., other)"""
 
-    __slots__ = ('other_', 'self')
-    edge_names = ('other',)
-    saved_variables = ('other',)
-    saved_attributes = ('self',)
+    __slots__ = ("other_", "self")
+    edge_names = ("other",)
+    saved_variables = ("other",)
+    saved_attributes = ("self",)
 
     other_: SavedVariable
     self: Scalar
@@ -3225,7 +3484,7 @@ class SpecialZetaBackward2(TraceableFunction):
     """special_zeta(self, other)    self: not_implemented('zeta')"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -3236,18 +3495,18 @@ class SpecialZetaBackward2(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = not_implemented('zeta')
+            grad_inputs[0] = not_implemented("zeta")
         return grad_inputs
 
 
 class LogsumexpBackward0(TraceableFunction):
     """logsumexp(self, dim, keepdim)    self: logsumexp_backward(grad, self, result, dim, keepdim)"""
 
-    __slots__ = ('dim', 'keepdim', 'result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
-    saved_attributes = ('dim', 'keepdim')
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "keepdim", "result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
+    saved_attributes = ("dim", "keepdim")
+    saved_integers = ("dim",)
 
     result_: SavedVariable
     self_: SavedVariable
@@ -3273,10 +3532,10 @@ class LogsumexpBackward0(TraceableFunction):
 class LinalgLuFactorExBackward0(TraceableFunction):
     """linalg_lu_factor_ex(A, pivot, check_errors)    A: lu_factor_ex_backward(grad, LU, pivots, pivot)"""
 
-    __slots__ = ('LU_', 'pivot', 'pivots_')
-    edge_names = ('A',)
-    saved_variables = ('LU', 'pivots')
-    saved_attributes = ('pivot',)
+    __slots__ = ("LU_", "pivot", "pivots_")
+    edge_names = ("A",)
+    saved_variables = ("LU", "pivots")
+    saved_attributes = ("pivot",)
 
     LU_: SavedVariable
     pivots_: SavedVariable
@@ -3301,10 +3560,10 @@ class LinalgLuFactorExBackward0(TraceableFunction):
 class LinalgLuBackward0(TraceableFunction):
     """linalg_lu(A, pivot)    A: linalg_lu_backward(grads[0], grads[1], P, L, U, pivot)"""
 
-    __slots__ = ('L_', 'P_', 'U_', 'pivot')
-    edge_names = ('A',)
-    saved_variables = ('L', 'P', 'U')
-    saved_attributes = ('pivot',)
+    __slots__ = ("L_", "P_", "U_", "pivot")
+    edge_names = ("A",)
+    saved_variables = ("L", "P", "U")
+    saved_attributes = ("pivot",)
 
     L_: SavedVariable
     P_: SavedVariable
@@ -3331,9 +3590,9 @@ class LinalgLuBackward0(TraceableFunction):
 class LinalgMatrixExpBackward0(TraceableFunction):
     """linalg_matrix_exp(self)    self: linalg_matrix_exp_differential(self, grad, True)"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -3353,12 +3612,14 @@ class LinalgMatrixExpBackward0(TraceableFunction):
 
 
 class LinalgLuSolveBackward0(TraceableFunction):
-    """linalg_lu_solve(LU, pivots, B, left, adjoint)    B: lu_solve_of(LU, pivots, grad, left, adjoint)    LU: linalg_lu_solve_LU(grad, LU, pivots, result, left, adjoint)"""
+    """linalg_lu_solve(LU, pivots, B, left, adjoint)    B: lu_solve_of(LU, pivots, grad, left, adjoint)    LU:
+    linalg_lu_solve_LU(grad, LU, pivots, result, left, adjoint)
+    """
 
-    __slots__ = ('LU_', 'adjoint', 'left', 'pivots_', 'result_')
-    edge_names = ('LU', 'B')
-    saved_variables = ('LU', 'pivots', 'result')
-    saved_attributes = ('adjoint', 'left')
+    __slots__ = ("LU_", "adjoint", "left", "pivots_", "result_")
+    edge_names = ("LU", "B")
+    saved_variables = ("LU", "pivots", "result")
+    saved_attributes = ("adjoint", "left")
 
     LU_: SavedVariable
     pivots_: SavedVariable
@@ -3387,13 +3648,15 @@ class LinalgLuSolveBackward0(TraceableFunction):
 
 
 class LuUnpackBackward0(TraceableFunction):
-    """lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots)    LU_data: lu_unpack_backward(grads[0], grads[1], LU_data.sym_size(-2), LU_data.sym_size(-1))"""
+    """lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots)    LU_data: lu_unpack_backward(grads[0], grads[1],
+    LU_data.sym_size(-2), LU_data.sym_size(-1))
+    """
 
-    __slots__ = ('LU_data_sym_argsize_minus_1', 'LU_data_sym_argsize_minus_2')
-    edge_names = ('LU_data',)
+    __slots__ = ("LU_data_sym_argsize_minus_1", "LU_data_sym_argsize_minus_2")
+    edge_names = ("LU_data",)
     saved_variables = ()
-    saved_attributes = ('LU_data_sym_argsize_minus_1', 'LU_data_sym_argsize_minus_2')
-    saved_integers = ('LU_data_sym_argsize_minus_1', 'LU_data_sym_argsize_minus_2')
+    saved_attributes = ("LU_data_sym_argsize_minus_1", "LU_data_sym_argsize_minus_2")
+    saved_integers = ("LU_data_sym_argsize_minus_1", "LU_data_sym_argsize_minus_2")
 
     LU_data_sym_argsize_minus_1: int
     LU_data_sym_argsize_minus_2: int
@@ -3412,9 +3675,9 @@ class LuUnpackBackward0(TraceableFunction):
 class MaskedFillBackward0(TraceableFunction):
     """masked_fill(self, mask, value)    self: grad.masked_fill(mask, 0)"""
 
-    __slots__ = ('mask_',)
-    edge_names = ('self',)
-    saved_variables = ('mask',)
+    __slots__ = ("mask_",)
+    edge_names = ("self",)
+    saved_variables = ("mask",)
     saved_attributes = ()
 
     mask_: SavedVariable
@@ -3436,9 +3699,9 @@ class MaskedFillBackward0(TraceableFunction):
 class MaskedFillBackward1(TraceableFunction):
     """masked_fill(self, mask, value)    self: grad.masked_fill(mask, 0)    value: masked_fill_backward(grad, mask)"""
 
-    __slots__ = ('mask_',)
-    edge_names = ('self', 'value')
-    saved_variables = ('mask',)
+    __slots__ = ("mask_",)
+    edge_names = ("self", "value")
+    saved_variables = ("mask",)
     saved_attributes = ()
 
     mask_: SavedVariable
@@ -3460,13 +3723,15 @@ class MaskedFillBackward1(TraceableFunction):
 
 
 class MaskedScatterBackward0(TraceableFunction):
-    """masked_scatter(self, mask, source)    self: grad.masked_fill(mask, 0)    source: masked_scatter_backward(grad, mask, source.sym_sizes())"""
+    """masked_scatter(self, mask, source)    self: grad.masked_fill(mask, 0)    source: masked_scatter_backward(grad,
+    mask, source.sym_sizes())
+    """
 
-    __slots__ = ('mask_', 'source_sym_sizes')
-    edge_names = ('self', 'source')
-    saved_variables = ('mask',)
-    saved_attributes = ('source_sym_sizes',)
-    saved_integers = ('source_sym_sizes',)
+    __slots__ = ("mask_", "source_sym_sizes")
+    edge_names = ("self", "source")
+    saved_variables = ("mask",)
+    saved_attributes = ("source_sym_sizes",)
+    saved_integers = ("source_sym_sizes",)
 
     mask_: SavedVariable
     source_sym_sizes: Size
@@ -3488,11 +3753,13 @@ class MaskedScatterBackward0(TraceableFunction):
 
 
 class MaskedScatterBackwardBackward0(TraceableFunction):
-    """masked_scatter_backward(grad_output, mask, sizes)    grad_output: zeros_like_saved(grad_output.info()).masked_scatter(mask, grad)"""
+    """masked_scatter_backward(grad_output, mask, sizes)    grad_output:
+    zeros_like_saved(grad_output.info()).masked_scatter(mask, grad)
+    """
 
-    __slots__ = ('grad_output_info', 'mask_')
-    edge_names = ('grad_output',)
-    saved_variables = ('mask',)
+    __slots__ = ("grad_output_info", "mask_")
+    edge_names = ("grad_output",)
+    saved_variables = ("mask",)
     saved_attributes = ()
 
     mask_: SavedVariable
@@ -3515,9 +3782,9 @@ class MaskedScatterBackwardBackward0(TraceableFunction):
 class MaskedSelectBackward0(TraceableFunction):
     """masked_select(self, mask)    self: masked_select_backward(grad, self, mask)"""
 
-    __slots__ = ('mask_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('mask', 'self')
+    __slots__ = ("mask_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("mask", "self")
     saved_attributes = ()
 
     mask_: SavedVariable
@@ -3540,13 +3807,15 @@ class MaskedSelectBackward0(TraceableFunction):
 
 
 class MaxBackward0(TraceableFunction):
-    """max(self, dim, keepdim)    self: value_selecting_reduction_backward(grad, dim, indices, self.sym_sizes(), keepdim)"""
+    """max(self, dim, keepdim)    self: value_selecting_reduction_backward(grad, dim, indices, self.sym_sizes(),
+    keepdim)
+    """
 
-    __slots__ = ('dim', 'indices_', 'keepdim', 'self_sym_sizes')
-    edge_names = ('self',)
-    saved_variables = ('indices',)
-    saved_attributes = ('dim', 'keepdim', 'self_sym_sizes')
-    saved_integers = ('dim', 'self_sym_sizes')
+    __slots__ = ("dim", "indices_", "keepdim", "self_sym_sizes")
+    edge_names = ("self",)
+    saved_variables = ("indices",)
+    saved_attributes = ("dim", "keepdim", "self_sym_sizes")
+    saved_integers = ("dim", "self_sym_sizes")
 
     indices_: SavedVariable
     dim: int
@@ -3572,9 +3841,9 @@ class MaxBackward0(TraceableFunction):
 class MaxBackward1(TraceableFunction):
     """max(self)    self: evenly_distribute_backward(grad, self, result)"""
 
-    __slots__ = ('result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
+    __slots__ = ("result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
     saved_attributes = ()
 
     result_: SavedVariable
@@ -3597,11 +3866,13 @@ class MaxBackward1(TraceableFunction):
 
 
 class MaximumBackward0(TraceableFunction):
-    """maximum(self, other)    other: maximum_backward(grad, other, self, False)    self: maximum_backward(grad, self, other, True)"""
+    """maximum(self, other)    other: maximum_backward(grad, other, self, False)    self: maximum_backward(grad, self,
+    other, True)
+    """
 
-    __slots__ = ('other_', 'self_')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'self')
+    __slots__ = ("other_", "self_")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "self")
     saved_attributes = ()
 
     other_: SavedVariable
@@ -3626,11 +3897,13 @@ class MaximumBackward0(TraceableFunction):
 
 
 class FmaxBackward0(TraceableFunction):
-    """fmax(self, other)    other: grad.masked_fill((self >= other).logical_or_(other.isnan()), 0)    self: grad.masked_fill((self >= other).logical_or_(other.isnan()).logical_not_(), 0)"""
+    """fmax(self, other)    other: grad.masked_fill((self >= other).logical_or_(other.isnan()), 0)    self:
+    grad.masked_fill((self >= other).logical_or_(other.isnan()).logical_not_(), 0)
+    """
 
-    __slots__ = ('other_', 'self_')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'self')
+    __slots__ = ("other_", "self_")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "self")
     saved_attributes = ()
 
     other_: SavedVariable
@@ -3649,8 +3922,9 @@ class FmaxBackward0(TraceableFunction):
             )
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.masked_fill_Scalar.call(
-                grad, ops.logical_not_.call(ops.logical_or_.call(ops.ge_Tensor.call(self_, other),
-                ops.isnan.call(other))), 0
+                grad,
+                ops.logical_not_.call(ops.logical_or_.call(ops.ge_Tensor.call(self_, other), ops.isnan.call(other))),
+                0,
             )
         return grad_inputs
 
@@ -3662,11 +3936,11 @@ class FmaxBackward0(TraceableFunction):
 class MeanBackward0(TraceableFunction):
     """mean(self, dtype)    self: grad.expand(self.sym_sizes()) / self.sym_numel()"""
 
-    __slots__ = ('self_sym_numel', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("self_sym_numel", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('self_sym_numel', 'self_sym_sizes')
-    saved_integers = ('self_sym_numel', 'self_sym_sizes')
+    saved_attributes = ("self_sym_numel", "self_sym_sizes")
+    saved_integers = ("self_sym_numel", "self_sym_sizes")
 
     self_sym_numel: int
     self_sym_sizes: Size
@@ -3684,11 +3958,11 @@ class MeanBackward0(TraceableFunction):
 class MeanBackward1(TraceableFunction):
     """mean(self, dim, keepdim, dtype)    self: mean_backward(grad, self.sym_sizes(), dim, self.sym_numel(), keepdim)"""
 
-    __slots__ = ('dim', 'keepdim', 'self_sym_numel', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("dim", "keepdim", "self_sym_numel", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim', 'keepdim', 'self_sym_numel', 'self_sym_sizes')
-    saved_integers = ('dim', 'self_sym_numel', 'self_sym_sizes')
+    saved_attributes = ("dim", "keepdim", "self_sym_numel", "self_sym_sizes")
+    saved_integers = ("dim", "self_sym_numel", "self_sym_sizes")
 
     dim: Size | None
     keepdim: bool
@@ -3708,9 +3982,9 @@ class MeanBackward1(TraceableFunction):
 class MedianBackward0(TraceableFunction):
     """median(self)    self: evenly_distribute_backward(grad, self, result)"""
 
-    __slots__ = ('result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
+    __slots__ = ("result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
     saved_attributes = ()
 
     result_: SavedVariable
@@ -3735,9 +4009,9 @@ class MedianBackward0(TraceableFunction):
 class NanmedianBackward0(TraceableFunction):
     """nanmedian(self)    self: evenly_distribute_backward(grad, self, result)"""
 
-    __slots__ = ('result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
+    __slots__ = ("result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
     saved_attributes = ()
 
     result_: SavedVariable
@@ -3760,13 +4034,15 @@ class NanmedianBackward0(TraceableFunction):
 
 
 class MedianBackward1(TraceableFunction):
-    """median(self, dim, keepdim)    self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)"""
+    """median(self, dim, keepdim)    self: value_selecting_reduction_backward_symint(grad, dim, indices,
+    self.sym_sizes(), keepdim)
+    """
 
-    __slots__ = ('dim', 'indices_', 'keepdim', 'self_sym_sizes')
-    edge_names = ('self',)
-    saved_variables = ('indices',)
-    saved_attributes = ('dim', 'keepdim', 'self_sym_sizes')
-    saved_integers = ('dim', 'self_sym_sizes')
+    __slots__ = ("dim", "indices_", "keepdim", "self_sym_sizes")
+    edge_names = ("self",)
+    saved_variables = ("indices",)
+    saved_attributes = ("dim", "keepdim", "self_sym_sizes")
+    saved_integers = ("dim", "self_sym_sizes")
 
     indices_: SavedVariable
     dim: int
@@ -3790,13 +4066,15 @@ class MedianBackward1(TraceableFunction):
 
 
 class NanmedianBackward1(TraceableFunction):
-    """nanmedian(self, dim, keepdim)    self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)"""
+    """nanmedian(self, dim, keepdim)    self: value_selecting_reduction_backward_symint(grad, dim, indices,
+    self.sym_sizes(), keepdim)
+    """
 
-    __slots__ = ('dim', 'indices_', 'keepdim', 'self_sym_sizes')
-    edge_names = ('self',)
-    saved_variables = ('indices',)
-    saved_attributes = ('dim', 'keepdim', 'self_sym_sizes')
-    saved_integers = ('dim', 'self_sym_sizes')
+    __slots__ = ("dim", "indices_", "keepdim", "self_sym_sizes")
+    edge_names = ("self",)
+    saved_variables = ("indices",)
+    saved_attributes = ("dim", "keepdim", "self_sym_sizes")
+    saved_integers = ("dim", "self_sym_sizes")
 
     indices_: SavedVariable
     dim: int
@@ -3820,13 +4098,15 @@ class NanmedianBackward1(TraceableFunction):
 
 
 class MinBackward0(TraceableFunction):
-    """min(self, dim, keepdim)    self: value_selecting_reduction_backward(grad, dim, indices, self.sym_sizes(), keepdim)"""
+    """min(self, dim, keepdim)    self: value_selecting_reduction_backward(grad, dim, indices, self.sym_sizes(),
+    keepdim)
+    """
 
-    __slots__ = ('dim', 'indices_', 'keepdim', 'self_sym_sizes')
-    edge_names = ('self',)
-    saved_variables = ('indices',)
-    saved_attributes = ('dim', 'keepdim', 'self_sym_sizes')
-    saved_integers = ('dim', 'self_sym_sizes')
+    __slots__ = ("dim", "indices_", "keepdim", "self_sym_sizes")
+    edge_names = ("self",)
+    saved_variables = ("indices",)
+    saved_attributes = ("dim", "keepdim", "self_sym_sizes")
+    saved_integers = ("dim", "self_sym_sizes")
 
     indices_: SavedVariable
     dim: int
@@ -3852,9 +4132,9 @@ class MinBackward0(TraceableFunction):
 class MinBackward1(TraceableFunction):
     """min(self)    self: evenly_distribute_backward(grad, self, result)"""
 
-    __slots__ = ('result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
+    __slots__ = ("result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
     saved_attributes = ()
 
     result_: SavedVariable
@@ -3877,11 +4157,13 @@ class MinBackward1(TraceableFunction):
 
 
 class MinimumBackward0(TraceableFunction):
-    """minimum(self, other)    other: minimum_backward(grad, other, self, False)    self: minimum_backward(grad, self, other, True)"""
+    """minimum(self, other)    other: minimum_backward(grad, other, self, False)    self: minimum_backward(grad, self,
+    other, True)
+    """
 
-    __slots__ = ('other_', 'self_')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'self')
+    __slots__ = ("other_", "self_")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "self")
     saved_attributes = ()
 
     other_: SavedVariable
@@ -3906,11 +4188,13 @@ class MinimumBackward0(TraceableFunction):
 
 
 class FminBackward0(TraceableFunction):
-    """fmin(self, other)    other: grad.masked_fill((self <= other).logical_or_(other.isnan()), 0)    self: grad.masked_fill((self <= other).logical_or_(other.isnan()).logical_not_(), 0)"""
+    """fmin(self, other)    other: grad.masked_fill((self <= other).logical_or_(other.isnan()), 0)    self:
+    grad.masked_fill((self <= other).logical_or_(other.isnan()).logical_not_(), 0)
+    """
 
-    __slots__ = ('other_', 'self_')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'self')
+    __slots__ = ("other_", "self_")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "self")
     saved_attributes = ()
 
     other_: SavedVariable
@@ -3929,8 +4213,9 @@ class FminBackward0(TraceableFunction):
             )
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.masked_fill_Scalar.call(
-                grad, ops.logical_not_.call(ops.logical_or_.call(ops.le_Tensor.call(self_, other),
-                ops.isnan.call(other))), 0
+                grad,
+                ops.logical_not_.call(ops.logical_or_.call(ops.le_Tensor.call(self_, other), ops.isnan.call(other))),
+                0,
             )
         return grad_inputs
 
@@ -3942,11 +4227,11 @@ class FminBackward0(TraceableFunction):
 class AmaxBackward0(TraceableFunction):
     """amax(self, dim, keepdim)    self: amaxmin_backward(grad, self, result, dim, keepdim)"""
 
-    __slots__ = ('dim', 'keepdim', 'result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
-    saved_attributes = ('dim', 'keepdim')
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "keepdim", "result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
+    saved_attributes = ("dim", "keepdim")
+    saved_integers = ("dim",)
 
     result_: SavedVariable
     self_: SavedVariable
@@ -3972,11 +4257,11 @@ class AmaxBackward0(TraceableFunction):
 class AminBackward0(TraceableFunction):
     """amin(self, dim, keepdim)    self: amaxmin_backward(grad, self, result, dim, keepdim)"""
 
-    __slots__ = ('dim', 'keepdim', 'result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
-    saved_attributes = ('dim', 'keepdim')
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "keepdim", "result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
+    saved_attributes = ("dim", "keepdim")
+    saved_integers = ("dim",)
 
     result_: SavedVariable
     self_: SavedVariable
@@ -4002,11 +4287,11 @@ class AminBackward0(TraceableFunction):
 class AminmaxBackward0(TraceableFunction):
     """aminmax(self, dim, keepdim)    self: aminmax_backward(self, dim, keepdim, grads[0], grads[1], min, max)"""
 
-    __slots__ = ('dim', 'keepdim', 'max_', 'min_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('max', 'min', 'self')
-    saved_attributes = ('dim', 'keepdim')
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "keepdim", "max_", "min_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("max", "min", "self")
+    saved_attributes = ("dim", "keepdim")
+    saved_integers = ("dim",)
 
     max_: SavedVariable
     min_: SavedVariable
@@ -4032,13 +4317,15 @@ class AminmaxBackward0(TraceableFunction):
 
 
 class MmBackward0(TraceableFunction):
-    """mm(self, mat2)    mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), 1)    self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), 1)"""
+    """mm(self, mat2)    mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), 1)    self:
+    mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), 1)
+    """
 
-    __slots__ = ('mat2_', 'mat2_sym_sizes', 'mat2_sym_strides', 'self_', 'self_sym_sizes', 'self_sym_strides')
-    edge_names = ('self', 'mat2')
-    saved_variables = ('mat2', 'self')
-    saved_attributes = ('mat2_sym_sizes', 'mat2_sym_strides', 'self_sym_sizes', 'self_sym_strides')
-    saved_integers = ('mat2_sym_sizes', 'mat2_sym_strides', 'self_sym_sizes', 'self_sym_strides')
+    __slots__ = ("mat2_", "mat2_sym_sizes", "mat2_sym_strides", "self_", "self_sym_sizes", "self_sym_strides")
+    edge_names = ("self", "mat2")
+    saved_variables = ("mat2", "self")
+    saved_attributes = ("mat2_sym_sizes", "mat2_sym_strides", "self_sym_sizes", "self_sym_strides")
+    saved_integers = ("mat2_sym_sizes", "mat2_sym_strides", "self_sym_sizes", "self_sym_strides")
 
     mat2_: SavedVariable
     self_: SavedVariable
@@ -4066,13 +4353,15 @@ class MmBackward0(TraceableFunction):
 
 
 class ModeBackward0(TraceableFunction):
-    """mode(self, dim, keepdim)    self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)"""
+    """mode(self, dim, keepdim)    self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(),
+    keepdim)
+    """
 
-    __slots__ = ('dim', 'indices_', 'keepdim', 'self_sym_sizes')
-    edge_names = ('self',)
-    saved_variables = ('indices',)
-    saved_attributes = ('dim', 'keepdim', 'self_sym_sizes')
-    saved_integers = ('dim', 'self_sym_sizes')
+    __slots__ = ("dim", "indices_", "keepdim", "self_sym_sizes")
+    edge_names = ("self",)
+    saved_variables = ("indices",)
+    saved_attributes = ("dim", "keepdim", "self_sym_sizes")
+    saved_integers = ("dim", "self_sym_sizes")
 
     indices_: SavedVariable
     dim: int
@@ -4096,11 +4385,13 @@ class ModeBackward0(TraceableFunction):
 
 
 class MulBackward0(TraceableFunction):
-    """mul(self, other)    other: mul_tensor_backward(grad, self, other.scalar_type())    self: mul_tensor_backward(grad, other, self.scalar_type())"""
+    """mul(self, other)    other: mul_tensor_backward(grad, self, other.scalar_type())    self:
+    mul_tensor_backward(grad, other, self.scalar_type())
+    """
 
-    __slots__ = ('other_', 'other_scalar_type', 'self_', 'self_scalar_type')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'self')
+    __slots__ = ("other_", "other_scalar_type", "self_", "self_scalar_type")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "self")
     saved_attributes = ()
 
     other_: SavedVariable
@@ -4129,10 +4420,10 @@ class MulBackward0(TraceableFunction):
 class MulBackward1(TraceableFunction):
     """mul(self, other)    self: mul_tensor_backward(grad, other, self.scalar_type())"""
 
-    __slots__ = ('other', 'self_scalar_type')
-    edge_names = ('self',)
+    __slots__ = ("other", "self_scalar_type")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('other',)
+    saved_attributes = ("other",)
 
     other: Scalar
     self_scalar_type: DType
@@ -4150,9 +4441,9 @@ class MulBackward1(TraceableFunction):
 class MvBackward0(TraceableFunction):
     """mv(self, vec)    self: grad.ger(vec.conj())    vec: self.conj().t().mv(grad)"""
 
-    __slots__ = ('self_', 'vec_')
-    edge_names = ('self', 'vec')
-    saved_variables = ('self', 'vec')
+    __slots__ = ("self_", "vec_")
+    edge_names = ("self", "vec")
+    saved_variables = ("self", "vec")
     saved_attributes = ()
 
     self_: SavedVariable
@@ -4179,9 +4470,9 @@ class MvBackward0(TraceableFunction):
 class NanToNumBackward0(TraceableFunction):
     """nan_to_num(self, nan, posinf, neginf)    self: grad * isfinite(self)"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -4203,11 +4494,11 @@ class NanToNumBackward0(TraceableFunction):
 class MvlgammaBackward0(TraceableFunction):
     """mvlgamma(self, p)    self: mvlgamma_backward(grad, self, p)"""
 
-    __slots__ = ('p', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('p',)
-    saved_integers = ('p',)
+    __slots__ = ("p", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("p",)
+    saved_integers = ("p",)
 
     self_: SavedVariable
     p: int
@@ -4227,12 +4518,15 @@ class MvlgammaBackward0(TraceableFunction):
 
 
 class NativeBatchNormBackward0(TraceableFunction):
-    """native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)    input, weight, bias: native_batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, training, eps, grad_input_mask)"""
+    """native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)    input, weight,
+    bias: native_batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, training, eps,
+    grad_input_mask)
+    """
 
-    __slots__ = ('eps', 'input_', 'result1_', 'result2_', 'running_mean_', 'running_var_', 'training', 'weight_')
-    edge_names = ('input', 'weight', 'bias')
-    saved_variables = ('input', 'result1', 'result2', 'running_mean', 'running_var', 'weight')
-    saved_attributes = ('eps', 'training')
+    __slots__ = ("eps", "input_", "result1_", "result2_", "running_mean_", "running_var_", "training", "weight_")
+    edge_names = ("input", "weight", "bias")
+    saved_variables = ("input", "result1", "result2", "running_mean", "running_var", "weight")
+    saved_attributes = ("eps", "training")
 
     input_: SavedVariable
     result1_: SavedVariable
@@ -4256,9 +4550,21 @@ class NativeBatchNormBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
             grad_result = call_of_node(
-                ops.native_batch_norm_backward, grad, input, weight, running_mean, running_var, result1, result2,
-                self.training, self.eps, (self.task_should_compute_output(0), self.task_should_compute_output(1),
-                self.task_should_compute_output(2))
+                ops.native_batch_norm_backward,
+                grad,
+                input,
+                weight,
+                running_mean,
+                running_var,
+                result1,
+                result2,
+                self.training,
+                self.eps,
+                (
+                    self.task_should_compute_output(0),
+                    self.task_should_compute_output(1),
+                    self.task_should_compute_output(2),
+                ),
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -4278,12 +4584,15 @@ class NativeBatchNormBackward0(TraceableFunction):
 
 
 class NativeBatchNormLegitBackward0(TraceableFunction):
-    """_native_batch_norm_legit(input, weight, bias, running_mean, running_var, training, momentum, eps)    input, weight, bias: native_batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, training, eps, grad_input_mask)"""
+    """_native_batch_norm_legit(input, weight, bias, running_mean, running_var, training, momentum, eps)    input,
+    weight, bias: native_batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2,
+    training, eps, grad_input_mask)
+    """
 
-    __slots__ = ('eps', 'input_', 'result1_', 'result2_', 'running_mean_', 'running_var_', 'training', 'weight_')
-    edge_names = ('input', 'weight', 'bias')
-    saved_variables = ('input', 'result1', 'result2', 'running_mean', 'running_var', 'weight')
-    saved_attributes = ('eps', 'training')
+    __slots__ = ("eps", "input_", "result1_", "result2_", "running_mean_", "running_var_", "training", "weight_")
+    edge_names = ("input", "weight", "bias")
+    saved_variables = ("input", "result1", "result2", "running_mean", "running_var", "weight")
+    saved_attributes = ("eps", "training")
 
     input_: SavedVariable
     result1_: SavedVariable
@@ -4307,9 +4616,21 @@ class NativeBatchNormLegitBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
             grad_result = call_of_node(
-                ops.native_batch_norm_backward, grad, input, weight, running_mean, running_var, result1, result2,
-                self.training, self.eps, (self.task_should_compute_output(0), self.task_should_compute_output(1),
-                self.task_should_compute_output(2))
+                ops.native_batch_norm_backward,
+                grad,
+                input,
+                weight,
+                running_mean,
+                running_var,
+                result1,
+                result2,
+                self.training,
+                self.eps,
+                (
+                    self.task_should_compute_output(0),
+                    self.task_should_compute_output(1),
+                    self.task_should_compute_output(2),
+                ),
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -4329,12 +4650,15 @@ class NativeBatchNormLegitBackward0(TraceableFunction):
 
 
 class NativeBatchNormLegitNoTrainingBackward0(TraceableFunction):
-    """_native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps)    input, weight, bias: native_batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, False, eps, grad_input_mask)"""
+    """_native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps)    input,
+    weight, bias: native_batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, False,
+    eps, grad_input_mask)
+    """
 
-    __slots__ = ('eps', 'input_', 'result1_', 'result2_', 'running_mean_', 'running_var_', 'weight_')
-    edge_names = ('input', 'weight', 'bias')
-    saved_variables = ('input', 'result1', 'result2', 'running_mean', 'running_var', 'weight')
-    saved_attributes = ('eps',)
+    __slots__ = ("eps", "input_", "result1_", "result2_", "running_mean_", "running_var_", "weight_")
+    edge_names = ("input", "weight", "bias")
+    saved_variables = ("input", "result1", "result2", "running_mean", "running_var", "weight")
+    saved_attributes = ("eps",)
 
     input_: SavedVariable
     result1_: SavedVariable
@@ -4357,9 +4681,21 @@ class NativeBatchNormLegitNoTrainingBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
             grad_result = call_of_node(
-                ops.native_batch_norm_backward, grad, input, weight, running_mean, running_var, result1, result2,
-                False, self.eps, (self.task_should_compute_output(0), self.task_should_compute_output(1),
-                self.task_should_compute_output(2))
+                ops.native_batch_norm_backward,
+                grad,
+                input,
+                weight,
+                running_mean,
+                running_var,
+                result1,
+                result2,
+                False,
+                self.eps,
+                (
+                    self.task_should_compute_output(0),
+                    self.task_should_compute_output(1),
+                    self.task_should_compute_output(2),
+                ),
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -4379,12 +4715,15 @@ class NativeBatchNormLegitNoTrainingBackward0(TraceableFunction):
 
 
 class NativeBatchNormLegitBackward1(TraceableFunction):
-    """_native_batch_norm_legit(input, weight, bias, training, momentum, eps)    input, weight, bias: native_batch_norm_backward(grad, input, weight, undefined(), undefined(), result1, result2, training, eps, grad_input_mask)"""
+    """_native_batch_norm_legit(input, weight, bias, training, momentum, eps)    input, weight, bias:
+    native_batch_norm_backward(grad, input, weight, undefined(), undefined(), result1, result2, training, eps,
+    grad_input_mask)
+    """
 
-    __slots__ = ('eps', 'input_', 'result1_', 'result2_', 'training', 'weight_')
-    edge_names = ('input', 'weight', 'bias')
-    saved_variables = ('input', 'result1', 'result2', 'weight')
-    saved_attributes = ('eps', 'training')
+    __slots__ = ("eps", "input_", "result1_", "result2_", "training", "weight_")
+    edge_names = ("input", "weight", "bias")
+    saved_variables = ("input", "result1", "result2", "weight")
+    saved_attributes = ("eps", "training")
 
     input_: SavedVariable
     result1_: SavedVariable
@@ -4405,9 +4744,21 @@ class NativeBatchNormLegitBackward1(TraceableFunction):
         if self.task_should_compute_output_any(0, 1, 2):
             term_0 = undefined()
             grad_result = call_of_node(
-                ops.native_batch_norm_backward, grad, input, weight, undefined(), term_0, result1, result2,
-                self.training, self.eps, (self.task_should_compute_output(0), self.task_should_compute_output(1),
-                self.task_should_compute_output(2))
+                ops.native_batch_norm_backward,
+                grad,
+                input,
+                weight,
+                undefined(),
+                term_0,
+                result1,
+                result2,
+                self.training,
+                self.eps,
+                (
+                    self.task_should_compute_output(0),
+                    self.task_should_compute_output(1),
+                    self.task_should_compute_output(2),
+                ),
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -4425,15 +4776,19 @@ class NativeBatchNormLegitBackward1(TraceableFunction):
 
 
 class NativeBatchNormBackwardBackward0(TraceableFunction):
-    """native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask)    input, weight, grad_out: batchnorm_double_backward(input, weight, grads, grad_out, running_mean, running_var, train, eps, save_mean, save_invstd, grad_input_mask)    save_invstd: not_implemented('native_batch_norm_backward save_invstd')    save_mean: not_implemented('native_batch_norm_backward save_mean')"""
+    """native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train,
+    eps, output_mask)    input, weight, grad_out: batchnorm_double_backward(input, weight, grads, grad_out,
+    running_mean, running_var, train, eps, save_mean, save_invstd, grad_input_mask)    save_invstd:
+    not_implemented('native_batch_norm_backward save_invstd')    save_mean:
+    not_implemented('native_batch_norm_backward save_mean')
+    """
 
     __slots__ = (
-        'eps', 'grad_out_', 'input_', 'running_mean_', 'running_var_', 'save_invstd_', 'save_mean_', 'train',
-        'weight_'
+        "eps", "grad_out_", "input_", "running_mean_", "running_var_", "save_invstd_", "save_mean_", "train", "weight_"
     )
-    edge_names = ('grad_out', 'input', 'weight', 'save_mean', 'save_invstd')
-    saved_variables = ('grad_out', 'input', 'running_mean', 'running_var', 'save_invstd', 'save_mean', 'weight')
-    saved_attributes = ('eps', 'train')
+    edge_names = ("grad_out", "input", "weight", "save_mean", "save_invstd")
+    saved_variables = ("grad_out", "input", "running_mean", "running_var", "save_invstd", "save_mean", "weight")
+    saved_attributes = ("eps", "train")
 
     grad_out_: SavedVariable
     input_: SavedVariable
@@ -4458,9 +4813,21 @@ class NativeBatchNormBackwardBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(1, 2, 0):
             grad_result = batchnorm_double_backward(
-                input, weight, grads, grad_out, running_mean, running_var, self.train, self.eps, save_mean,
-                save_invstd, (self.task_should_compute_output(1), self.task_should_compute_output(2),
-                self.task_should_compute_output(0))
+                input,
+                weight,
+                grads,
+                grad_out,
+                running_mean,
+                running_var,
+                self.train,
+                self.eps,
+                save_mean,
+                save_invstd,
+                (
+                    self.task_should_compute_output(1),
+                    self.task_should_compute_output(2),
+                    self.task_should_compute_output(0),
+                ),
             )
             if self.task_should_compute_output(1):
                 grad_inputs[1] = grad_result[0]
@@ -4469,9 +4836,9 @@ class NativeBatchNormBackwardBackward0(TraceableFunction):
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[2]
         if self.task_should_compute_output(4):
-            grad_inputs[4] = not_implemented('native_batch_norm_backward save_invstd')
+            grad_inputs[4] = not_implemented("native_batch_norm_backward save_invstd")
         if self.task_should_compute_output(3):
-            grad_inputs[3] = not_implemented('native_batch_norm_backward save_mean')
+            grad_inputs[3] = not_implemented("native_batch_norm_backward save_mean")
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -4485,12 +4852,15 @@ class NativeBatchNormBackwardBackward0(TraceableFunction):
 
 
 class BatchNormWithUpdateBackward0(TraceableFunction):
-    """_batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps)    input, weight, bias: batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, True, eps, grad_input_mask, reserved(result3))"""
+    """_batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps)    input, weight, bias:
+    batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, True, eps, grad_input_mask,
+    reserved(result3))
+    """
 
-    __slots__ = ('eps', 'input_', 'result1_', 'result2_', 'result3_', 'running_mean_', 'running_var_', 'weight_')
-    edge_names = ('input', 'weight', 'bias')
-    saved_variables = ('input', 'result1', 'result2', 'result3', 'running_mean', 'running_var', 'weight')
-    saved_attributes = ('eps',)
+    __slots__ = ("eps", "input_", "result1_", "result2_", "result3_", "running_mean_", "running_var_", "weight_")
+    edge_names = ("input", "weight", "bias")
+    saved_variables = ("input", "result1", "result2", "result3", "running_mean", "running_var", "weight")
+    saved_attributes = ("eps",)
 
     input_: SavedVariable
     result1_: SavedVariable
@@ -4515,9 +4885,22 @@ class BatchNormWithUpdateBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
             grad_result = call_of_node(
-                ops.batch_norm_backward, grad, input, weight, running_mean, running_var, result1, result2, True,
-                self.eps, (self.task_should_compute_output(0), self.task_should_compute_output(1),
-                self.task_should_compute_output(2)), reserved(result3)
+                ops.batch_norm_backward,
+                grad,
+                input,
+                weight,
+                running_mean,
+                running_var,
+                result1,
+                result2,
+                True,
+                self.eps,
+                (
+                    self.task_should_compute_output(0),
+                    self.task_should_compute_output(1),
+                    self.task_should_compute_output(2),
+                ),
+                reserved(result3),
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -4538,12 +4921,15 @@ class BatchNormWithUpdateBackward0(TraceableFunction):
 
 
 class BatchNormNoUpdateBackward0(TraceableFunction):
-    """_batch_norm_no_update(input, weight, bias, running_mean, running_var, momentum, eps)    input, weight, bias: batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, False, eps, grad_input_mask, reserved(result3))"""
+    """_batch_norm_no_update(input, weight, bias, running_mean, running_var, momentum, eps)    input, weight, bias:
+    batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, False, eps,
+    grad_input_mask, reserved(result3))
+    """
 
-    __slots__ = ('eps', 'input_', 'result1_', 'result2_', 'result3_', 'running_mean_', 'running_var_', 'weight_')
-    edge_names = ('input', 'weight', 'bias')
-    saved_variables = ('input', 'result1', 'result2', 'result3', 'running_mean', 'running_var', 'weight')
-    saved_attributes = ('eps',)
+    __slots__ = ("eps", "input_", "result1_", "result2_", "result3_", "running_mean_", "running_var_", "weight_")
+    edge_names = ("input", "weight", "bias")
+    saved_variables = ("input", "result1", "result2", "result3", "running_mean", "running_var", "weight")
+    saved_attributes = ("eps",)
 
     input_: SavedVariable
     result1_: SavedVariable
@@ -4568,9 +4954,22 @@ class BatchNormNoUpdateBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
             grad_result = call_of_node(
-                ops.batch_norm_backward, grad, input, weight, running_mean, running_var, result1, result2, False,
-                self.eps, (self.task_should_compute_output(0), self.task_should_compute_output(1),
-                self.task_should_compute_output(2)), reserved(result3)
+                ops.batch_norm_backward,
+                grad,
+                input,
+                weight,
+                running_mean,
+                running_var,
+                result1,
+                result2,
+                False,
+                self.eps,
+                (
+                    self.task_should_compute_output(0),
+                    self.task_should_compute_output(1),
+                    self.task_should_compute_output(2),
+                ),
+                reserved(result3),
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -4591,14 +4990,19 @@ class BatchNormNoUpdateBackward0(TraceableFunction):
 
 
 class BatchNormBackwardBackward0(TraceableFunction):
-    """batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask, reserve)    input, weight, grad_out: batchnorm_double_backward(input, weight, grads, grad_out, running_mean, running_var, update, eps, save_mean, save_var, grad_input_mask)    reserve: not_implemented('batch_norm_backward reserve')    save_mean: not_implemented('batch_norm_backward save_mean')    save_var: not_implemented('batch_norm_backward save_var')"""
+    """batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps,
+    output_mask, reserve)    input, weight, grad_out: batchnorm_double_backward(input, weight, grads, grad_out,
+    running_mean, running_var, update, eps, save_mean, save_var, grad_input_mask)    reserve:
+    not_implemented('batch_norm_backward reserve')    save_mean: not_implemented('batch_norm_backward save_mean')
+    save_var: not_implemented('batch_norm_backward save_var')
+    """
 
     __slots__ = (
-        'eps', 'grad_out_', 'input_', 'running_mean_', 'running_var_', 'save_mean_', 'save_var_', 'update', 'weight_'
+        "eps", "grad_out_", "input_", "running_mean_", "running_var_", "save_mean_", "save_var_", "update", "weight_"
     )
-    edge_names = ('grad_out', 'input', 'weight', 'save_mean', 'save_var', 'reserve')
-    saved_variables = ('grad_out', 'input', 'running_mean', 'running_var', 'save_mean', 'save_var', 'weight')
-    saved_attributes = ('eps', 'update')
+    edge_names = ("grad_out", "input", "weight", "save_mean", "save_var", "reserve")
+    saved_variables = ("grad_out", "input", "running_mean", "running_var", "save_mean", "save_var", "weight")
+    saved_attributes = ("eps", "update")
 
     grad_out_: SavedVariable
     input_: SavedVariable
@@ -4623,9 +5027,21 @@ class BatchNormBackwardBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(1, 2, 0):
             grad_result = batchnorm_double_backward(
-                input, weight, grads, grad_out, running_mean, running_var, self.update, self.eps, save_mean, save_var,
-                (self.task_should_compute_output(1), self.task_should_compute_output(2),
-                self.task_should_compute_output(0))
+                input,
+                weight,
+                grads,
+                grad_out,
+                running_mean,
+                running_var,
+                self.update,
+                self.eps,
+                save_mean,
+                save_var,
+                (
+                    self.task_should_compute_output(1),
+                    self.task_should_compute_output(2),
+                    self.task_should_compute_output(0),
+                ),
             )
             if self.task_should_compute_output(1):
                 grad_inputs[1] = grad_result[0]
@@ -4634,11 +5050,11 @@ class BatchNormBackwardBackward0(TraceableFunction):
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[2]
         if self.task_should_compute_output(5):
-            grad_inputs[5] = not_implemented('batch_norm_backward reserve')
+            grad_inputs[5] = not_implemented("batch_norm_backward reserve")
         if self.task_should_compute_output(3):
-            grad_inputs[3] = not_implemented('batch_norm_backward save_mean')
+            grad_inputs[3] = not_implemented("batch_norm_backward save_mean")
         if self.task_should_compute_output(4):
-            grad_inputs[4] = not_implemented('batch_norm_backward save_var')
+            grad_inputs[4] = not_implemented("batch_norm_backward save_var")
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -4652,13 +5068,15 @@ class BatchNormBackwardBackward0(TraceableFunction):
 
 
 class NativeLayerNormBackward0(TraceableFunction):
-    """native_layer_norm(input, normalized_shape, weight, bias, eps)    input, weight, bias: native_layer_norm_backward(grad, input, normalized_shape, result1, result2, weight, bias, grad_input_mask)"""
+    """native_layer_norm(input, normalized_shape, weight, bias, eps)    input, weight, bias:
+    native_layer_norm_backward(grad, input, normalized_shape, result1, result2, weight, bias, grad_input_mask)
+    """
 
-    __slots__ = ('bias_', 'input_', 'normalized_shape', 'result1_', 'result2_', 'weight_')
-    edge_names = ('input', 'weight', 'bias')
-    saved_variables = ('bias', 'input', 'result1', 'result2', 'weight')
-    saved_attributes = ('normalized_shape',)
-    saved_integers = ('normalized_shape',)
+    __slots__ = ("bias_", "input_", "normalized_shape", "result1_", "result2_", "weight_")
+    edge_names = ("input", "weight", "bias")
+    saved_variables = ("bias", "input", "result1", "result2", "weight")
+    saved_attributes = ("normalized_shape",)
+    saved_integers = ("normalized_shape",)
 
     bias_: SavedVariable
     input_: SavedVariable
@@ -4679,9 +5097,19 @@ class NativeLayerNormBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
             grad_result = call_of_node(
-                ops.native_layer_norm_backward, grad, input, self.normalized_shape, result1, result2, weight, bias,
-                (self.task_should_compute_output(0), self.task_should_compute_output(1),
-                self.task_should_compute_output(2))
+                ops.native_layer_norm_backward,
+                grad,
+                input,
+                self.normalized_shape,
+                result1,
+                result2,
+                weight,
+                bias,
+                (
+                    self.task_should_compute_output(0),
+                    self.task_should_compute_output(1),
+                    self.task_should_compute_output(2),
+                ),
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -4700,13 +5128,17 @@ class NativeLayerNormBackward0(TraceableFunction):
 
 
 class NativeLayerNormBackwardBackward0(TraceableFunction):
-    """native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)    bias: undefined()    input, weight, grad_out: layer_norm_double_backward(input, weight, grads, grad_out, mean, rstd, normalized_shape, grad_input_mask)    mean: not_implemented('native_layer_norm_backward mean')    rstd: not_implemented('native_layer_norm_backward rstd')"""
+    """native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)    bias:
+    undefined()    input, weight, grad_out: layer_norm_double_backward(input, weight, grads, grad_out, mean, rstd,
+    normalized_shape, grad_input_mask)    mean: not_implemented('native_layer_norm_backward mean')    rstd:
+    not_implemented('native_layer_norm_backward rstd')
+    """
 
-    __slots__ = ('grad_out_', 'input_', 'mean_', 'normalized_shape', 'rstd_', 'weight_')
-    edge_names = ('grad_out', 'input', 'mean', 'rstd', 'weight', 'bias')
-    saved_variables = ('grad_out', 'input', 'mean', 'rstd', 'weight')
-    saved_attributes = ('normalized_shape',)
-    saved_integers = ('normalized_shape',)
+    __slots__ = ("grad_out_", "input_", "mean_", "normalized_shape", "rstd_", "weight_")
+    edge_names = ("grad_out", "input", "mean", "rstd", "weight", "bias")
+    saved_variables = ("grad_out", "input", "mean", "rstd", "weight")
+    saved_attributes = ("normalized_shape",)
+    saved_integers = ("normalized_shape",)
 
     grad_out_: SavedVariable
     input_: SavedVariable
@@ -4728,9 +5160,18 @@ class NativeLayerNormBackwardBackward0(TraceableFunction):
             grad_inputs[5] = undefined()
         if self.task_should_compute_output_any(1, 4, 0):
             grad_result = layer_norm_double_backward(
-                input, weight, grads, grad_out, mean, rstd, self.normalized_shape,
-                (self.task_should_compute_output(1), self.task_should_compute_output(4),
-                self.task_should_compute_output(0))
+                input,
+                weight,
+                grads,
+                grad_out,
+                mean,
+                rstd,
+                self.normalized_shape,
+                (
+                    self.task_should_compute_output(1),
+                    self.task_should_compute_output(4),
+                    self.task_should_compute_output(0),
+                ),
             )
             if self.task_should_compute_output(1):
                 grad_inputs[1] = grad_result[0]
@@ -4739,9 +5180,9 @@ class NativeLayerNormBackwardBackward0(TraceableFunction):
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[2]
         if self.task_should_compute_output(2):
-            grad_inputs[2] = not_implemented('native_layer_norm_backward mean')
+            grad_inputs[2] = not_implemented("native_layer_norm_backward mean")
         if self.task_should_compute_output(3):
-            grad_inputs[3] = not_implemented('native_layer_norm_backward rstd')
+            grad_inputs[3] = not_implemented("native_layer_norm_backward rstd")
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -4753,13 +5194,15 @@ class NativeLayerNormBackwardBackward0(TraceableFunction):
 
 
 class NativeGroupNormBackward0(TraceableFunction):
-    """native_group_norm(input, weight, bias, N, C, HxW, group, eps)    input, weight, bias: native_group_norm_gradient(grads, input, result1, result2, weight, N, C, HxW, group, eps, grad_input_mask)"""
+    """native_group_norm(input, weight, bias, N, C, HxW, group, eps)    input, weight, bias:
+    native_group_norm_gradient(grads, input, result1, result2, weight, N, C, HxW, group, eps, grad_input_mask)
+    """
 
-    __slots__ = ('C', 'HxW', 'N', 'eps', 'group', 'input_', 'result1_', 'result2_', 'weight_')
-    edge_names = ('input', 'weight', 'bias')
-    saved_variables = ('input', 'result1', 'result2', 'weight')
-    saved_attributes = ('C', 'HxW', 'N', 'eps', 'group')
-    saved_integers = ('C', 'HxW', 'N', 'group')
+    __slots__ = ("C", "HxW", "N", "eps", "group", "input_", "result1_", "result2_", "weight_")
+    edge_names = ("input", "weight", "bias")
+    saved_variables = ("input", "result1", "result2", "weight")
+    saved_attributes = ("C", "HxW", "N", "eps", "group")
+    saved_integers = ("C", "HxW", "N", "group")
 
     input_: SavedVariable
     result1_: SavedVariable
@@ -4781,9 +5224,21 @@ class NativeGroupNormBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
             grad_result = native_group_norm_gradient(
-                grads, input, result1, result2, weight, self.N, self.C, self.HxW, self.group, self.eps,
-                (self.task_should_compute_output(0), self.task_should_compute_output(1),
-                self.task_should_compute_output(2))
+                grads,
+                input,
+                result1,
+                result2,
+                weight,
+                self.N,
+                self.C,
+                self.HxW,
+                self.group,
+                self.eps,
+                (
+                    self.task_should_compute_output(0),
+                    self.task_should_compute_output(1),
+                    self.task_should_compute_output(2),
+                ),
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -4804,7 +5259,7 @@ class NegBackward0(TraceableFunction):
     """neg(self)    self: -grad"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -4822,9 +5277,9 @@ class NegBackward0(TraceableFunction):
 class NextafterBackward0(TraceableFunction):
     """nextafter(self, other)    other: zeros_like_saved(other.info())    self: where(self != other, grad, 0)"""
 
-    __slots__ = ('other_', 'other_info', 'self_')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'self')
+    __slots__ = ("other_", "other_info", "self_")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "self")
     saved_attributes = ()
 
     other_: SavedVariable
@@ -4852,10 +5307,10 @@ class NextafterBackward0(TraceableFunction):
 class NormBackward0(TraceableFunction):
     """norm(self, p)    self: norm_backward(grad, self, p, result)"""
 
-    __slots__ = ('p', 'result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
-    saved_attributes = ('p',)
+    __slots__ = ("p", "result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
+    saved_attributes = ("p",)
 
     result_: SavedVariable
     self_: SavedVariable
@@ -4880,11 +5335,11 @@ class NormBackward0(TraceableFunction):
 class NormBackward1(TraceableFunction):
     """norm(self, p, dim, keepdim)    self: norm_backward(grad, self, p, result, dim, keepdim)"""
 
-    __slots__ = ('dim', 'keepdim', 'p', 'result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
-    saved_attributes = ('dim', 'keepdim', 'p')
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "keepdim", "p", "result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
+    saved_attributes = ("dim", "keepdim", "p")
+    saved_integers = ("dim",)
 
     result_: SavedVariable
     self_: SavedVariable
@@ -4909,13 +5364,15 @@ class NormBackward1(TraceableFunction):
 
 
 class LinalgVectorNormBackward0(TraceableFunction):
-    """linalg_vector_norm(self, ord, dim, keepdim, dtype)    self: linalg_vector_norm_backward(grad, self, ord, result, dim, keepdim)"""
+    """linalg_vector_norm(self, ord, dim, keepdim, dtype)    self: linalg_vector_norm_backward(grad, self, ord, result,
+    dim, keepdim)
+    """
 
-    __slots__ = ('dim', 'keepdim', 'ord', 'result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
-    saved_attributes = ('dim', 'keepdim', 'ord')
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "keepdim", "ord", "result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
+    saved_attributes = ("dim", "keepdim", "ord")
+    saved_integers = ("dim",)
 
     result_: SavedVariable
     self_: SavedVariable
@@ -4943,7 +5400,7 @@ class NormalBackward0(TraceableFunction):
     """normal_(self, mean, std, generator)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -4961,11 +5418,11 @@ class NormalBackward0(TraceableFunction):
 class PermuteBackward0(Node):
     """permute(self, dims)    self: permute_backwards(grad, dims)"""
 
-    __slots__ = ('dims',)
-    edge_names = ('self',)
+    __slots__ = ("dims",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dims',)
-    saved_integers = ('dims',)
+    saved_attributes = ("dims",)
+    saved_integers = ("dims",)
 
     dims: Size
 
@@ -4982,8 +5439,8 @@ class PermuteBackward0(Node):
 class PoissonBackward0(TraceableFunction):
     """poisson(self, generator)    self: zeros_like_saved(self.info())"""
 
-    __slots__ = ('self_info',)
-    edge_names = ('self',)
+    __slots__ = ("self_info",)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -5002,10 +5459,10 @@ class PoissonBackward0(TraceableFunction):
 class PowBackward0(TraceableFunction):
     """pow(self, exponent)    self: pow_backward(grad, self, exponent)"""
 
-    __slots__ = ('exponent', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('exponent',)
+    __slots__ = ("exponent", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("exponent",)
 
     self_: SavedVariable
     exponent: Scalar
@@ -5025,11 +5482,13 @@ class PowBackward0(TraceableFunction):
 
 
 class PowBackward1(TraceableFunction):
-    """pow(self, exponent)    exponent: pow_backward_exponent(grad, self, exponent, result)    self: pow_backward_self(grad, self, exponent)"""
+    """pow(self, exponent)    exponent: pow_backward_exponent(grad, self, exponent, result)    self:
+    pow_backward_self(grad, self, exponent)
+    """
 
-    __slots__ = ('exponent_', 'result_', 'self_')
-    edge_names = ('self', 'exponent')
-    saved_variables = ('exponent', 'result', 'self')
+    __slots__ = ("exponent_", "result_", "self_")
+    edge_names = ("self", "exponent")
+    saved_variables = ("exponent", "result", "self")
     saved_attributes = ()
 
     exponent_: SavedVariable
@@ -5059,10 +5518,10 @@ class PowBackward1(TraceableFunction):
 class PowBackward2(TraceableFunction):
     """pow(self, exponent)    exponent: pow_backward_exponent(grad, self, exponent, result)"""
 
-    __slots__ = ('exponent_', 'result_', 'self')
-    edge_names = ('exponent',)
-    saved_variables = ('exponent', 'result')
-    saved_attributes = ('self',)
+    __slots__ = ("exponent_", "result_", "self")
+    edge_names = ("exponent",)
+    saved_variables = ("exponent", "result")
+    saved_attributes = ("self",)
 
     exponent_: SavedVariable
     result_: SavedVariable
@@ -5087,9 +5546,9 @@ class PowBackward2(TraceableFunction):
 class LinalgHouseholderProductBackward0(TraceableFunction):
     """linalg_householder_product(input, tau)    input, tau: householder_product_backward(grad, result, input, tau)"""
 
-    __slots__ = ('input_', 'result_', 'tau_')
-    edge_names = ('input', 'tau')
-    saved_variables = ('input', 'result', 'tau')
+    __slots__ = ("input_", "result_", "tau_")
+    edge_names = ("input", "tau")
+    saved_variables = ("input", "result", "tau")
     saved_attributes = ()
 
     input_: SavedVariable
@@ -5119,12 +5578,14 @@ class LinalgHouseholderProductBackward0(TraceableFunction):
 
 
 class OrmqrBackward0(TraceableFunction):
-    """ormqr(self, input2, input3, left, transpose)    self, input2, input3: ormqr_backward(grad, result, self, input2, input3, left, transpose, grad_input_mask)"""
+    """ormqr(self, input2, input3, left, transpose)    self, input2, input3: ormqr_backward(grad, result, self, input2,
+    input3, left, transpose, grad_input_mask)
+    """
 
-    __slots__ = ('input2_', 'input3_', 'left', 'result_', 'self_', 'transpose')
-    edge_names = ('self', 'input2', 'input3')
-    saved_variables = ('input2', 'input3', 'result', 'self')
-    saved_attributes = ('left', 'transpose')
+    __slots__ = ("input2_", "input3_", "left", "result_", "self_", "transpose")
+    edge_names = ("self", "input2", "input3")
+    saved_variables = ("input2", "input3", "result", "self")
+    saved_attributes = ("left", "transpose")
 
     input2_: SavedVariable
     input3_: SavedVariable
@@ -5144,8 +5605,18 @@ class OrmqrBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
             grad_result = ormqr_backward(
-                grad, result, self_, input2, input3, self.left, self.transpose, (self.task_should_compute_output(0),
-                self.task_should_compute_output(1), self.task_should_compute_output(2))
+                grad,
+                result,
+                self_,
+                input2,
+                input3,
+                self.left,
+                self.transpose,
+                (
+                    self.task_should_compute_output(0),
+                    self.task_should_compute_output(1),
+                    self.task_should_compute_output(2),
+                ),
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -5165,9 +5636,9 @@ class OrmqrBackward0(TraceableFunction):
 class ProdBackward0(TraceableFunction):
     """prod(self, dtype)    self: prod_backward(grad, self.to(grad.scalar_type()), result)"""
 
-    __slots__ = ('result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
+    __slots__ = ("result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
     saved_attributes = ()
 
     result_: SavedVariable
@@ -5190,13 +5661,15 @@ class ProdBackward0(TraceableFunction):
 
 
 class ProdBackward1(TraceableFunction):
-    """prod(self, dim, keepdim, dtype)    self: prod_backward_dim(grad, self.to(grad.scalar_type()), result, dim, keepdim)"""
+    """prod(self, dim, keepdim, dtype)    self: prod_backward_dim(grad, self.to(grad.scalar_type()), result, dim,
+    keepdim)
+    """
 
-    __slots__ = ('dim', 'keepdim', 'result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
-    saved_attributes = ('dim', 'keepdim')
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "keepdim", "result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
+    saved_attributes = ("dim", "keepdim")
+    saved_integers = ("dim",)
 
     result_: SavedVariable
     self_: SavedVariable
@@ -5222,12 +5695,14 @@ class ProdBackward1(TraceableFunction):
 
 
 class PutBackward0(TraceableFunction):
-    """put(self, index, source, accumulate)    self: put_backward(grad, index, source.info(), accumulate)    source: grad.take(index).reshape_as(source)"""
+    """put(self, index, source, accumulate)    self: put_backward(grad, index, source.info(), accumulate)    source:
+    grad.take(index).reshape_as(source)
+    """
 
-    __slots__ = ('accumulate', 'index_', 'source_', 'source_info')
-    edge_names = ('self', 'source')
-    saved_variables = ('index', 'source')
-    saved_attributes = ('accumulate',)
+    __slots__ = ("accumulate", "index_", "source_", "source_info")
+    edge_names = ("self", "source")
+    saved_variables = ("index", "source")
+    saved_attributes = ("accumulate",)
 
     index_: SavedVariable
     source_: SavedVariable
@@ -5256,7 +5731,7 @@ class Rad2DegBackward0(TraceableFunction):
     """rad2deg(self)    self: rad2deg_backward(grad)"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -5274,9 +5749,9 @@ class Rad2DegBackward0(TraceableFunction):
 class ReciprocalBackward0(TraceableFunction):
     """reciprocal(self)    self: -grad * (result * result).conj()"""
 
-    __slots__ = ('result_',)
-    edge_names = ('self',)
-    saved_variables = ('result',)
+    __slots__ = ("result_",)
+    edge_names = ("self",)
+    saved_variables = ("result",)
     saved_attributes = ()
 
     result_: SavedVariable
@@ -5299,10 +5774,10 @@ class ReciprocalBackward0(TraceableFunction):
 class LinalgQrBackward0(TraceableFunction):
     """linalg_qr(A, mode)    A: linalg_qr_backward(grads[0], grads[1], Q, R, mode)"""
 
-    __slots__ = ('Q_', 'R_', 'mode')
-    edge_names = ('A',)
-    saved_variables = ('Q', 'R')
-    saved_attributes = ('mode',)
+    __slots__ = ("Q_", "R_", "mode")
+    edge_names = ("A",)
+    saved_variables = ("Q", "R")
+    saved_attributes = ("mode",)
 
     Q_: SavedVariable
     R_: SavedVariable
@@ -5327,7 +5802,7 @@ class RemainderBackward0(TraceableFunction):
     """remainder(self, other)    self: grad"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -5345,9 +5820,9 @@ class RemainderBackward0(TraceableFunction):
 class RemainderBackward1(TraceableFunction):
     """remainder(self, other)    other: -grad * self.div(other, 'floor')    self: grad"""
 
-    __slots__ = ('other_', 'self_')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'self')
+    __slots__ = ("other_", "self_")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "self")
     saved_attributes = ()
 
     other_: SavedVariable
@@ -5361,7 +5836,7 @@ class RemainderBackward1(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(1):
-            term_0 = ops.div_Tensor_mode.call(self_, other, 'floor')
+            term_0 = ops.div_Tensor_mode.call(self_, other, "floor")
             grad_inputs[1] = ops.mul_Tensor.call(ops.neg.call(grad), term_0)
         if self.task_should_compute_output(0):
             grad_inputs[0] = grad
@@ -5375,11 +5850,11 @@ class RemainderBackward1(TraceableFunction):
 class RenormBackward0(TraceableFunction):
     """renorm(self, p, dim, maxnorm)    self: renorm_backward(grad, self, p, dim, maxnorm)"""
 
-    __slots__ = ('dim', 'maxnorm', 'p', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('dim', 'maxnorm', 'p')
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "maxnorm", "p", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("dim", "maxnorm", "p")
+    saved_integers = ("dim",)
 
     self_: SavedVariable
     dim: int
@@ -5403,11 +5878,11 @@ class RenormBackward0(TraceableFunction):
 class RepeatBackward0(TraceableFunction):
     """repeat(self, repeats)    self: repeat_backward(grad, repeats, self.sym_sizes())"""
 
-    __slots__ = ('repeats', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("repeats", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('repeats', 'self_sym_sizes')
-    saved_integers = ('repeats', 'self_sym_sizes')
+    saved_attributes = ("repeats", "self_sym_sizes")
+    saved_integers = ("repeats", "self_sym_sizes")
 
     repeats: Size
     self_sym_sizes: Size
@@ -5425,9 +5900,9 @@ class RepeatBackward0(TraceableFunction):
 class SpecialEntrBackward0(TraceableFunction):
     """special_entr(self)    self: grad * (-(1 + self.log()))"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -5449,9 +5924,9 @@ class SpecialEntrBackward0(TraceableFunction):
 class SpecialNdtriBackward0(TraceableFunction):
     """special_ndtri(self)    self: grad * 2.5066282746310002 * (result.square() / 2).exp()"""
 
-    __slots__ = ('result_',)
-    edge_names = ('self',)
-    saved_variables = ('result',)
+    __slots__ = ("result_",)
+    edge_names = ("self",)
+    saved_variables = ("result",)
     saved_attributes = ()
 
     result_: SavedVariable
@@ -5474,9 +5949,9 @@ class SpecialNdtriBackward0(TraceableFunction):
 class SpecialLogNdtrBackward0(TraceableFunction):
     """special_log_ndtr(self)    self: grad / 2.5066282746310002 * (result + self.pow(2) / 2).neg().exp()"""
 
-    __slots__ = ('result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
+    __slots__ = ("result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
     saved_attributes = ()
 
     result_: SavedVariable
@@ -5491,8 +5966,7 @@ class SpecialLogNdtrBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             term_0 = ops.exp.call(
-                ops.neg.call(ops.add_Tensor.call(result, ops.div_Scalar.call(ops.pow_Tensor_Scalar.call(self_, 2),
-                2)))
+                ops.neg.call(ops.add_Tensor.call(result, ops.div_Scalar.call(ops.pow_Tensor_Scalar.call(self_, 2), 2)))
             )
             grad_inputs[0] = ops.mul_Tensor.call(ops.div_Scalar.call(grad, 2.5066282746310002), term_0)
         return grad_inputs
@@ -5505,11 +5979,11 @@ class SpecialLogNdtrBackward0(TraceableFunction):
 class ReshapeAliasBackward0(Node):
     """_reshape_alias(self, size, stride)    self: grad.reshape(self.sym_sizes())"""
 
-    __slots__ = ('self_sym_sizes',)
-    edge_names = ('self',)
+    __slots__ = ("self_sym_sizes",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('self_sym_sizes',)
-    saved_integers = ('self_sym_sizes',)
+    saved_attributes = ("self_sym_sizes",)
+    saved_integers = ("self_sym_sizes",)
 
     self_sym_sizes: Size
 
@@ -5527,7 +6001,7 @@ class RoundBackward0(TraceableFunction):
     """round(self)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -5546,7 +6020,7 @@ class RoundBackward1(TraceableFunction):
     """round(self, decimals)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -5564,9 +6038,9 @@ class RoundBackward1(TraceableFunction):
 class RsqrtBackward0(TraceableFunction):
     """rsqrt(self)    self: -0.5 * grad * result.pow(3).conj()"""
 
-    __slots__ = ('result_',)
-    edge_names = ('self',)
-    saved_variables = ('result',)
+    __slots__ = ("result_",)
+    edge_names = ("self",)
+    saved_variables = ("result",)
     saved_attributes = ()
 
     result_: SavedVariable
@@ -5589,11 +6063,11 @@ class RsqrtBackward0(TraceableFunction):
 class ScatterBackward0(TraceableFunction):
     """scatter(self, dim, index, src)    self: grad.scatter(dim, index, 0)    src: grad.gather(dim, index)"""
 
-    __slots__ = ('dim', 'index_')
-    edge_names = ('self', 'src')
-    saved_variables = ('index',)
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "index_")
+    edge_names = ("self", "src")
+    saved_variables = ("index",)
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     index_: SavedVariable
     dim: int
@@ -5617,11 +6091,11 @@ class ScatterBackward0(TraceableFunction):
 class ScatterBackward1(TraceableFunction):
     """scatter(self, dim, index, value)    self: grad.scatter(dim, index, 0)"""
 
-    __slots__ = ('dim', 'index_')
-    edge_names = ('self',)
-    saved_variables = ('index',)
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "index_")
+    edge_names = ("self",)
+    saved_variables = ("index",)
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     index_: SavedVariable
     dim: int
@@ -5643,11 +6117,11 @@ class ScatterBackward1(TraceableFunction):
 class ScatterAddBackward0(TraceableFunction):
     """scatter_add(self, dim, index, src)    self: grad    src: grad.gather(dim, index)"""
 
-    __slots__ = ('dim', 'index_')
-    edge_names = ('self', 'src')
-    saved_variables = ('index',)
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "index_")
+    edge_names = ("self", "src")
+    saved_variables = ("index",)
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     index_: SavedVariable
     dim: int
@@ -5671,11 +6145,11 @@ class ScatterAddBackward0(TraceableFunction):
 class SelectBackward0(Node):
     """select(self, dim, index)    self: select_backward(grad, self.sym_sizes(), dim, index)"""
 
-    __slots__ = ('dim', 'index', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("dim", "index", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim', 'index', 'self_sym_sizes')
-    saved_integers = ('dim', 'index', 'self_sym_sizes')
+    saved_attributes = ("dim", "index", "self_sym_sizes")
+    saved_integers = ("dim", "index", "self_sym_sizes")
 
     dim: int
     index: int
@@ -5694,11 +6168,11 @@ class SelectBackward0(Node):
 class SelectBackwardBackward0(TraceableFunction):
     """select_backward(grad_output, input_sizes, dim, index)    grad_output: grad.select(dim, index)"""
 
-    __slots__ = ('dim', 'index')
-    edge_names = ('grad_output',)
+    __slots__ = ("dim", "index")
+    edge_names = ("grad_output",)
     saved_variables = ()
-    saved_attributes = ('dim', 'index')
-    saved_integers = ('dim', 'index')
+    saved_attributes = ("dim", "index")
+    saved_integers = ("dim", "index")
 
     dim: int
     index: int
@@ -5716,9 +6190,9 @@ class SelectBackwardBackward0(TraceableFunction):
 class SigmoidBackward0(TraceableFunction):
     """sigmoid(self)    self: sigmoid_backward(grad, result)"""
 
-    __slots__ = ('result_',)
-    edge_names = ('self',)
-    saved_variables = ('result',)
+    __slots__ = ("result_",)
+    edge_names = ("self",)
+    saved_variables = ("result",)
     saved_attributes = ()
 
     result_: SavedVariable
@@ -5740,10 +6214,10 @@ class SigmoidBackward0(TraceableFunction):
 class LogitBackward0(TraceableFunction):
     """logit(self, eps)    self: logit_gradient(grad, self, eps)"""
 
-    __slots__ = ('eps', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('eps',)
+    __slots__ = ("eps", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("eps",)
 
     self_: SavedVariable
     eps: float | None
@@ -5766,7 +6240,7 @@ class SignBackward0(TraceableFunction):
     """sign(self)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -5784,9 +6258,9 @@ class SignBackward0(TraceableFunction):
 class SgnBackward0(TraceableFunction):
     """sgn(self)    self: sgn_backward(self, grad, result)"""
 
-    __slots__ = ('result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
+    __slots__ = ("result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
     saved_attributes = ()
 
     result_: SavedVariable
@@ -5811,9 +6285,9 @@ class SgnBackward0(TraceableFunction):
 class SinBackward0(TraceableFunction):
     """sin(self)    self: grad * self.cos().conj()"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -5835,9 +6309,9 @@ class SinBackward0(TraceableFunction):
 class SincBackward0(TraceableFunction):
     """sinc(self)    self: sinc_backward(grad, self)"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -5859,9 +6333,9 @@ class SincBackward0(TraceableFunction):
 class SinhBackward0(TraceableFunction):
     """sinh(self)    self: grad * self.cosh().conj()"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -5881,13 +6355,14 @@ class SinhBackward0(TraceableFunction):
 
 
 class SliceBackward0(Node):
-    """slice(self, dim, start, end, step)    self: slice_backward_wrapper(grad, self.sym_sizes(), dim, start, end, step)"""
+    """slice(self, dim, start, end, step)    self: slice_backward_wrapper(grad, self.sym_sizes(), dim, start, end, step)
+    """
 
-    __slots__ = ('dim', 'end', 'self_sym_sizes', 'start', 'step')
-    edge_names = ('self',)
+    __slots__ = ("dim", "end", "self_sym_sizes", "start", "step")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim', 'end', 'self_sym_sizes', 'start', 'step')
-    saved_integers = ('dim', 'end', 'self_sym_sizes', 'start', 'step')
+    saved_attributes = ("dim", "end", "self_sym_sizes", "start", "step")
+    saved_integers = ("dim", "end", "self_sym_sizes", "start", "step")
 
     dim: int
     end: int | None
@@ -5908,13 +6383,14 @@ class SliceBackward0(Node):
 
 
 class SliceBackwardBackward0(TraceableFunction):
-    """slice_backward(grad_output, input_sizes, dim, start, end, step)    grad_output: grad.slice(dim, start, end, step)"""
+    """slice_backward(grad_output, input_sizes, dim, start, end, step)    grad_output: grad.slice(dim, start, end, step)
+    """
 
-    __slots__ = ('dim', 'end', 'start', 'step')
-    edge_names = ('grad_output',)
+    __slots__ = ("dim", "end", "start", "step")
+    edge_names = ("grad_output",)
     saved_variables = ()
-    saved_attributes = ('dim', 'end', 'start', 'step')
-    saved_integers = ('dim', 'end', 'start', 'step')
+    saved_attributes = ("dim", "end", "start", "step")
+    saved_integers = ("dim", "end", "start", "step")
 
     dim: int
     end: int
@@ -5932,12 +6408,14 @@ class SliceBackwardBackward0(TraceableFunction):
 
 
 class LinalgSolveExBackward0(TraceableFunction):
-    """_linalg_solve_ex(A, B, left, check_errors)    A, B: linalg_solve_backward(grad, result, A, LU, pivots, left, grad_input_mask[1])"""
+    """_linalg_solve_ex(A, B, left, check_errors)    A, B: linalg_solve_backward(grad, result, A, LU, pivots, left,
+    grad_input_mask[1])
+    """
 
-    __slots__ = ('A_', 'LU_', 'left', 'pivots_', 'result_')
-    edge_names = ('A', 'B')
-    saved_variables = ('A', 'LU', 'pivots', 'result')
-    saved_attributes = ('left',)
+    __slots__ = ("A_", "LU_", "left", "pivots_", "result_")
+    edge_names = ("A", "B")
+    saved_variables = ("A", "LU", "pivots", "result")
+    saved_attributes = ("left",)
 
     A_: SavedVariable
     LU_: SavedVariable
@@ -5956,8 +6434,13 @@ class LinalgSolveExBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1):
             grad_result = linalg_solve_backward(
-                grad, result, A, LU, pivots, self.left, (self.task_should_compute_output(0),
-                self.task_should_compute_output(1))[1]
+                grad,
+                result,
+                A,
+                LU,
+                pivots,
+                self.left,
+                (self.task_should_compute_output(0), self.task_should_compute_output(1))[1],
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -5973,13 +6456,15 @@ class LinalgSolveExBackward0(TraceableFunction):
 
 
 class SortBackward0(TraceableFunction):
-    """sort(self, dim, descending)    self: value_selecting_reduction_backward(grad, dim, indices, self.sym_sizes(), True)"""
+    """sort(self, dim, descending)    self: value_selecting_reduction_backward(grad, dim, indices, self.sym_sizes(),
+    True)
+    """
 
-    __slots__ = ('dim', 'indices_', 'self_sym_sizes')
-    edge_names = ('self',)
-    saved_variables = ('indices',)
-    saved_attributes = ('dim', 'self_sym_sizes')
-    saved_integers = ('dim', 'self_sym_sizes')
+    __slots__ = ("dim", "indices_", "self_sym_sizes")
+    edge_names = ("self",)
+    saved_variables = ("indices",)
+    saved_attributes = ("dim", "self_sym_sizes")
+    saved_integers = ("dim", "self_sym_sizes")
 
     indices_: SavedVariable
     dim: int
@@ -6002,13 +6487,15 @@ class SortBackward0(TraceableFunction):
 
 
 class SortBackward1(TraceableFunction):
-    """sort(self, stable, dim, descending)    self: value_selecting_reduction_backward(grad, dim, indices, self.sym_sizes(), True)"""
+    """sort(self, stable, dim, descending)    self: value_selecting_reduction_backward(grad, dim, indices,
+    self.sym_sizes(), True)
+    """
 
-    __slots__ = ('dim', 'indices_', 'self_sym_sizes')
-    edge_names = ('self',)
-    saved_variables = ('indices',)
-    saved_attributes = ('dim', 'self_sym_sizes')
-    saved_integers = ('dim', 'self_sym_sizes')
+    __slots__ = ("dim", "indices_", "self_sym_sizes")
+    edge_names = ("self",)
+    saved_variables = ("indices",)
+    saved_attributes = ("dim", "self_sym_sizes")
+    saved_integers = ("dim", "self_sym_sizes")
 
     indices_: SavedVariable
     dim: int
@@ -6031,13 +6518,15 @@ class SortBackward1(TraceableFunction):
 
 
 class SliceScatterBackward0(TraceableFunction):
-    """slice_scatter(self, src, dim, start, end, step)    self: slice_scatter(grad, zeros_like_saved(src.info()), dim, start, end, step)    src: grad.slice(dim, start, end, step)"""
+    """slice_scatter(self, src, dim, start, end, step)    self: slice_scatter(grad, zeros_like_saved(src.info()), dim,
+    start, end, step)    src: grad.slice(dim, start, end, step)
+    """
 
-    __slots__ = ('dim', 'end', 'src_info', 'start', 'step')
-    edge_names = ('self', 'src')
+    __slots__ = ("dim", "end", "src_info", "start", "step")
+    edge_names = ("self", "src")
     saved_variables = ()
-    saved_attributes = ('dim', 'end', 'start', 'step')
-    saved_integers = ('dim', 'end', 'start', 'step')
+    saved_attributes = ("dim", "end", "start", "step")
+    saved_integers = ("dim", "end", "start", "step")
 
     dim: int
     end: int | None
@@ -6060,13 +6549,15 @@ class SliceScatterBackward0(TraceableFunction):
 
 
 class SelectScatterBackward0(TraceableFunction):
-    """select_scatter(self, src, dim, index)    self: select_scatter(grad, zeros_like_saved(src.info()), dim, index)    src: grad.select(dim, index)"""
+    """select_scatter(self, src, dim, index)    self: select_scatter(grad, zeros_like_saved(src.info()), dim, index)
+    src: grad.select(dim, index)
+    """
 
-    __slots__ = ('dim', 'index', 'src_info')
-    edge_names = ('self', 'src')
+    __slots__ = ("dim", "index", "src_info")
+    edge_names = ("self", "src")
     saved_variables = ()
-    saved_attributes = ('dim', 'index')
-    saved_integers = ('dim', 'index')
+    saved_attributes = ("dim", "index")
+    saved_integers = ("dim", "index")
 
     dim: int
     index: int
@@ -6085,13 +6576,15 @@ class SelectScatterBackward0(TraceableFunction):
 
 
 class DiagonalScatterBackward0(TraceableFunction):
-    """diagonal_scatter(self, src, offset, dim1, dim2)    self: diagonal_scatter(grad, zeros_like_saved(src.info()), offset, dim1, dim2)    src: grad.diagonal(offset, dim1, dim2)"""
+    """diagonal_scatter(self, src, offset, dim1, dim2)    self: diagonal_scatter(grad, zeros_like_saved(src.info()),
+    offset, dim1, dim2)    src: grad.diagonal(offset, dim1, dim2)
+    """
 
-    __slots__ = ('dim1', 'dim2', 'offset', 'src_info')
-    edge_names = ('self', 'src')
+    __slots__ = ("dim1", "dim2", "offset", "src_info")
+    edge_names = ("self", "src")
     saved_variables = ()
-    saved_attributes = ('dim1', 'dim2', 'offset')
-    saved_integers = ('dim1', 'dim2', 'offset')
+    saved_attributes = ("dim1", "dim2", "offset")
+    saved_integers = ("dim1", "dim2", "offset")
 
     dim1: int
     dim2: int
@@ -6113,13 +6606,16 @@ class DiagonalScatterBackward0(TraceableFunction):
 
 
 class AsStridedScatterBackward0(TraceableFunction):
-    """as_strided_scatter(self, src, size, stride, storage_offset)    self: as_strided_scatter_backward(grad, self.geometry(), src.geometry(), size, stride, storage_offset)    src: as_strided_of_dense(grad, size, stride, storage_offset)"""
+    """as_strided_scatter(self, src, size, stride, storage_offset)    self: as_strided_scatter_backward(grad,
+    self.geometry(), src.geometry(), size, stride, storage_offset)    src: as_strided_of_dense(grad, size, stride,
+    storage_offset)
+    """
 
-    __slots__ = ('self_geometry', 'size', 'src_geometry', 'storage_offset', 'stride')
-    edge_names = ('self', 'src')
+    __slots__ = ("self_geometry", "size", "src_geometry", "storage_offset", "stride")
+    edge_names = ("self", "src")
     saved_variables = ()
-    saved_attributes = ('size', 'storage_offset', 'stride')
-    saved_integers = ('size', 'storage_offset', 'stride')
+    saved_attributes = ("size", "storage_offset", "stride")
+    saved_integers = ("size", "storage_offset", "stride")
 
     self_geometry: Geometry
     size: Size
@@ -6144,11 +6640,11 @@ class AsStridedScatterBackward0(TraceableFunction):
 class SplitBackward0(TraceableFunction):
     """split(self, split_size, dim)    self: split_backward(grads, split_size, dim, self.sym_sizes(), self.options())"""
 
-    __slots__ = ('dim', 'self_options', 'self_sym_sizes', 'split_size')
-    edge_names = ('self',)
+    __slots__ = ("dim", "self_options", "self_sym_sizes", "split_size")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim', 'self_sym_sizes', 'split_size')
-    saved_integers = ('dim', 'self_sym_sizes', 'split_size')
+    saved_attributes = ("dim", "self_sym_sizes", "split_size")
+    saved_integers = ("dim", "self_sym_sizes", "split_size")
 
     dim: int
     self_options: TensorOptions
@@ -6165,13 +6661,15 @@ class SplitBackward0(TraceableFunction):
 
 
 class UnsafeSplitBackward0(TraceableFunction):
-    """unsafe_split(self, split_size, dim)    self: split_backward(grads, split_size, dim, self.sym_sizes(), self.options())"""
+    """unsafe_split(self, split_size, dim)    self: split_backward(grads, split_size, dim, self.sym_sizes(),
+    self.options())
+    """
 
-    __slots__ = ('dim', 'self_options', 'self_sym_sizes', 'split_size')
-    edge_names = ('self',)
+    __slots__ = ("dim", "self_options", "self_sym_sizes", "split_size")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim', 'self_sym_sizes', 'split_size')
-    saved_integers = ('dim', 'self_sym_sizes', 'split_size')
+    saved_attributes = ("dim", "self_sym_sizes", "split_size")
+    saved_integers = ("dim", "self_sym_sizes", "split_size")
 
     dim: int
     self_options: TensorOptions
@@ -6188,13 +6686,15 @@ class UnsafeSplitBackward0(TraceableFunction):
 
 
 class SplitWithSizesBackward0(TraceableFunction):
-    """split_with_sizes(self, split_sizes, dim)    self: split_with_sizes_backward(grads, split_sizes, dim, self.sym_sizes(), self.options())"""
+    """split_with_sizes(self, split_sizes, dim)    self: split_with_sizes_backward(grads, split_sizes, dim,
+    self.sym_sizes(), self.options())
+    """
 
-    __slots__ = ('dim', 'self_options', 'self_sym_sizes', 'split_sizes')
-    edge_names = ('self',)
+    __slots__ = ("dim", "self_options", "self_sym_sizes", "split_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim', 'self_sym_sizes', 'split_sizes')
-    saved_integers = ('dim', 'self_sym_sizes', 'split_sizes')
+    saved_attributes = ("dim", "self_sym_sizes", "split_sizes")
+    saved_integers = ("dim", "self_sym_sizes", "split_sizes")
 
     dim: int
     self_options: TensorOptions
@@ -6213,13 +6713,15 @@ class SplitWithSizesBackward0(TraceableFunction):
 
 
 class UnsafeSplitWithSizesBackward0(TraceableFunction):
-    """unsafe_split_with_sizes(self, split_sizes, dim)    self: split_with_sizes_backward(grads, split_sizes, dim, self.sym_sizes(), self.options())"""
+    """unsafe_split_with_sizes(self, split_sizes, dim)    self: split_with_sizes_backward(grads, split_sizes, dim,
+    self.sym_sizes(), self.options())
+    """
 
-    __slots__ = ('dim', 'self_options', 'self_sym_sizes', 'split_sizes')
-    edge_names = ('self',)
+    __slots__ = ("dim", "self_options", "self_sym_sizes", "split_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim', 'self_sym_sizes', 'split_sizes')
-    saved_integers = ('dim', 'self_sym_sizes', 'split_sizes')
+    saved_attributes = ("dim", "self_sym_sizes", "split_sizes")
+    saved_integers = ("dim", "self_sym_sizes", "split_sizes")
 
     dim: int
     self_options: TensorOptions
@@ -6240,9 +6742,9 @@ class UnsafeSplitWithSizesBackward0(TraceableFunction):
 class SqrtBackward0(TraceableFunction):
     """sqrt(self)    self: grad / (2 * result.conj())"""
 
-    __slots__ = ('result_',)
-    edge_names = ('self',)
-    saved_variables = ('result',)
+    __slots__ = ("result_",)
+    edge_names = ("self",)
+    saved_variables = ("result",)
     saved_attributes = ()
 
     result_: SavedVariable
@@ -6264,11 +6766,11 @@ class SqrtBackward0(TraceableFunction):
 class SqueezeBackward0(Node):
     """squeeze(self)    self: unsqueeze_to(grad, self.sym_sizes())"""
 
-    __slots__ = ('self_sym_sizes',)
-    edge_names = ('self',)
+    __slots__ = ("self_sym_sizes",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('self_sym_sizes',)
-    saved_integers = ('self_sym_sizes',)
+    saved_attributes = ("self_sym_sizes",)
+    saved_integers = ("self_sym_sizes",)
 
     self_sym_sizes: Size
 
@@ -6285,11 +6787,11 @@ class SqueezeBackward0(Node):
 class SqueezeBackward1(Node):
     """squeeze(self, dim)    self: unsqueeze_to(grad, dim, self.sym_sizes())"""
 
-    __slots__ = ('dim', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("dim", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim', 'self_sym_sizes')
-    saved_integers = ('dim', 'self_sym_sizes')
+    saved_attributes = ("dim", "self_sym_sizes")
+    saved_integers = ("dim", "self_sym_sizes")
 
     dim: int
     self_sym_sizes: Size
@@ -6307,11 +6809,11 @@ class SqueezeBackward1(Node):
 class SqueezeBackward2(Node):
     """squeeze(self, dim)    self: unsqueeze_to(grad, dim, self.sym_sizes())"""
 
-    __slots__ = ('dim', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("dim", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim', 'self_sym_sizes')
-    saved_integers = ('dim', 'self_sym_sizes')
+    saved_attributes = ("dim", "self_sym_sizes")
+    saved_integers = ("dim", "self_sym_sizes")
 
     dim: Size
     self_sym_sizes: Size
@@ -6329,11 +6831,11 @@ class SqueezeBackward2(Node):
 class SqueezeBackward3(TraceableFunction):
     """squeeze_(self)    self: unsqueeze_to(grad, self.sym_sizes())"""
 
-    __slots__ = ('self_sym_sizes',)
-    edge_names = ('self',)
+    __slots__ = ("self_sym_sizes",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('self_sym_sizes',)
-    saved_integers = ('self_sym_sizes',)
+    saved_attributes = ("self_sym_sizes",)
+    saved_integers = ("self_sym_sizes",)
 
     self_sym_sizes: Size
 
@@ -6350,11 +6852,11 @@ class SqueezeBackward3(TraceableFunction):
 class SqueezeBackward4(TraceableFunction):
     """squeeze_(self, dim)    self: unsqueeze_to(grad, dim, self.sym_sizes())"""
 
-    __slots__ = ('dim', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("dim", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim', 'self_sym_sizes')
-    saved_integers = ('dim', 'self_sym_sizes')
+    saved_attributes = ("dim", "self_sym_sizes")
+    saved_integers = ("dim", "self_sym_sizes")
 
     dim: int
     self_sym_sizes: Size
@@ -6372,11 +6874,11 @@ class SqueezeBackward4(TraceableFunction):
 class SqueezeBackward5(TraceableFunction):
     """squeeze_(self, dim)    self: unsqueeze_to(grad, dim, self.sym_sizes())"""
 
-    __slots__ = ('dim', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("dim", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim', 'self_sym_sizes')
-    saved_integers = ('dim', 'self_sym_sizes')
+    saved_attributes = ("dim", "self_sym_sizes")
+    saved_integers = ("dim", "self_sym_sizes")
 
     dim: Size
     self_sym_sizes: Size
@@ -6394,11 +6896,11 @@ class SqueezeBackward5(TraceableFunction):
 class StdBackward0(TraceableFunction):
     """std(self, dim, correction, keepdim)    self: std_backward(result, grad, self, dim, correction, keepdim)"""
 
-    __slots__ = ('correction', 'dim', 'keepdim', 'result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
-    saved_attributes = ('correction', 'dim', 'keepdim')
-    saved_integers = ('dim',)
+    __slots__ = ("correction", "dim", "keepdim", "result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
+    saved_attributes = ("correction", "dim", "keepdim")
+    saved_integers = ("dim",)
 
     result_: SavedVariable
     self_: SavedVariable
@@ -6423,13 +6925,15 @@ class StdBackward0(TraceableFunction):
 
 
 class StdMeanBackward0(TraceableFunction):
-    """std_mean(self, dim, correction, keepdim)    self: std_mean_backward(grads[0], grads[1], self, result0, dim, correction, keepdim)"""
+    """std_mean(self, dim, correction, keepdim)    self: std_mean_backward(grads[0], grads[1], self, result0, dim,
+    correction, keepdim)
+    """
 
-    __slots__ = ('correction', 'dim', 'keepdim', 'result0_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result0', 'self')
-    saved_attributes = ('correction', 'dim', 'keepdim')
-    saved_integers = ('dim',)
+    __slots__ = ("correction", "dim", "keepdim", "result0_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result0", "self")
+    saved_attributes = ("correction", "dim", "keepdim")
+    saved_integers = ("dim",)
 
     result0_: SavedVariable
     self_: SavedVariable
@@ -6455,12 +6959,14 @@ class StdMeanBackward0(TraceableFunction):
 
 
 class SubBackward0(TraceableFunction):
-    """sub(self, other, alpha)    other: handle_r_to_c(other.scalar_type(), maybe_multiply(-grad, alpha.conj()))    self: handle_r_to_c(self.scalar_type(), grad)"""
+    """sub(self, other, alpha)    other: handle_r_to_c(other.scalar_type(), maybe_multiply(-grad, alpha.conj()))
+    self: handle_r_to_c(self.scalar_type(), grad)
+    """
 
-    __slots__ = ('alpha', 'other_scalar_type', 'self_scalar_type')
-    edge_names = ('self', 'other')
+    __slots__ = ("alpha", "other_scalar_type", "self_scalar_type")
+    edge_names = ("self", "other")
     saved_variables = ()
-    saved_attributes = ('alpha',)
+    saved_attributes = ("alpha",)
 
     alpha: Scalar
     other_scalar_type: DType
@@ -6483,8 +6989,8 @@ class SubBackward0(TraceableFunction):
 class SubBackward1(TraceableFunction):
     """sub(self, other, alpha)    self: handle_r_to_c(self.scalar_type(), grad)"""
 
-    __slots__ = ('self_scalar_type',)
-    edge_names = ('self',)
+    __slots__ = ("self_scalar_type",)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -6501,12 +7007,14 @@ class SubBackward1(TraceableFunction):
 
 
 class RsubBackward0(TraceableFunction):
-    """rsub(self, other, alpha)    other: handle_r_to_c(other.scalar_type(), grad)    self: handle_r_to_c(self.scalar_type(), maybe_multiply(-grad, alpha.conj()))"""
+    """rsub(self, other, alpha)    other: handle_r_to_c(other.scalar_type(), grad)    self:
+    handle_r_to_c(self.scalar_type(), maybe_multiply(-grad, alpha.conj()))
+    """
 
-    __slots__ = ('alpha', 'other_scalar_type', 'self_scalar_type')
-    edge_names = ('self', 'other')
+    __slots__ = ("alpha", "other_scalar_type", "self_scalar_type")
+    edge_names = ("self", "other")
     saved_variables = ()
-    saved_attributes = ('alpha',)
+    saved_attributes = ("alpha",)
 
     alpha: Scalar
     other_scalar_type: DType
@@ -6529,10 +7037,10 @@ class RsubBackward0(TraceableFunction):
 class RsubBackward1(TraceableFunction):
     """rsub(self, other, alpha)    self: handle_r_to_c(self.scalar_type(), maybe_multiply(-grad, alpha.conj()))"""
 
-    __slots__ = ('alpha', 'self_scalar_type')
-    edge_names = ('self',)
+    __slots__ = ("alpha", "self_scalar_type")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('alpha',)
+    saved_attributes = ("alpha",)
 
     alpha: Scalar
     self_scalar_type: DType
@@ -6552,11 +7060,11 @@ class RsubBackward1(TraceableFunction):
 class SumBackward0(TraceableFunction):
     """sum(self, dtype)    self: grad.expand(self.sym_sizes())"""
 
-    __slots__ = ('self_sym_sizes',)
-    edge_names = ('self',)
+    __slots__ = ("self_sym_sizes",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('self_sym_sizes',)
-    saved_integers = ('self_sym_sizes',)
+    saved_attributes = ("self_sym_sizes",)
+    saved_integers = ("self_sym_sizes",)
 
     self_sym_sizes: Size
 
@@ -6573,11 +7081,11 @@ class SumBackward0(TraceableFunction):
 class SumBackward1(TraceableFunction):
     """sum(self, dim, keepdim, dtype)    self: sum_backward(grad, self.sym_sizes(), dim, keepdim)"""
 
-    __slots__ = ('dim', 'keepdim', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("dim", "keepdim", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim', 'keepdim', 'self_sym_sizes')
-    saved_integers = ('dim', 'self_sym_sizes')
+    saved_attributes = ("dim", "keepdim", "self_sym_sizes")
+    saved_integers = ("dim", "self_sym_sizes")
 
     dim: Size | None
     keepdim: bool
@@ -6596,11 +7104,11 @@ class SumBackward1(TraceableFunction):
 class NansumBackward0(TraceableFunction):
     """nansum(self, dim, keepdim, dtype)    self: nansum_backward(grad.to(self.scalar_type()), self, dim, keepdim)"""
 
-    __slots__ = ('dim', 'keepdim', 'self_', 'self_scalar_type')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('dim', 'keepdim')
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "keepdim", "self_", "self_scalar_type")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("dim", "keepdim")
+    saved_integers = ("dim",)
 
     self_: SavedVariable
     dim: Size | None
@@ -6624,11 +7132,12 @@ class NansumBackward0(TraceableFunction):
 
 
 class LinalgEighBackward0(TraceableFunction):
-    """_linalg_eigh(A, UPLO, compute_v)    A: linalg_eig_backward(grads[0], grads[1], eigenvalues, eigenvectors, True)"""
+    """_linalg_eigh(A, UPLO, compute_v)    A: linalg_eig_backward(grads[0], grads[1], eigenvalues, eigenvectors, True)
+    """
 
-    __slots__ = ('eigenvalues_', 'eigenvectors_')
-    edge_names = ('A',)
-    saved_variables = ('eigenvalues', 'eigenvectors')
+    __slots__ = ("eigenvalues_", "eigenvectors_")
+    edge_names = ("A",)
+    saved_variables = ("eigenvalues", "eigenvectors")
     saved_attributes = ()
 
     eigenvalues_: SavedVariable
@@ -6650,11 +7159,13 @@ class LinalgEighBackward0(TraceableFunction):
 
 
 class LinalgEigBackward0(TraceableFunction):
-    """linalg_eig(self)    self: linalg_eig_r_to_c(self.scalar_type(), linalg_eig_backward(grads[0], grads[1], eigenvalues, eigenvectors, False))"""
+    """linalg_eig(self)    self: linalg_eig_r_to_c(self.scalar_type(), linalg_eig_backward(grads[0], grads[1],
+    eigenvalues, eigenvectors, False))
+    """
 
-    __slots__ = ('eigenvalues_', 'eigenvectors_', 'self_scalar_type')
-    edge_names = ('self',)
-    saved_variables = ('eigenvalues', 'eigenvectors')
+    __slots__ = ("eigenvalues_", "eigenvectors_", "self_scalar_type")
+    edge_names = ("self",)
+    saved_variables = ("eigenvalues", "eigenvectors")
     saved_attributes = ()
 
     eigenvalues_: SavedVariable
@@ -6679,11 +7190,13 @@ class LinalgEigBackward0(TraceableFunction):
 
 
 class LinalgLstsqBackward0(TraceableFunction):
-    """linalg_lstsq(self, b, rcond, driver)    self, b: linalg_lstsq_backward(grads[0], grads[1], self, b, solution, grad_input_mask)"""
+    """linalg_lstsq(self, b, rcond, driver)    self, b: linalg_lstsq_backward(grads[0], grads[1], self, b, solution,
+    grad_input_mask)
+    """
 
-    __slots__ = ('b_', 'self_', 'solution_')
-    edge_names = ('self', 'b')
-    saved_variables = ('b', 'self', 'solution')
+    __slots__ = ("b_", "self_", "solution_")
+    edge_names = ("self", "b")
+    saved_variables = ("b", "self", "solution")
     saved_attributes = ()
 
     b_: SavedVariable
@@ -6699,8 +7212,12 @@ class LinalgLstsqBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1):
             grad_result = linalg_lstsq_backward(
-                grads[0], grads[1], self_, b, solution, (self.task_should_compute_output(0),
-                self.task_should_compute_output(1))
+                grads[0],
+                grads[1],
+                self_,
+                b,
+                solution,
+                (self.task_should_compute_output(0), self.task_should_compute_output(1)),
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -6715,13 +7232,15 @@ class LinalgLstsqBackward0(TraceableFunction):
 
 
 class LinalgSvdBackward0(TraceableFunction):
-    """_linalg_svd(A, full_matrices, compute_uv, driver)    A: linalg_svd_backward(grads[0], grads[1], grads[2], U, S, Vh, full_matrices, S.sym_size(-1))"""
+    """_linalg_svd(A, full_matrices, compute_uv, driver)    A: linalg_svd_backward(grads[0], grads[1], grads[2], U, S,
+    Vh, full_matrices, S.sym_size(-1))
+    """
 
-    __slots__ = ('S_', 'S_sym_argsize_minus_1', 'U_', 'Vh_', 'full_matrices')
-    edge_names = ('A',)
-    saved_variables = ('S', 'U', 'Vh')
-    saved_attributes = ('S_sym_argsize_minus_1', 'full_matrices')
-    saved_integers = ('S_sym_argsize_minus_1',)
+    __slots__ = ("S_", "S_sym_argsize_minus_1", "U_", "Vh_", "full_matrices")
+    edge_names = ("A",)
+    saved_variables = ("S", "U", "Vh")
+    saved_attributes = ("S_sym_argsize_minus_1", "full_matrices")
+    saved_integers = ("S_sym_argsize_minus_1",)
 
     S_: SavedVariable
     U_: SavedVariable
@@ -6752,7 +7271,7 @@ class TBackward0(Node):
     """t(self)    self: grad.t()"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -6771,7 +7290,7 @@ class TBackward1(TraceableFunction):
     """t_(self)    self: grad.t()"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -6789,11 +7308,11 @@ class TBackward1(TraceableFunction):
 class FlipBackward0(TraceableFunction):
     """flip(self, dims)    self: grad.flip(dims)"""
 
-    __slots__ = ('dims',)
-    edge_names = ('self',)
+    __slots__ = ("dims",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dims',)
-    saved_integers = ('dims',)
+    saved_attributes = ("dims",)
+    saved_integers = ("dims",)
 
     dims: Size
 
@@ -6810,11 +7329,11 @@ class FlipBackward0(TraceableFunction):
 class RollBackward0(TraceableFunction):
     """roll(self, shifts, dims)    self: roll_backward(grad, shifts, dims)"""
 
-    __slots__ = ('dims', 'shifts')
-    edge_names = ('self',)
+    __slots__ = ("dims", "shifts")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dims', 'shifts')
-    saved_integers = ('dims', 'shifts')
+    saved_attributes = ("dims", "shifts")
+    saved_integers = ("dims", "shifts")
 
     dims: Size
     shifts: Size
@@ -6832,11 +7351,11 @@ class RollBackward0(TraceableFunction):
 class Rot90Backward0(TraceableFunction):
     """rot90(self, k, dims)    self: grad.rot90(-k, dims)"""
 
-    __slots__ = ('dims', 'k')
-    edge_names = ('self',)
+    __slots__ = ("dims", "k")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dims', 'k')
-    saved_integers = ('dims', 'k')
+    saved_attributes = ("dims", "k")
+    saved_integers = ("dims", "k")
 
     dims: Size
     k: int
@@ -6854,9 +7373,9 @@ class Rot90Backward0(TraceableFunction):
 class TakeBackward0(TraceableFunction):
     """take(self, index)    self: take_backward(grad, self, index)"""
 
-    __slots__ = ('index_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('index', 'self')
+    __slots__ = ("index_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("index", "self")
     saved_attributes = ()
 
     index_: SavedVariable
@@ -6881,9 +7400,9 @@ class TakeBackward0(TraceableFunction):
 class TanBackward0(TraceableFunction):
     """tan(self)    self: grad * (1 + result.pow(2)).conj()"""
 
-    __slots__ = ('result_',)
-    edge_names = ('self',)
-    saved_variables = ('result',)
+    __slots__ = ("result_",)
+    edge_names = ("self",)
+    saved_variables = ("result",)
     saved_attributes = ()
 
     result_: SavedVariable
@@ -6907,9 +7426,9 @@ class TanBackward0(TraceableFunction):
 class TanhBackward0(TraceableFunction):
     """tanh(self)    self: tanh_backward(grad, result)"""
 
-    __slots__ = ('result_',)
-    edge_names = ('self',)
-    saved_variables = ('result',)
+    __slots__ = ("result_",)
+    edge_names = ("self",)
+    saved_variables = ("result",)
     saved_attributes = ()
 
     result_: SavedVariable
@@ -6929,13 +7448,15 @@ class TanhBackward0(TraceableFunction):
 
 
 class TopkBackward0(TraceableFunction):
-    """topk(self, k, dim, largest, sorted)    self: value_selecting_reduction_backward(grad, dim, indices, self.sym_sizes(), True)"""
+    """topk(self, k, dim, largest, sorted)    self: value_selecting_reduction_backward(grad, dim, indices,
+    self.sym_sizes(), True)
+    """
 
-    __slots__ = ('dim', 'indices_', 'self_sym_sizes')
-    edge_names = ('self',)
-    saved_variables = ('indices',)
-    saved_attributes = ('dim', 'self_sym_sizes')
-    saved_integers = ('dim', 'self_sym_sizes')
+    __slots__ = ("dim", "indices_", "self_sym_sizes")
+    edge_names = ("self",)
+    saved_variables = ("indices",)
+    saved_attributes = ("dim", "self_sym_sizes")
+    saved_integers = ("dim", "self_sym_sizes")
 
     indices_: SavedVariable
     dim: int
@@ -6960,11 +7481,11 @@ class TopkBackward0(TraceableFunction):
 class TransposeBackward0(Node):
     """transpose(self, dim0, dim1)    self: grad.transpose(dim0, dim1)"""
 
-    __slots__ = ('dim0', 'dim1')
-    edge_names = ('self',)
+    __slots__ = ("dim0", "dim1")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim0', 'dim1')
-    saved_integers = ('dim0', 'dim1')
+    saved_attributes = ("dim0", "dim1")
+    saved_integers = ("dim0", "dim1")
 
     dim0: int
     dim1: int
@@ -6982,11 +7503,11 @@ class TransposeBackward0(Node):
 class TransposeBackward1(TraceableFunction):
     """transpose_(self, dim0, dim1)    self: grad.transpose(dim0, dim1)"""
 
-    __slots__ = ('dim0', 'dim1')
-    edge_names = ('self',)
+    __slots__ = ("dim0", "dim1")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim0', 'dim1')
-    saved_integers = ('dim0', 'dim1')
+    saved_attributes = ("dim0", "dim1")
+    saved_integers = ("dim0", "dim1")
 
     dim0: int
     dim1: int
@@ -7004,11 +7525,11 @@ class TransposeBackward1(TraceableFunction):
 class TraceBackward0(TraceableFunction):
     """trace(self)    self: trace_backward(grad, self.sym_sizes())"""
 
-    __slots__ = ('self_sym_sizes',)
-    edge_names = ('self',)
+    __slots__ = ("self_sym_sizes",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('self_sym_sizes',)
-    saved_integers = ('self_sym_sizes',)
+    saved_attributes = ("self_sym_sizes",)
+    saved_integers = ("self_sym_sizes",)
 
     self_sym_sizes: Size
 
@@ -7023,12 +7544,14 @@ class TraceBackward0(TraceableFunction):
 
 
 class TriangularSolveBackward0(TraceableFunction):
-    """triangular_solve(self, A, upper, transpose, unitriangular)    self, A: triangular_solve_backward(grads[0], grads[1], self, A, solution, upper, transpose, unitriangular, grad_input_mask)"""
+    """triangular_solve(self, A, upper, transpose, unitriangular)    self, A: triangular_solve_backward(grads[0],
+    grads[1], self, A, solution, upper, transpose, unitriangular, grad_input_mask)
+    """
 
-    __slots__ = ('A_', 'self_', 'solution_', 'transpose', 'unitriangular', 'upper')
-    edge_names = ('self', 'A')
-    saved_variables = ('A', 'self', 'solution')
-    saved_attributes = ('transpose', 'unitriangular', 'upper')
+    __slots__ = ("A_", "self_", "solution_", "transpose", "unitriangular", "upper")
+    edge_names = ("self", "A")
+    saved_variables = ("A", "self", "solution")
+    saved_attributes = ("transpose", "unitriangular", "upper")
 
     A_: SavedVariable
     self_: SavedVariable
@@ -7046,8 +7569,15 @@ class TriangularSolveBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1):
             grad_result = triangular_solve_backward(
-                grads[0], grads[1], self_, A, solution, self.upper, self.transpose, self.unitriangular,
-                (self.task_should_compute_output(0), self.task_should_compute_output(1))
+                grads[0],
+                grads[1],
+                self_,
+                A,
+                solution,
+                self.upper,
+                self.transpose,
+                self.unitriangular,
+                (self.task_should_compute_output(0), self.task_should_compute_output(1)),
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -7062,12 +7592,14 @@ class TriangularSolveBackward0(TraceableFunction):
 
 
 class LinalgSolveTriangularBackward0(TraceableFunction):
-    """linalg_solve_triangular(self, B, upper, left, unitriangular)    self, B: linalg_solve_triangular_backward(grad, self, result, upper, left, unitriangular, grad_input_mask)"""
+    """linalg_solve_triangular(self, B, upper, left, unitriangular)    self, B: linalg_solve_triangular_backward(grad,
+    self, result, upper, left, unitriangular, grad_input_mask)
+    """
 
-    __slots__ = ('left', 'result_', 'self_', 'unitriangular', 'upper')
-    edge_names = ('self', 'B')
-    saved_variables = ('result', 'self')
-    saved_attributes = ('left', 'unitriangular', 'upper')
+    __slots__ = ("left", "result_", "self_", "unitriangular", "upper")
+    edge_names = ("self", "B")
+    saved_variables = ("result", "self")
+    saved_attributes = ("left", "unitriangular", "upper")
 
     result_: SavedVariable
     self_: SavedVariable
@@ -7084,8 +7616,13 @@ class LinalgSolveTriangularBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1):
             grad_result = linalg_solve_triangular_backward(
-                grad, self_, result, self.upper, self.left, self.unitriangular, (self.task_should_compute_output(0),
-                self.task_should_compute_output(1))
+                grad,
+                self_,
+                result,
+                self.upper,
+                self.left,
+                self.unitriangular,
+                (self.task_should_compute_output(0), self.task_should_compute_output(1)),
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -7101,11 +7638,11 @@ class LinalgSolveTriangularBackward0(TraceableFunction):
 class TrilBackward0(TraceableFunction):
     """tril(self, diagonal)    self: grad.tril(diagonal)"""
 
-    __slots__ = ('diagonal',)
-    edge_names = ('self',)
+    __slots__ = ("diagonal",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('diagonal',)
-    saved_integers = ('diagonal',)
+    saved_attributes = ("diagonal",)
+    saved_integers = ("diagonal",)
 
     diagonal: int
 
@@ -7122,11 +7659,11 @@ class TrilBackward0(TraceableFunction):
 class TriuBackward0(TraceableFunction):
     """triu(self, diagonal)    self: grad.triu(diagonal)"""
 
-    __slots__ = ('diagonal',)
-    edge_names = ('self',)
+    __slots__ = ("diagonal",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('diagonal',)
-    saved_integers = ('diagonal',)
+    saved_attributes = ("diagonal",)
+    saved_integers = ("diagonal",)
 
     diagonal: int
 
@@ -7144,7 +7681,7 @@ class TruncBackward0(TraceableFunction):
     """trunc(self)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -7162,11 +7699,11 @@ class TruncBackward0(TraceableFunction):
 class UnfoldBackward0(Node):
     """unfold(self, dimension, size, step)    self: unfold_backward(grad, self.sym_sizes(), dimension, size, step)"""
 
-    __slots__ = ('dimension', 'self_sym_sizes', 'size', 'step')
-    edge_names = ('self',)
+    __slots__ = ("dimension", "self_sym_sizes", "size", "step")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dimension', 'self_sym_sizes', 'size', 'step')
-    saved_integers = ('dimension', 'self_sym_sizes', 'size', 'step')
+    saved_attributes = ("dimension", "self_sym_sizes", "size", "step")
+    saved_integers = ("dimension", "self_sym_sizes", "size", "step")
 
     dimension: int
     self_sym_sizes: Size
@@ -7186,11 +7723,11 @@ class UnfoldBackward0(Node):
 class UnfoldBackwardBackward0(TraceableFunction):
     """unfold_backward(grad_in, input_sizes, dim, size, step)    grad_in: grad.unfold(dim, size, step)"""
 
-    __slots__ = ('dim', 'size', 'step')
-    edge_names = ('grad_in',)
+    __slots__ = ("dim", "size", "step")
+    edge_names = ("grad_in",)
     saved_variables = ()
-    saved_attributes = ('dim', 'size', 'step')
-    saved_integers = ('dim', 'size', 'step')
+    saved_attributes = ("dim", "size", "step")
+    saved_integers = ("dim", "size", "step")
 
     dim: int
     size: int
@@ -7210,7 +7747,7 @@ class UniformBackward0(TraceableFunction):
     """uniform_(self, from, to, generator)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -7229,7 +7766,7 @@ class UniqueDimBackward0(TraceableFunction):
     """unique_dim(self, dim, sorted, return_inverse, return_counts)    self: not_implemented("unique_dim")"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -7240,7 +7777,7 @@ class UniqueDimBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = not_implemented('unique_dim')
+            grad_inputs[0] = not_implemented("unique_dim")
         return grad_inputs
 
 
@@ -7248,7 +7785,7 @@ class UniqueConsecutiveBackward0(TraceableFunction):
     """unique_consecutive(self, return_inverse, return_counts, dim)    self: not_implemented("unique_consecutive")"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -7259,15 +7796,17 @@ class UniqueConsecutiveBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = not_implemented('unique_consecutive')
+            grad_inputs[0] = not_implemented("unique_consecutive")
         return grad_inputs
 
 
 class UniqueDimConsecutiveBackward0(TraceableFunction):
-    """unique_dim_consecutive(self, dim, return_inverse, return_counts)    self: not_implemented("unique_dim_consecutive")"""
+    """unique_dim_consecutive(self, dim, return_inverse, return_counts)    self:
+    not_implemented("unique_dim_consecutive")
+    """
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -7278,7 +7817,7 @@ class UniqueDimConsecutiveBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = not_implemented('unique_dim_consecutive')
+            grad_inputs[0] = not_implemented("unique_dim_consecutive")
         return grad_inputs
 
 
@@ -7286,7 +7825,7 @@ class UniqueBackward0(TraceableFunction):
     """_unique(self, sorted, return_inverse)    self: not_implemented("_unique")"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -7297,7 +7836,7 @@ class UniqueBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = not_implemented('_unique')
+            grad_inputs[0] = not_implemented("_unique")
         return grad_inputs
 
 
@@ -7305,7 +7844,7 @@ class Unique2Backward0(TraceableFunction):
     """_unique2(self, sorted, return_inverse, return_counts)    self: not_implemented("_unique2")"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -7316,18 +7855,18 @@ class Unique2Backward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = not_implemented('_unique2')
+            grad_inputs[0] = not_implemented("_unique2")
         return grad_inputs
 
 
 class UnsafeViewBackward0(TraceableFunction):
     """_unsafe_view(self, size)    self: grad.reshape(self.sym_sizes())"""
 
-    __slots__ = ('self_sym_sizes',)
-    edge_names = ('self',)
+    __slots__ = ("self_sym_sizes",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('self_sym_sizes',)
-    saved_integers = ('self_sym_sizes',)
+    saved_attributes = ("self_sym_sizes",)
+    saved_integers = ("self_sym_sizes",)
 
     self_sym_sizes: Size
 
@@ -7345,7 +7884,7 @@ class LiftFreshBackward0(TraceableFunction):
     """lift_fresh(self)    self: grad"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -7363,11 +7902,11 @@ class LiftFreshBackward0(TraceableFunction):
 class UnsqueezeBackward0(Node):
     """unsqueeze(self, dim)    self: grad.squeeze(dim)"""
 
-    __slots__ = ('dim',)
-    edge_names = ('self',)
+    __slots__ = ("dim",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     dim: int
 
@@ -7384,11 +7923,11 @@ class UnsqueezeBackward0(Node):
 class UnsqueezeBackward1(TraceableFunction):
     """unsqueeze_(self, dim)    self: grad.squeeze(dim)"""
 
-    __slots__ = ('dim',)
-    edge_names = ('self',)
+    __slots__ = ("dim",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     dim: int
 
@@ -7405,11 +7944,11 @@ class UnsqueezeBackward1(TraceableFunction):
 class VarBackward0(TraceableFunction):
     """var(self, dim, correction, keepdim)    self: var_backward(grad, self, dim, correction, keepdim)"""
 
-    __slots__ = ('correction', 'dim', 'keepdim', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('correction', 'dim', 'keepdim')
-    saved_integers = ('dim',)
+    __slots__ = ("correction", "dim", "keepdim", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("correction", "dim", "keepdim")
+    saved_integers = ("dim",)
 
     self_: SavedVariable
     correction: Scalar | None
@@ -7431,13 +7970,15 @@ class VarBackward0(TraceableFunction):
 
 
 class VarMeanBackward0(TraceableFunction):
-    """var_mean(self, dim, correction, keepdim)    self: var_mean_backward(grads[0], grads[1], self, dim, correction, keepdim)"""
+    """var_mean(self, dim, correction, keepdim)    self: var_mean_backward(grads[0], grads[1], self, dim, correction,
+    keepdim)
+    """
 
-    __slots__ = ('correction', 'dim', 'keepdim', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('correction', 'dim', 'keepdim')
-    saved_integers = ('dim',)
+    __slots__ = ("correction", "dim", "keepdim", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("correction", "dim", "keepdim")
+    saved_integers = ("dim",)
 
     self_: SavedVariable
     correction: Scalar | None
@@ -7460,11 +8001,11 @@ class VarMeanBackward0(TraceableFunction):
 class ViewBackward0(Node):
     """view(self, size)    self: grad.reshape(self.sym_sizes())"""
 
-    __slots__ = ('self_sym_sizes',)
-    edge_names = ('self',)
+    __slots__ = ("self_sym_sizes",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('self_sym_sizes',)
-    saved_integers = ('self_sym_sizes',)
+    saved_attributes = ("self_sym_sizes",)
+    saved_integers = ("self_sym_sizes",)
 
     self_sym_sizes: Size
 
@@ -7482,7 +8023,7 @@ class ViewAsRealBackward0(TraceableFunction):
     """view_as_real(self)    self: view_as_complex(grad.contiguous())"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -7501,7 +8042,7 @@ class ViewAsComplexBackward0(TraceableFunction):
     """view_as_complex(self)    self: view_as_real(grad.contiguous().resolve_conj())"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -7519,9 +8060,9 @@ class ViewAsComplexBackward0(TraceableFunction):
 class WhereBackward0(TraceableFunction):
     """where(condition, self, other)    other: where(condition, 0, grad)    self: where(condition, grad, 0)"""
 
-    __slots__ = ('condition_',)
-    edge_names = ('self', 'other')
-    saved_variables = ('condition',)
+    __slots__ = ("condition_",)
+    edge_names = ("self", "other")
+    saved_variables = ("condition",)
     saved_attributes = ()
 
     condition_: SavedVariable
@@ -7546,7 +8087,7 @@ class ZeroBackward0(TraceableFunction):
     """zero_(self)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -7564,9 +8105,9 @@ class ZeroBackward0(TraceableFunction):
 class StandardGammaBackward0(TraceableFunction):
     """_standard_gamma(self, generator)    self: grad * _standard_gamma_grad(self, result)"""
 
-    __slots__ = ('result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
+    __slots__ = ("result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
     saved_attributes = ()
 
     result_: SavedVariable
@@ -7592,7 +8133,7 @@ class StandardGammaGradBackward0(TraceableFunction):
     """_standard_gamma_grad(self, output)    self: not_implemented('_standard_gamma_grad')"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -7603,18 +8144,18 @@ class StandardGammaGradBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = not_implemented('_standard_gamma_grad')
+            grad_inputs[0] = not_implemented("_standard_gamma_grad")
         return grad_inputs
 
 
 class ConstantPadNdBackward0(TraceableFunction):
     """constant_pad_nd(self, pad, value)    self: constant_pad_nd_backward(grad, pad)"""
 
-    __slots__ = ('pad',)
-    edge_names = ('self',)
+    __slots__ = ("pad",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('pad',)
-    saved_integers = ('pad',)
+    saved_attributes = ("pad",)
+    saved_integers = ("pad",)
 
     pad: Size
 
@@ -7629,13 +8170,17 @@ class ConstantPadNdBackward0(TraceableFunction):
 
 
 class TrilinearBackward0(TraceableFunction):
-    """_trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim)    i1, i2, i3: trilinear_backward(grad, wrap_opt_if(i1, grad_input_mask[1] or grad_input_mask[2]), wrap_opt_if(i2, grad_input_mask[0] or grad_input_mask[2]), wrap_opt_if(i3, grad_input_mask[0] or grad_input_mask[1]), expand1, expand2, expand3, sumdim, grad_input_mask)"""
+    """_trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim)    i1, i2, i3: trilinear_backward(grad,
+    wrap_opt_if(i1, grad_input_mask[1] or grad_input_mask[2]), wrap_opt_if(i2, grad_input_mask[0] or
+    grad_input_mask[2]), wrap_opt_if(i3, grad_input_mask[0] or grad_input_mask[1]), expand1, expand2, expand3,
+    sumdim, grad_input_mask)
+    """
 
-    __slots__ = ('expand1', 'expand2', 'expand3', 'i1_', 'i2_', 'i3_', 'sumdim')
-    edge_names = ('i1', 'i2', 'i3')
-    saved_variables = ('i1', 'i2', 'i3')
-    saved_attributes = ('expand1', 'expand2', 'expand3', 'sumdim')
-    saved_integers = ('expand1', 'expand2', 'expand3', 'sumdim')
+    __slots__ = ("expand1", "expand2", "expand3", "i1_", "i2_", "i3_", "sumdim")
+    edge_names = ("i1", "i2", "i3")
+    saved_variables = ("i1", "i2", "i3")
+    saved_attributes = ("expand1", "expand2", "expand3", "sumdim")
+    saved_integers = ("expand1", "expand2", "expand3", "sumdim")
 
     i1_: SavedVariable
     i2_: SavedVariable
@@ -7655,9 +8200,19 @@ class TrilinearBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
             grad_result = trilinear_backward(
-                grad, i1, i2, i3, self.expand1, self.expand2, self.expand3, self.sumdim,
-                (self.task_should_compute_output(0), self.task_should_compute_output(1),
-                self.task_should_compute_output(2))
+                grad,
+                i1,
+                i2,
+                i3,
+                self.expand1,
+                self.expand2,
+                self.expand3,
+                self.sumdim,
+                (
+                    self.task_should_compute_output(0),
+                    self.task_should_compute_output(1),
+                    self.task_should_compute_output(2),
+                ),
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -7676,10 +8231,10 @@ class TrilinearBackward0(TraceableFunction):
 class PdistBackward0(TraceableFunction):
     """_pdist_forward(self, p)    self: _pdist_backward(grad, self, p, result)"""
 
-    __slots__ = ('p', 'result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
-    saved_attributes = ('p',)
+    __slots__ = ("p", "result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
+    saved_attributes = ("p",)
 
     result_: SavedVariable
     self_: SavedVariable
@@ -7702,10 +8257,12 @@ class PdistBackward0(TraceableFunction):
 
 
 class PdistBackwardBackward0(TraceableFunction):
-    """_pdist_backward(grad, self, p, pdist)    grad: not_implemented("_pdist_backward")    pdist: not_implemented("_pdist_backward")    self: not_implemented("_pdist_backward")"""
+    """_pdist_backward(grad, self, p, pdist)    grad: not_implemented("_pdist_backward")    pdist:
+    not_implemented("_pdist_backward")    self: not_implemented("_pdist_backward")
+    """
 
     __slots__ = ()
-    edge_names = ('grad', 'self', 'pdist')
+    edge_names = ("grad", "self", "pdist")
     saved_variables = ()
     saved_attributes = ()
 
@@ -7716,20 +8273,20 @@ class PdistBackwardBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = not_implemented('_pdist_backward')
+            grad_inputs[0] = not_implemented("_pdist_backward")
         if self.task_should_compute_output(2):
-            grad_inputs[2] = not_implemented('_pdist_backward')
+            grad_inputs[2] = not_implemented("_pdist_backward")
         if self.task_should_compute_output(1):
-            grad_inputs[1] = not_implemented('_pdist_backward')
+            grad_inputs[1] = not_implemented("_pdist_backward")
         return grad_inputs
 
 
 class EuclideanDistBackward0(TraceableFunction):
     """_euclidean_dist(x1, x2)    x1, x2: euclidean_dist_backward(grad, x1, x2, result)"""
 
-    __slots__ = ('result_', 'x1_', 'x2_')
-    edge_names = ('x1', 'x2')
-    saved_variables = ('result', 'x1', 'x2')
+    __slots__ = ("result_", "x1_", "x2_")
+    edge_names = ("x1", "x2")
+    saved_variables = ("result", "x1", "x2")
     saved_attributes = ()
 
     result_: SavedVariable
@@ -7759,12 +8316,14 @@ class EuclideanDistBackward0(TraceableFunction):
 
 
 class CdistBackward0(TraceableFunction):
-    """_cdist_forward(x1, x2, p, compute_mode)    x1: _cdist_backward(grad.contiguous(), x1, x2, p, result)    x2: _cdist_backward(grad.mT().contiguous(), x2, x1, p, result.mT().contiguous())"""
+    """_cdist_forward(x1, x2, p, compute_mode)    x1: _cdist_backward(grad.contiguous(), x1, x2, p, result)    x2:
+    _cdist_backward(grad.mT().contiguous(), x2, x1, p, result.mT().contiguous())
+    """
 
-    __slots__ = ('p', 'result_', 'x1_', 'x2_')
-    edge_names = ('x1', 'x2')
-    saved_variables = ('result', 'x1', 'x2')
-    saved_attributes = ('p',)
+    __slots__ = ("p", "result_", "x1_", "x2_")
+    edge_names = ("x1", "x2")
+    saved_variables = ("result", "x1", "x2")
+    saved_attributes = ("p",)
 
     result_: SavedVariable
     x1_: SavedVariable
@@ -7793,10 +8352,13 @@ class CdistBackward0(TraceableFunction):
 
 
 class CdistBackwardBackward0(TraceableFunction):
-    """_cdist_backward(grad, x1, x2, p, cdist)    cdist: not_implemented("_cdist_backward")    grad: not_implemented("_cdist_backward")    x1: not_implemented("_cdist_backward")    x2: not_implemented("_cdist_backward")"""
+    """_cdist_backward(grad, x1, x2, p, cdist)    cdist: not_implemented("_cdist_backward")    grad:
+    not_implemented("_cdist_backward")    x1: not_implemented("_cdist_backward")    x2:
+    not_implemented("_cdist_backward")
+    """
 
     __slots__ = ()
-    edge_names = ('grad', 'x1', 'x2', 'cdist')
+    edge_names = ("grad", "x1", "x2", "cdist")
     saved_variables = ()
     saved_attributes = ()
 
@@ -7807,24 +8369,26 @@ class CdistBackwardBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(3):
-            grad_inputs[3] = not_implemented('_cdist_backward')
+            grad_inputs[3] = not_implemented("_cdist_backward")
         if self.task_should_compute_output(0):
-            grad_inputs[0] = not_implemented('_cdist_backward')
+            grad_inputs[0] = not_implemented("_cdist_backward")
         if self.task_should_compute_output(1):
-            grad_inputs[1] = not_implemented('_cdist_backward')
+            grad_inputs[1] = not_implemented("_cdist_backward")
         if self.task_should_compute_output(2):
-            grad_inputs[2] = not_implemented('_cdist_backward')
+            grad_inputs[2] = not_implemented("_cdist_backward")
         return grad_inputs
 
 
 class BinaryCrossEntropyBackward0(TraceableFunction):
-    """binary_cross_entropy(self, target, weight, reduction)    self: binary_cross_entropy_backward(grad, self, target, weight, reduction)    target: binary_cross_entropy_target_backward(grad, self, target, weight, reduction)"""
+    """binary_cross_entropy(self, target, weight, reduction)    self: binary_cross_entropy_backward(grad, self, target,
+    weight, reduction)    target: binary_cross_entropy_target_backward(grad, self, target, weight, reduction)
+    """
 
-    __slots__ = ('reduction', 'self_', 'target_', 'weight_')
-    edge_names = ('self', 'target')
-    saved_variables = ('self', 'target', 'weight')
-    saved_attributes = ('reduction',)
-    saved_integers = ('reduction',)
+    __slots__ = ("reduction", "self_", "target_", "weight_")
+    edge_names = ("self", "target")
+    saved_variables = ("self", "target", "weight")
+    saved_attributes = ("reduction",)
+    saved_integers = ("reduction",)
 
     self_: SavedVariable
     target_: SavedVariable
@@ -7854,13 +8418,17 @@ class BinaryCrossEntropyBackward0(TraceableFunction):
 
 
 class BinaryCrossEntropyBackwardBackward0(TraceableFunction):
-    """binary_cross_entropy_backward(grad_output, self, target, weight, reduction)    grad_output: binary_cross_entropy_double_backward_grad_output(grad, self, target, weight, reduction)    self: binary_cross_entropy_double_backward(grad_output, grad, self, target, weight, reduction)    target: binary_cross_entropy_double_backward_target(grad, grad_output, self, target, weight, reduction)"""
+    """binary_cross_entropy_backward(grad_output, self, target, weight, reduction)    grad_output:
+    binary_cross_entropy_double_backward_grad_output(grad, self, target, weight, reduction)    self:
+    binary_cross_entropy_double_backward(grad_output, grad, self, target, weight, reduction)    target:
+    binary_cross_entropy_double_backward_target(grad, grad_output, self, target, weight, reduction)
+    """
 
-    __slots__ = ('grad_output_', 'reduction', 'self_', 'target_', 'weight_')
-    edge_names = ('grad_output', 'self', 'target')
-    saved_variables = ('grad_output', 'self', 'target', 'weight')
-    saved_attributes = ('reduction',)
-    saved_integers = ('reduction',)
+    __slots__ = ("grad_output_", "reduction", "self_", "target_", "weight_")
+    edge_names = ("grad_output", "self", "target")
+    saved_variables = ("grad_output", "self", "target", "weight")
+    saved_attributes = ("reduction",)
+    saved_integers = ("reduction",)
 
     grad_output_: SavedVariable
     self_: SavedVariable
@@ -7899,13 +8467,16 @@ class BinaryCrossEntropyBackwardBackward0(TraceableFunction):
 
 
 class BinaryCrossEntropyWithLogitsBackward0(TraceableFunction):
-    """binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction)    self: binary_cross_entropy_with_logits_backward(grad, self, target, weight, pos_weight, reduction)    target: binary_cross_entropy_with_logits_target_backward(grad, self, target, weight, pos_weight, reduction)"""
+    """binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction)    self:
+    binary_cross_entropy_with_logits_backward(grad, self, target, weight, pos_weight, reduction)    target:
+    binary_cross_entropy_with_logits_target_backward(grad, self, target, weight, pos_weight, reduction)
+    """
 
-    __slots__ = ('pos_weight_', 'reduction', 'self_', 'target_', 'weight_')
-    edge_names = ('self', 'target')
-    saved_variables = ('pos_weight', 'self', 'target', 'weight')
-    saved_attributes = ('reduction',)
-    saved_integers = ('reduction',)
+    __slots__ = ("pos_weight_", "reduction", "self_", "target_", "weight_")
+    edge_names = ("self", "target")
+    saved_variables = ("pos_weight", "self", "target", "weight")
+    saved_attributes = ("reduction",)
+    saved_integers = ("reduction",)
 
     pos_weight_: SavedVariable
     self_: SavedVariable
@@ -7940,13 +8511,15 @@ class BinaryCrossEntropyWithLogitsBackward0(TraceableFunction):
 
 
 class EmbeddingBackward0(TraceableFunction):
-    """embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse)    weight: embedding_backward(grad, indices, weight.sym_size(0), padding_idx, scale_grad_by_freq, sparse)"""
+    """embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse)    weight: embedding_backward(grad, indices,
+    weight.sym_size(0), padding_idx, scale_grad_by_freq, sparse)
+    """
 
-    __slots__ = ('indices_', 'padding_idx', 'scale_grad_by_freq', 'sparse', 'weight_sym_argsize_0')
-    edge_names = ('weight',)
-    saved_variables = ('indices',)
-    saved_attributes = ('padding_idx', 'scale_grad_by_freq', 'sparse', 'weight_sym_argsize_0')
-    saved_integers = ('padding_idx', 'weight_sym_argsize_0')
+    __slots__ = ("indices_", "padding_idx", "scale_grad_by_freq", "sparse", "weight_sym_argsize_0")
+    edge_names = ("weight",)
+    saved_variables = ("indices",)
+    saved_attributes = ("padding_idx", "scale_grad_by_freq", "sparse", "weight_sym_argsize_0")
+    saved_integers = ("padding_idx", "weight_sym_argsize_0")
 
     indices_: SavedVariable
     padding_idx: int
@@ -7971,13 +8544,15 @@ class EmbeddingBackward0(TraceableFunction):
 
 
 class EmbeddingDenseBackwardBackward0(TraceableFunction):
-    """embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)    grad_output: embedding_dense_double_backward(grad, indices, padding_idx)"""
+    """embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)    grad_output:
+    embedding_dense_double_backward(grad, indices, padding_idx)
+    """
 
-    __slots__ = ('indices_', 'padding_idx')
-    edge_names = ('grad_output',)
-    saved_variables = ('indices',)
-    saved_attributes = ('padding_idx',)
-    saved_integers = ('padding_idx',)
+    __slots__ = ("indices_", "padding_idx")
+    edge_names = ("grad_output",)
+    saved_variables = ("indices",)
+    saved_attributes = ("padding_idx",)
+    saved_integers = ("padding_idx",)
 
     indices_: SavedVariable
     padding_idx: int
@@ -7997,16 +8572,30 @@ class EmbeddingDenseBackwardBackward0(TraceableFunction):
 
 
 class EmbeddingBagBackward0(TraceableFunction):
-    """_embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx)    per_sample_weights: _embedding_bag_per_sample_weights_backward(grad, weight, indices, offsets, result1, mode, padding_idx)    weight: _embedding_bag_backward_symint(grad, indices, offsets, result1, result2, result3, weight.sym_size(0), scale_grad_by_freq, mode, sparse, per_sample_weights, padding_idx)"""
+    """_embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
+    include_last_offset, padding_idx)    per_sample_weights: _embedding_bag_per_sample_weights_backward(grad, weight,
+    indices, offsets, result1, mode, padding_idx)    weight: _embedding_bag_backward_symint(grad, indices, offsets,
+    result1, result2, result3, weight.sym_size(0), scale_grad_by_freq, mode, sparse, per_sample_weights, padding_idx)
+    """
 
     __slots__ = (
-        'indices_', 'mode', 'offsets_', 'padding_idx', 'per_sample_weights_', 'result1_', 'result2_', 'result3_',
-        'scale_grad_by_freq', 'sparse', 'weight_', 'weight_sym_argsize_0'
+        "indices_",
+        "mode",
+        "offsets_",
+        "padding_idx",
+        "per_sample_weights_",
+        "result1_",
+        "result2_",
+        "result3_",
+        "scale_grad_by_freq",
+        "sparse",
+        "weight_",
+        "weight_sym_argsize_0",
     )
-    edge_names = ('weight', 'per_sample_weights')
-    saved_variables = ('indices', 'offsets', 'per_sample_weights', 'result1', 'result2', 'result3', 'weight')
-    saved_attributes = ('mode', 'padding_idx', 'scale_grad_by_freq', 'sparse', 'weight_sym_argsize_0')
-    saved_integers = ('mode', 'padding_idx', 'weight_sym_argsize_0')
+    edge_names = ("weight", "per_sample_weights")
+    saved_variables = ("indices", "offsets", "per_sample_weights", "result1", "result2", "result3", "weight")
+    saved_attributes = ("mode", "padding_idx", "scale_grad_by_freq", "sparse", "weight_sym_argsize_0")
+    saved_integers = ("mode", "padding_idx", "weight_sym_argsize_0")
 
     indices_: SavedVariable
     offsets_: SavedVariable
@@ -8039,9 +8628,19 @@ class EmbeddingBagBackward0(TraceableFunction):
             )
         if self.task_should_compute_output(0):
             grad_inputs[0] = call_of_node(
-                ops._embedding_bag_backward, grad, indices, offsets, result1, result2, result3,
-                self.weight_sym_argsize_0, self.scale_grad_by_freq, self.mode, self.sparse, per_sample_weights,
-                self.padding_idx
+                ops._embedding_bag_backward,
+                grad,
+                indices,
+                offsets,
+                result1,
+                result2,
+                result3,
+                self.weight_sym_argsize_0,
+                self.scale_grad_by_freq,
+                self.mode,
+                self.sparse,
+                per_sample_weights,
+                self.padding_idx,
             )
         return grad_inputs
 
@@ -8056,10 +8655,13 @@ class EmbeddingBagBackward0(TraceableFunction):
 
 
 class EmbeddingBagBackwardBackward0(TraceableFunction):
-    """_embedding_bag_backward(grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, sparse, per_sample_weights, padding_idx)    grad: not_implemented("_embedding_bag_backward")    per_sample_weights: not_implemented("_embedding_bag_backward")"""
+    """_embedding_bag_backward(grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights,
+    scale_grad_by_freq, mode, sparse, per_sample_weights, padding_idx)    grad:
+    not_implemented("_embedding_bag_backward")    per_sample_weights: not_implemented("_embedding_bag_backward")
+    """
 
     __slots__ = ()
-    edge_names = ('grad', 'per_sample_weights')
+    edge_names = ("grad", "per_sample_weights")
     saved_variables = ()
     saved_attributes = ()
 
@@ -8070,17 +8672,21 @@ class EmbeddingBagBackwardBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = not_implemented('_embedding_bag_backward')
+            grad_inputs[0] = not_implemented("_embedding_bag_backward")
         if self.task_should_compute_output(1):
-            grad_inputs[1] = not_implemented('_embedding_bag_backward')
+            grad_inputs[1] = not_implemented("_embedding_bag_backward")
         return grad_inputs
 
 
 class EmbeddingBagDenseBackwardBackward0(TraceableFunction):
-    """_embedding_bag_dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights, padding_idx)    grad: not_implemented("_embedding_bag_dense_backward")    per_sample_weights: not_implemented("_embedding_bag_dense_backward")"""
+    """_embedding_bag_dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_weights,
+    scale_grad_by_freq, mode, per_sample_weights, padding_idx)    grad:
+    not_implemented("_embedding_bag_dense_backward")    per_sample_weights:
+    not_implemented("_embedding_bag_dense_backward")
+    """
 
     __slots__ = ()
-    edge_names = ('grad', 'per_sample_weights')
+    edge_names = ("grad", "per_sample_weights")
     saved_variables = ()
     saved_attributes = ()
 
@@ -8091,9 +8697,9 @@ class EmbeddingBagDenseBackwardBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = not_implemented('_embedding_bag_dense_backward')
+            grad_inputs[0] = not_implemented("_embedding_bag_dense_backward")
         if self.task_should_compute_output(1):
-            grad_inputs[1] = not_implemented('_embedding_bag_dense_backward')
+            grad_inputs[1] = not_implemented("_embedding_bag_dense_backward")
         return grad_inputs
 
 
@@ -8101,7 +8707,7 @@ class EmbeddingRenormBackward0(TraceableFunction):
     """embedding_renorm_(self, indices, max_norm, norm_type)    self: not_implemented("embedding_renorm")"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -8112,20 +8718,23 @@ class EmbeddingRenormBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = not_implemented('embedding_renorm')
+            grad_inputs[0] = not_implemented("embedding_renorm")
         return grad_inputs
 
 
 class CtcLossBackward0(TraceableFunction):
-    """_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)    log_probs: _ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, result0, result1, blank, zero_infinity)"""
+    """_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)    log_probs:
+    _ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, result0, result1, blank,
+    zero_infinity)
+    """
 
     __slots__ = (
-        'blank', 'input_lengths', 'log_probs_', 'result0_', 'result1_', 'target_lengths', 'targets_', 'zero_infinity'
+        "blank", "input_lengths", "log_probs_", "result0_", "result1_", "target_lengths", "targets_", "zero_infinity"
     )
-    edge_names = ('log_probs',)
-    saved_variables = ('log_probs', 'result0', 'result1', 'targets')
-    saved_attributes = ('blank', 'input_lengths', 'target_lengths', 'zero_infinity')
-    saved_integers = ('blank', 'input_lengths', 'target_lengths')
+    edge_names = ("log_probs",)
+    saved_variables = ("log_probs", "result0", "result1", "targets")
+    saved_attributes = ("blank", "input_lengths", "target_lengths", "zero_infinity")
+    saved_integers = ("blank", "input_lengths", "target_lengths")
 
     log_probs_: SavedVariable
     result0_: SavedVariable
@@ -8147,8 +8756,15 @@ class CtcLossBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops._ctc_loss_backward.call(
-                grad, log_probs, targets, self.input_lengths, self.target_lengths, result0, result1, self.blank,
-                self.zero_infinity
+                grad,
+                log_probs,
+                targets,
+                self.input_lengths,
+                self.target_lengths,
+                result0,
+                result1,
+                self.blank,
+                self.zero_infinity,
             )
         return grad_inputs
 
@@ -8160,16 +8776,18 @@ class CtcLossBackward0(TraceableFunction):
 
 
 class CtcLossBackward1(TraceableFunction):
-    """_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)    log_probs: _ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, result0, result1, blank, zero_infinity)"""
+    """_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)    log_probs:
+    _ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, result0, result1, blank,
+    zero_infinity)
+    """
 
     __slots__ = (
-        'blank', 'input_lengths_', 'log_probs_', 'result0_', 'result1_', 'target_lengths_', 'targets_',
-        'zero_infinity'
+        "blank", "input_lengths_", "log_probs_", "result0_", "result1_", "target_lengths_", "targets_", "zero_infinity"
     )
-    edge_names = ('log_probs',)
-    saved_variables = ('input_lengths', 'log_probs', 'result0', 'result1', 'target_lengths', 'targets')
-    saved_attributes = ('blank', 'zero_infinity')
-    saved_integers = ('blank',)
+    edge_names = ("log_probs",)
+    saved_variables = ("input_lengths", "log_probs", "result0", "result1", "target_lengths", "targets")
+    saved_attributes = ("blank", "zero_infinity")
+    saved_integers = ("blank",)
 
     input_lengths_: SavedVariable
     log_probs_: SavedVariable
@@ -8193,8 +8811,15 @@ class CtcLossBackward1(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops._ctc_loss_backward_Tensor.call(
-                grad, log_probs, targets, input_lengths, target_lengths, result0, result1, self.blank,
-                self.zero_infinity
+                grad,
+                log_probs,
+                targets,
+                input_lengths,
+                target_lengths,
+                result0,
+                result1,
+                self.blank,
+                self.zero_infinity,
             )
         return grad_inputs
 
@@ -8208,13 +8833,15 @@ class CtcLossBackward1(TraceableFunction):
 
 
 class MultiMarginLossBackward0(TraceableFunction):
-    """multi_margin_loss(self, target, p, margin, weight, reduction)    self: multi_margin_loss_backward(grad, self, target, p, margin, weight, reduction)"""
+    """multi_margin_loss(self, target, p, margin, weight, reduction)    self: multi_margin_loss_backward(grad, self,
+    target, p, margin, weight, reduction)
+    """
 
-    __slots__ = ('margin', 'p', 'reduction', 'self_', 'target_', 'weight_')
-    edge_names = ('self',)
-    saved_variables = ('self', 'target', 'weight')
-    saved_attributes = ('margin', 'p', 'reduction')
-    saved_integers = ('reduction',)
+    __slots__ = ("margin", "p", "reduction", "self_", "target_", "weight_")
+    edge_names = ("self",)
+    saved_variables = ("self", "target", "weight")
+    saved_attributes = ("margin", "p", "reduction")
+    saved_integers = ("reduction",)
 
     self_: SavedVariable
     target_: SavedVariable
@@ -8244,13 +8871,15 @@ class MultiMarginLossBackward0(TraceableFunction):
 
 
 class MultilabelMarginLossBackward0(TraceableFunction):
-    """multilabel_margin_loss_forward(self, target, reduction)    self: multilabel_margin_loss_backward(grad, self, target, reduction, is_target)"""
+    """multilabel_margin_loss_forward(self, target, reduction)    self: multilabel_margin_loss_backward(grad, self,
+    target, reduction, is_target)
+    """
 
-    __slots__ = ('is_target_', 'reduction', 'self_', 'target_')
-    edge_names = ('self',)
-    saved_variables = ('is_target', 'self', 'target')
-    saved_attributes = ('reduction',)
-    saved_integers = ('reduction',)
+    __slots__ = ("is_target_", "reduction", "self_", "target_")
+    edge_names = ("self",)
+    saved_variables = ("is_target", "self", "target")
+    saved_attributes = ("reduction",)
+    saved_integers = ("reduction",)
 
     is_target_: SavedVariable
     self_: SavedVariable
@@ -8276,13 +8905,15 @@ class MultilabelMarginLossBackward0(TraceableFunction):
 
 
 class MseLossBackward0(TraceableFunction):
-    """mse_loss(self, target, reduction)    self: mse_loss_backward(grad, self, target, reduction)    target: mse_loss_backward(grad, target, self, reduction)"""
+    """mse_loss(self, target, reduction)    self: mse_loss_backward(grad, self, target, reduction)    target:
+    mse_loss_backward(grad, target, self, reduction)
+    """
 
-    __slots__ = ('reduction', 'self_', 'target_')
-    edge_names = ('self', 'target')
-    saved_variables = ('self', 'target')
-    saved_attributes = ('reduction',)
-    saved_integers = ('reduction',)
+    __slots__ = ("reduction", "self_", "target_")
+    edge_names = ("self", "target")
+    saved_variables = ("self", "target")
+    saved_attributes = ("reduction",)
+    saved_integers = ("reduction",)
 
     self_: SavedVariable
     target_: SavedVariable
@@ -8307,13 +8938,15 @@ class MseLossBackward0(TraceableFunction):
 
 
 class NllLossBackward0(TraceableFunction):
-    """nll_loss_forward(self, target, weight, reduction, ignore_index)    self: nll_loss_backward(grad, self, target, weight, reduction, ignore_index, total_weight)"""
+    """nll_loss_forward(self, target, weight, reduction, ignore_index)    self: nll_loss_backward(grad, self, target,
+    weight, reduction, ignore_index, total_weight)
+    """
 
-    __slots__ = ('ignore_index', 'reduction', 'self_', 'target_', 'total_weight_', 'weight_')
-    edge_names = ('self',)
-    saved_variables = ('self', 'target', 'total_weight', 'weight')
-    saved_attributes = ('ignore_index', 'reduction')
-    saved_integers = ('ignore_index', 'reduction')
+    __slots__ = ("ignore_index", "reduction", "self_", "target_", "total_weight_", "weight_")
+    edge_names = ("self",)
+    saved_variables = ("self", "target", "total_weight", "weight")
+    saved_attributes = ("ignore_index", "reduction")
+    saved_integers = ("ignore_index", "reduction")
 
     self_: SavedVariable
     target_: SavedVariable
@@ -8345,13 +8978,15 @@ class NllLossBackward0(TraceableFunction):
 
 
 class NllLoss2DBackward0(TraceableFunction):
-    """nll_loss2d_forward(self, target, weight, reduction, ignore_index)    self: nll_loss2d_backward_symint(grad, self, target, weight, reduction, ignore_index, total_weight)"""
+    """nll_loss2d_forward(self, target, weight, reduction, ignore_index)    self: nll_loss2d_backward_symint(grad, self,
+    target, weight, reduction, ignore_index, total_weight)
+    """
 
-    __slots__ = ('ignore_index', 'reduction', 'self_', 'target_', 'total_weight_', 'weight_')
-    edge_names = ('self',)
-    saved_variables = ('self', 'target', 'total_weight', 'weight')
-    saved_attributes = ('ignore_index', 'reduction')
-    saved_integers = ('ignore_index', 'reduction')
+    __slots__ = ("ignore_index", "reduction", "self_", "target_", "total_weight_", "weight_")
+    edge_names = ("self",)
+    saved_variables = ("self", "target", "total_weight", "weight")
+    saved_attributes = ("ignore_index", "reduction")
+    saved_integers = ("ignore_index", "reduction")
 
     self_: SavedVariable
     target_: SavedVariable
@@ -8383,13 +9018,15 @@ class NllLoss2DBackward0(TraceableFunction):
 
 
 class SmoothL1LossBackward0(TraceableFunction):
-    """smooth_l1_loss(self, target, reduction, beta)    self: smooth_l1_loss_backward(grad, self, target, reduction, beta)    target: smooth_l1_loss_backward(grad, target, self, reduction, beta)"""
+    """smooth_l1_loss(self, target, reduction, beta)    self: smooth_l1_loss_backward(grad, self, target, reduction,
+    beta)    target: smooth_l1_loss_backward(grad, target, self, reduction, beta)
+    """
 
-    __slots__ = ('beta', 'reduction', 'self_', 'target_')
-    edge_names = ('self', 'target')
-    saved_variables = ('self', 'target')
-    saved_attributes = ('beta', 'reduction')
-    saved_integers = ('reduction',)
+    __slots__ = ("beta", "reduction", "self_", "target_")
+    edge_names = ("self", "target")
+    saved_variables = ("self", "target")
+    saved_attributes = ("beta", "reduction")
+    saved_integers = ("reduction",)
 
     self_: SavedVariable
     target_: SavedVariable
@@ -8415,13 +9052,15 @@ class SmoothL1LossBackward0(TraceableFunction):
 
 
 class HuberLossBackward0(TraceableFunction):
-    """huber_loss(self, target, reduction, delta)    self: huber_loss_backward(grad, self, target, reduction, delta)    target: huber_loss_backward(grad, target, self, reduction, delta)"""
+    """huber_loss(self, target, reduction, delta)    self: huber_loss_backward(grad, self, target, reduction, delta)
+    target: huber_loss_backward(grad, target, self, reduction, delta)
+    """
 
-    __slots__ = ('delta', 'reduction', 'self_', 'target_')
-    edge_names = ('self', 'target')
-    saved_variables = ('self', 'target')
-    saved_attributes = ('delta', 'reduction')
-    saved_integers = ('reduction',)
+    __slots__ = ("delta", "reduction", "self_", "target_")
+    edge_names = ("self", "target")
+    saved_variables = ("self", "target")
+    saved_attributes = ("delta", "reduction")
+    saved_integers = ("reduction",)
 
     self_: SavedVariable
     target_: SavedVariable
@@ -8449,11 +9088,11 @@ class HuberLossBackward0(TraceableFunction):
 class SoftMarginLossBackward0(TraceableFunction):
     """soft_margin_loss(self, target, reduction)    self: soft_margin_loss_backward(grad, self, target, reduction)"""
 
-    __slots__ = ('reduction', 'self_', 'target_')
-    edge_names = ('self',)
-    saved_variables = ('self', 'target')
-    saved_attributes = ('reduction',)
-    saved_integers = ('reduction',)
+    __slots__ = ("reduction", "self_", "target_")
+    edge_names = ("self",)
+    saved_variables = ("self", "target")
+    saved_attributes = ("reduction",)
+    saved_integers = ("reduction",)
 
     self_: SavedVariable
     target_: SavedVariable
@@ -8478,9 +9117,9 @@ class SoftMarginLossBackward0(TraceableFunction):
 class ReluBackward0(TraceableFunction):
     """relu(self)    self: threshold_backward(grad, result, 0)"""
 
-    __slots__ = ('result_',)
-    edge_names = ('self',)
-    saved_variables = ('result',)
+    __slots__ = ("result_",)
+    edge_names = ("self",)
+    saved_variables = ("result",)
     saved_attributes = ()
 
     result_: SavedVariable
@@ -8502,9 +9141,9 @@ class ReluBackward0(TraceableFunction):
 class SiluBackward0(TraceableFunction):
     """silu(self)    self: silu_gradient(grad, self)"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -8526,9 +9165,9 @@ class SiluBackward0(TraceableFunction):
 class MishBackward0(TraceableFunction):
     """mish(self)    self: mish_gradient(grad, self)"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -8550,10 +9189,10 @@ class MishBackward0(TraceableFunction):
 class EluBackward0(TraceableFunction):
     """elu(self, alpha, scale, input_scale)    self: elu_backward(grad, alpha, scale, input_scale, False, self)"""
 
-    __slots__ = ('alpha', 'input_scale', 'scale', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('alpha', 'input_scale', 'scale')
+    __slots__ = ("alpha", "input_scale", "scale", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("alpha", "input_scale", "scale")
 
     self_: SavedVariable
     alpha: Scalar
@@ -8577,10 +9216,10 @@ class EluBackward0(TraceableFunction):
 class EluBackward1(TraceableFunction):
     """elu_(self, alpha, scale, input_scale)    self: elu_backward(grad, alpha, scale, input_scale, True, result)"""
 
-    __slots__ = ('alpha', 'input_scale', 'result_', 'scale')
-    edge_names = ('self',)
-    saved_variables = ('result',)
-    saved_attributes = ('alpha', 'input_scale', 'scale')
+    __slots__ = ("alpha", "input_scale", "result_", "scale")
+    edge_names = ("self",)
+    saved_variables = ("result",)
+    saved_attributes = ("alpha", "input_scale", "scale")
 
     result_: SavedVariable
     alpha: Scalar
@@ -8604,10 +9243,10 @@ class EluBackward1(TraceableFunction):
 class CeluBackward0(TraceableFunction):
     """celu(self, alpha)    self: elu_backward(grad, alpha, 1, 1.0 / alpha, False, self)"""
 
-    __slots__ = ('alpha', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('alpha',)
+    __slots__ = ("alpha", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("alpha",)
 
     self_: SavedVariable
     alpha: Scalar
@@ -8629,10 +9268,10 @@ class CeluBackward0(TraceableFunction):
 class CeluBackward1(TraceableFunction):
     """celu_(self, alpha)    self: elu_backward(grad, alpha, 1, 1.0 / alpha, True, result)"""
 
-    __slots__ = ('alpha', 'result_')
-    edge_names = ('self',)
-    saved_variables = ('result',)
-    saved_attributes = ('alpha',)
+    __slots__ = ("alpha", "result_")
+    edge_names = ("self",)
+    saved_variables = ("result",)
+    saved_attributes = ("alpha",)
 
     result_: SavedVariable
     alpha: Scalar
@@ -8654,10 +9293,10 @@ class CeluBackward1(TraceableFunction):
 class GeluBackward0(TraceableFunction):
     """gelu(self, approximate)    self: gelu_backward(grad, self, approximate)"""
 
-    __slots__ = ('approximate', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('approximate',)
+    __slots__ = ("approximate", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("approximate",)
 
     self_: SavedVariable
     approximate: str
@@ -8677,12 +9316,14 @@ class GeluBackward0(TraceableFunction):
 
 
 class GeluBackwardBackward0(TraceableFunction):
-    """gelu_backward(grad_output, self, approximate)    grad_output: gelu_backward(grad, self, approximate)    self: gelu_double_backward(grad, grad_output, self, approximate)"""
+    """gelu_backward(grad_output, self, approximate)    grad_output: gelu_backward(grad, self, approximate)    self:
+    gelu_double_backward(grad, grad_output, self, approximate)
+    """
 
-    __slots__ = ('approximate', 'grad_output_', 'self_')
-    edge_names = ('grad_output', 'self')
-    saved_variables = ('grad_output', 'self')
-    saved_attributes = ('approximate',)
+    __slots__ = ("approximate", "grad_output_", "self_")
+    edge_names = ("grad_output", "self")
+    saved_variables = ("grad_output", "self")
+    saved_attributes = ("approximate",)
 
     grad_output_: SavedVariable
     self_: SavedVariable
@@ -8709,11 +9350,11 @@ class GeluBackwardBackward0(TraceableFunction):
 class GluBackward0(TraceableFunction):
     """glu(self, dim)    self: glu_backward(grad, self, dim)"""
 
-    __slots__ = ('dim', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     self_: SavedVariable
     dim: int
@@ -8735,10 +9376,10 @@ class GluBackward0(TraceableFunction):
 class HardshrinkBackward0(TraceableFunction):
     """hardshrink(self, lambd)    self: hardshrink_backward(grad, self, lambd)"""
 
-    __slots__ = ('lambd', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('lambd',)
+    __slots__ = ("lambd", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("lambd",)
 
     self_: SavedVariable
     lambd: Scalar
@@ -8758,12 +9399,14 @@ class HardshrinkBackward0(TraceableFunction):
 
 
 class HardshrinkBackwardBackward0(TraceableFunction):
-    """hardshrink_backward(grad_out, self, lambd)    grad_out: hardshrink_backward(grad, self, lambd)    self: zeros_like(grad)"""
+    """hardshrink_backward(grad_out, self, lambd)    grad_out: hardshrink_backward(grad, self, lambd)    self:
+    zeros_like(grad)
+    """
 
-    __slots__ = ('lambd', 'self_')
-    edge_names = ('grad_out', 'self')
-    saved_variables = ('self',)
-    saved_attributes = ('lambd',)
+    __slots__ = ("lambd", "self_")
+    edge_names = ("grad_out", "self")
+    saved_variables = ("self",)
+    saved_attributes = ("lambd",)
 
     self_: SavedVariable
     lambd: Scalar
@@ -8787,10 +9430,10 @@ class HardshrinkBackwardBackward0(TraceableFunction):
 class HardtanhBackward0(TraceableFunction):
     """hardtanh(self, min_val, max_val)    self: hardtanh_backward(grad, self, min_val, max_val)"""
 
-    __slots__ = ('max_val', 'min_val', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('max_val', 'min_val')
+    __slots__ = ("max_val", "min_val", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("max_val", "min_val")
 
     self_: SavedVariable
     max_val: Scalar
@@ -8813,10 +9456,10 @@ class HardtanhBackward0(TraceableFunction):
 class LeakyReluBackward0(TraceableFunction):
     """leaky_relu(self, negative_slope)    self: leaky_relu_backward(grad, self, negative_slope, False)"""
 
-    __slots__ = ('negative_slope', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('negative_slope',)
+    __slots__ = ("negative_slope", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("negative_slope",)
 
     self_: SavedVariable
     negative_slope: Scalar
@@ -8838,10 +9481,10 @@ class LeakyReluBackward0(TraceableFunction):
 class LeakyReluBackward1(TraceableFunction):
     """leaky_relu_(self, negative_slope)    self: leaky_relu_backward(grad, result, negative_slope, True)"""
 
-    __slots__ = ('negative_slope', 'result_')
-    edge_names = ('self',)
-    saved_variables = ('result',)
-    saved_attributes = ('negative_slope',)
+    __slots__ = ("negative_slope", "result_")
+    edge_names = ("self",)
+    saved_variables = ("result",)
+    saved_attributes = ("negative_slope",)
 
     result_: SavedVariable
     negative_slope: Scalar
@@ -8863,9 +9506,9 @@ class LeakyReluBackward1(TraceableFunction):
 class LogSigmoidBackward0(TraceableFunction):
     """log_sigmoid_forward(self)    self: log_sigmoid_backward(grad, self, buffer)"""
 
-    __slots__ = ('buffer_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('buffer', 'self')
+    __slots__ = ("buffer_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("buffer", "self")
     saved_attributes = ()
 
     buffer_: SavedVariable
@@ -8888,13 +9531,14 @@ class LogSigmoidBackward0(TraceableFunction):
 
 
 class LogSoftmaxBackward0(TraceableFunction):
-    """_log_softmax(self, dim, half_to_float)    self: _log_softmax_backward_data(grad, result, dim, self.scalar_type())"""
+    """_log_softmax(self, dim, half_to_float)    self: _log_softmax_backward_data(grad, result, dim, self.scalar_type())
+    """
 
-    __slots__ = ('dim', 'result_', 'self_scalar_type')
-    edge_names = ('self',)
-    saved_variables = ('result',)
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "result_", "self_scalar_type")
+    edge_names = ("self",)
+    saved_variables = ("result",)
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     result_: SavedVariable
     dim: int
@@ -8917,9 +9561,9 @@ class LogSoftmaxBackward0(TraceableFunction):
 class PreluKernelBackward0(TraceableFunction):
     """_prelu_kernel(self, weight)    self, weight: _prelu_kernel_backward(grad, self, weight)"""
 
-    __slots__ = ('self_', 'weight_')
-    edge_names = ('self', 'weight')
-    saved_variables = ('self', 'weight')
+    __slots__ = ("self_", "weight_")
+    edge_names = ("self", "weight")
+    saved_variables = ("self", "weight")
     saved_attributes = ()
 
     self_: SavedVariable
@@ -8946,11 +9590,14 @@ class PreluKernelBackward0(TraceableFunction):
 
 
 class PreluKernelBackwardBackward0(TraceableFunction):
-    """_prelu_kernel_backward(grad_output, self, weight)    grad_output: prelu_double_backward_grad_output(grads, grad_output, self, weight)    self: prelu_double_backward(grads[1], grad_output, self, self)    weight: prelu_double_backward(grads[0], grad_output, self, weight)"""
+    """_prelu_kernel_backward(grad_output, self, weight)    grad_output: prelu_double_backward_grad_output(grads,
+    grad_output, self, weight)    self: prelu_double_backward(grads[1], grad_output, self, self)    weight:
+    prelu_double_backward(grads[0], grad_output, self, weight)
+    """
 
-    __slots__ = ('grad_output_', 'self_', 'weight_')
-    edge_names = ('grad_output', 'self', 'weight')
-    saved_variables = ('grad_output', 'self', 'weight')
+    __slots__ = ("grad_output_", "self_", "weight_")
+    edge_names = ("grad_output", "self", "weight")
+    saved_variables = ("grad_output", "self", "weight")
     saved_attributes = ()
 
     grad_output_: SavedVariable
@@ -8979,12 +9626,14 @@ class PreluKernelBackwardBackward0(TraceableFunction):
 
 
 class RreluWithNoiseBackward0(TraceableFunction):
-    """rrelu_with_noise(self, noise, lower, upper, training, generator)    self: rrelu_with_noise_backward(grad, self, noise, lower, upper, training, False)"""
+    """rrelu_with_noise(self, noise, lower, upper, training, generator)    self: rrelu_with_noise_backward(grad, self,
+    noise, lower, upper, training, False)
+    """
 
-    __slots__ = ('lower', 'noise_', 'self_', 'training', 'upper')
-    edge_names = ('self',)
-    saved_variables = ('noise', 'self')
-    saved_attributes = ('lower', 'training', 'upper')
+    __slots__ = ("lower", "noise_", "self_", "training", "upper")
+    edge_names = ("self",)
+    saved_variables = ("noise", "self")
+    saved_attributes = ("lower", "training", "upper")
 
     noise_: SavedVariable
     self_: SavedVariable
@@ -9011,12 +9660,14 @@ class RreluWithNoiseBackward0(TraceableFunction):
 
 
 class RreluWithNoiseBackward1(TraceableFunction):
-    """rrelu_with_noise_(self, noise, lower, upper, training, generator)    self: rrelu_with_noise_backward(grad, result, noise, lower, upper, training, True)"""
+    """rrelu_with_noise_(self, noise, lower, upper, training, generator)    self: rrelu_with_noise_backward(grad,
+    result, noise, lower, upper, training, True)
+    """
 
-    __slots__ = ('lower', 'noise_', 'result_', 'training', 'upper')
-    edge_names = ('self',)
-    saved_variables = ('noise', 'result')
-    saved_attributes = ('lower', 'training', 'upper')
+    __slots__ = ("lower", "noise_", "result_", "training", "upper")
+    edge_names = ("self",)
+    saved_variables = ("noise", "result")
+    saved_attributes = ("lower", "training", "upper")
 
     noise_: SavedVariable
     result_: SavedVariable
@@ -9045,11 +9696,11 @@ class RreluWithNoiseBackward1(TraceableFunction):
 class SoftmaxBackward0(TraceableFunction):
     """_softmax(self, dim, half_to_float)    self: _softmax_backward_data(grad, result, dim, self.scalar_type())"""
 
-    __slots__ = ('dim', 'result_', 'self_scalar_type')
-    edge_names = ('self',)
-    saved_variables = ('result',)
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "result_", "self_scalar_type")
+    edge_names = ("self",)
+    saved_variables = ("result",)
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     result_: SavedVariable
     dim: int
@@ -9072,10 +9723,10 @@ class SoftmaxBackward0(TraceableFunction):
 class SoftplusBackward0(TraceableFunction):
     """softplus(self, beta, threshold)    self: softplus_backward(grad, self, beta, threshold)"""
 
-    __slots__ = ('beta', 'self_', 'threshold')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('beta', 'threshold')
+    __slots__ = ("beta", "self_", "threshold")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("beta", "threshold")
 
     self_: SavedVariable
     beta: Scalar
@@ -9098,10 +9749,10 @@ class SoftplusBackward0(TraceableFunction):
 class ThresholdBackward0(TraceableFunction):
     """threshold(self, threshold, value)    self: threshold_backward(grad, self, threshold)"""
 
-    __slots__ = ('self_', 'threshold')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('threshold',)
+    __slots__ = ("self_", "threshold")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("threshold",)
 
     self_: SavedVariable
     threshold: Scalar
@@ -9123,11 +9774,11 @@ class ThresholdBackward0(TraceableFunction):
 class ReflectionPad1DBackward0(TraceableFunction):
     """reflection_pad1d(self, padding)    self: reflection_pad1d_backward(grad, self, padding)"""
 
-    __slots__ = ('padding', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('padding',)
-    saved_integers = ('padding',)
+    __slots__ = ("padding", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("padding",)
+    saved_integers = ("padding",)
 
     self_: SavedVariable
     padding: Size
@@ -9149,11 +9800,11 @@ class ReflectionPad1DBackward0(TraceableFunction):
 class ReflectionPad2DBackward0(TraceableFunction):
     """reflection_pad2d(self, padding)    self: reflection_pad2d_backward(grad, self, padding)"""
 
-    __slots__ = ('padding', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('padding',)
-    saved_integers = ('padding',)
+    __slots__ = ("padding", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("padding",)
+    saved_integers = ("padding",)
 
     self_: SavedVariable
     padding: Size
@@ -9175,11 +9826,11 @@ class ReflectionPad2DBackward0(TraceableFunction):
 class ReflectionPad3DBackward0(TraceableFunction):
     """reflection_pad3d(self, padding)    self: reflection_pad3d_backward(grad, self, padding)"""
 
-    __slots__ = ('padding', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('padding',)
-    saved_integers = ('padding',)
+    __slots__ = ("padding", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("padding",)
+    saved_integers = ("padding",)
 
     self_: SavedVariable
     padding: Size
@@ -9201,11 +9852,11 @@ class ReflectionPad3DBackward0(TraceableFunction):
 class ReplicationPad1DBackward0(TraceableFunction):
     """replication_pad1d(self, padding)    self: replication_pad1d_backward(grad, self, padding)"""
 
-    __slots__ = ('padding', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('padding',)
-    saved_integers = ('padding',)
+    __slots__ = ("padding", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("padding",)
+    saved_integers = ("padding",)
 
     self_: SavedVariable
     padding: Size
@@ -9227,11 +9878,11 @@ class ReplicationPad1DBackward0(TraceableFunction):
 class ReplicationPad2DBackward0(TraceableFunction):
     """replication_pad2d(self, padding)    self: replication_pad2d_backward(grad, self, padding)"""
 
-    __slots__ = ('padding', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('padding',)
-    saved_integers = ('padding',)
+    __slots__ = ("padding", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("padding",)
+    saved_integers = ("padding",)
 
     self_: SavedVariable
     padding: Size
@@ -9253,11 +9904,11 @@ class ReplicationPad2DBackward0(TraceableFunction):
 class ReplicationPad3DBackward0(TraceableFunction):
     """replication_pad3d(self, padding)    self: replication_pad3d_backward(grad, self, padding)"""
 
-    __slots__ = ('padding', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('padding',)
-    saved_integers = ('padding',)
+    __slots__ = ("padding", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("padding",)
+    saved_integers = ("padding",)
 
     self_: SavedVariable
     padding: Size
@@ -9277,13 +9928,15 @@ class ReplicationPad3DBackward0(TraceableFunction):
 
 
 class UpsampleLinear1DBackward0(TraceableFunction):
-    """upsample_linear1d(self, output_size, align_corners, scales)    self: upsample_linear1d_backward(grad, output_size, self.sym_sizes(), align_corners, scales)"""
+    """upsample_linear1d(self, output_size, align_corners, scales)    self: upsample_linear1d_backward(grad,
+    output_size, self.sym_sizes(), align_corners, scales)
+    """
 
-    __slots__ = ('align_corners', 'output_size', 'scales', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("align_corners", "output_size", "scales", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('align_corners', 'output_size', 'scales', 'self_sym_sizes')
-    saved_integers = ('output_size', 'self_sym_sizes')
+    saved_attributes = ("align_corners", "output_size", "scales", "self_sym_sizes")
+    saved_integers = ("output_size", "self_sym_sizes")
 
     align_corners: bool
     output_size: Size
@@ -9303,13 +9956,15 @@ class UpsampleLinear1DBackward0(TraceableFunction):
 
 
 class UpsampleBilinear2DBackward0(TraceableFunction):
-    """upsample_bilinear2d(self, output_size, align_corners, scales_h, scales_w)    self: upsample_bilinear2d_backward(grad, output_size, self.sym_sizes(), align_corners, scales_h, scales_w)"""
+    """upsample_bilinear2d(self, output_size, align_corners, scales_h, scales_w)    self:
+    upsample_bilinear2d_backward(grad, output_size, self.sym_sizes(), align_corners, scales_h, scales_w)
+    """
 
-    __slots__ = ('align_corners', 'output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("align_corners", "output_size", "scales_h", "scales_w", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('align_corners', 'output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
-    saved_integers = ('output_size', 'self_sym_sizes')
+    saved_attributes = ("align_corners", "output_size", "scales_h", "scales_w", "self_sym_sizes")
+    saved_integers = ("output_size", "self_sym_sizes")
 
     align_corners: bool
     output_size: Size
@@ -9330,13 +9985,15 @@ class UpsampleBilinear2DBackward0(TraceableFunction):
 
 
 class UpsampleBilinear2DAaBackward0(TraceableFunction):
-    """_upsample_bilinear2d_aa(self, output_size, align_corners, scales_h, scales_w)    self: _upsample_bilinear2d_aa_backward(grad, output_size, self.sym_sizes(), align_corners, scales_h, scales_w)"""
+    """_upsample_bilinear2d_aa(self, output_size, align_corners, scales_h, scales_w)    self:
+    _upsample_bilinear2d_aa_backward(grad, output_size, self.sym_sizes(), align_corners, scales_h, scales_w)
+    """
 
-    __slots__ = ('align_corners', 'output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("align_corners", "output_size", "scales_h", "scales_w", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('align_corners', 'output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
-    saved_integers = ('output_size', 'self_sym_sizes')
+    saved_attributes = ("align_corners", "output_size", "scales_h", "scales_w", "self_sym_sizes")
+    saved_integers = ("output_size", "self_sym_sizes")
 
     align_corners: bool
     output_size: Size
@@ -9357,13 +10014,15 @@ class UpsampleBilinear2DAaBackward0(TraceableFunction):
 
 
 class UpsampleBicubic2DBackward0(TraceableFunction):
-    """upsample_bicubic2d(self, output_size, align_corners, scales_h, scales_w)    self: upsample_bicubic2d_backward(grad, output_size, self.sym_sizes(), align_corners, scales_h, scales_w)"""
+    """upsample_bicubic2d(self, output_size, align_corners, scales_h, scales_w)    self:
+    upsample_bicubic2d_backward(grad, output_size, self.sym_sizes(), align_corners, scales_h, scales_w)
+    """
 
-    __slots__ = ('align_corners', 'output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("align_corners", "output_size", "scales_h", "scales_w", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('align_corners', 'output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
-    saved_integers = ('output_size', 'self_sym_sizes')
+    saved_attributes = ("align_corners", "output_size", "scales_h", "scales_w", "self_sym_sizes")
+    saved_integers = ("output_size", "self_sym_sizes")
 
     align_corners: bool
     output_size: Size
@@ -9384,13 +10043,15 @@ class UpsampleBicubic2DBackward0(TraceableFunction):
 
 
 class UpsampleBicubic2DAaBackward0(TraceableFunction):
-    """_upsample_bicubic2d_aa(self, output_size, align_corners, scales_h, scales_w)    self: _upsample_bicubic2d_aa_backward(grad, output_size, self.sym_sizes(), align_corners, scales_h, scales_w)"""
+    """_upsample_bicubic2d_aa(self, output_size, align_corners, scales_h, scales_w)    self:
+    _upsample_bicubic2d_aa_backward(grad, output_size, self.sym_sizes(), align_corners, scales_h, scales_w)
+    """
 
-    __slots__ = ('align_corners', 'output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("align_corners", "output_size", "scales_h", "scales_w", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('align_corners', 'output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
-    saved_integers = ('output_size', 'self_sym_sizes')
+    saved_attributes = ("align_corners", "output_size", "scales_h", "scales_w", "self_sym_sizes")
+    saved_integers = ("output_size", "self_sym_sizes")
 
     align_corners: bool
     output_size: Size
@@ -9411,13 +10072,15 @@ class UpsampleBicubic2DAaBackward0(TraceableFunction):
 
 
 class UpsampleTrilinear3DBackward0(TraceableFunction):
-    """upsample_trilinear3d(self, output_size, align_corners, scales_d, scales_h, scales_w)    self: upsample_trilinear3d_backward(grad, output_size, self.sym_sizes(), align_corners, scales_d, scales_h, scales_w)"""
+    """upsample_trilinear3d(self, output_size, align_corners, scales_d, scales_h, scales_w)    self:
+    upsample_trilinear3d_backward(grad, output_size, self.sym_sizes(), align_corners, scales_d, scales_h, scales_w)
+    """
 
-    __slots__ = ('align_corners', 'output_size', 'scales_d', 'scales_h', 'scales_w', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("align_corners", "output_size", "scales_d", "scales_h", "scales_w", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('align_corners', 'output_size', 'scales_d', 'scales_h', 'scales_w', 'self_sym_sizes')
-    saved_integers = ('output_size', 'self_sym_sizes')
+    saved_attributes = ("align_corners", "output_size", "scales_d", "scales_h", "scales_w", "self_sym_sizes")
+    saved_integers = ("output_size", "self_sym_sizes")
 
     align_corners: bool
     output_size: Size
@@ -9433,20 +10096,27 @@ class UpsampleTrilinear3DBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.upsample_trilinear3d_backward.call(
-                grad, self.output_size, self.self_sym_sizes, self.align_corners, self.scales_d, self.scales_h,
-                self.scales_w
+                grad,
+                self.output_size,
+                self.self_sym_sizes,
+                self.align_corners,
+                self.scales_d,
+                self.scales_h,
+                self.scales_w,
             )
         return grad_inputs
 
 
 class UpsampleNearest1DBackward0(TraceableFunction):
-    """upsample_nearest1d(self, output_size, scales)    self: upsample_nearest1d_backward(grad, output_size, self.sym_sizes(), scales)"""
+    """upsample_nearest1d(self, output_size, scales)    self: upsample_nearest1d_backward(grad, output_size,
+    self.sym_sizes(), scales)
+    """
 
-    __slots__ = ('output_size', 'scales', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("output_size", "scales", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('output_size', 'scales', 'self_sym_sizes')
-    saved_integers = ('output_size', 'self_sym_sizes')
+    saved_attributes = ("output_size", "scales", "self_sym_sizes")
+    saved_integers = ("output_size", "self_sym_sizes")
 
     output_size: Size
     scales: float | None
@@ -9465,13 +10135,15 @@ class UpsampleNearest1DBackward0(TraceableFunction):
 
 
 class UpsampleNearestExact1DBackward0(TraceableFunction):
-    """_upsample_nearest_exact1d(self, output_size, scales)    self: _upsample_nearest_exact1d_backward(grad, output_size, self.sym_sizes(), scales)"""
+    """_upsample_nearest_exact1d(self, output_size, scales)    self: _upsample_nearest_exact1d_backward(grad,
+    output_size, self.sym_sizes(), scales)
+    """
 
-    __slots__ = ('output_size', 'scales', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("output_size", "scales", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('output_size', 'scales', 'self_sym_sizes')
-    saved_integers = ('output_size', 'self_sym_sizes')
+    saved_attributes = ("output_size", "scales", "self_sym_sizes")
+    saved_integers = ("output_size", "self_sym_sizes")
 
     output_size: Size
     scales: float | None
@@ -9490,13 +10162,15 @@ class UpsampleNearestExact1DBackward0(TraceableFunction):
 
 
 class UpsampleNearest2DBackward0(TraceableFunction):
-    """upsample_nearest2d(self, output_size, scales_h, scales_w)    self: upsample_nearest2d_backward(grad, output_size, self.sym_sizes(), scales_h, scales_w)"""
+    """upsample_nearest2d(self, output_size, scales_h, scales_w)    self: upsample_nearest2d_backward(grad, output_size,
+    self.sym_sizes(), scales_h, scales_w)
+    """
 
-    __slots__ = ('output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("output_size", "scales_h", "scales_w", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
-    saved_integers = ('output_size', 'self_sym_sizes')
+    saved_attributes = ("output_size", "scales_h", "scales_w", "self_sym_sizes")
+    saved_integers = ("output_size", "self_sym_sizes")
 
     output_size: Size
     scales_h: float | None
@@ -9516,13 +10190,15 @@ class UpsampleNearest2DBackward0(TraceableFunction):
 
 
 class UpsampleNearestExact2DBackward0(TraceableFunction):
-    """_upsample_nearest_exact2d(self, output_size, scales_h, scales_w)    self: _upsample_nearest_exact2d_backward(grad, output_size, self.sym_sizes(), scales_h, scales_w)"""
+    """_upsample_nearest_exact2d(self, output_size, scales_h, scales_w)    self:
+    _upsample_nearest_exact2d_backward(grad, output_size, self.sym_sizes(), scales_h, scales_w)
+    """
 
-    __slots__ = ('output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("output_size", "scales_h", "scales_w", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
-    saved_integers = ('output_size', 'self_sym_sizes')
+    saved_attributes = ("output_size", "scales_h", "scales_w", "self_sym_sizes")
+    saved_integers = ("output_size", "self_sym_sizes")
 
     output_size: Size
     scales_h: float | None
@@ -9542,13 +10218,15 @@ class UpsampleNearestExact2DBackward0(TraceableFunction):
 
 
 class UpsampleNearest3DBackward0(TraceableFunction):
-    """upsample_nearest3d(self, output_size, scales_d, scales_h, scales_w)    self: upsample_nearest3d_backward(grad, output_size, self.sym_sizes(), scales_d, scales_h, scales_w)"""
+    """upsample_nearest3d(self, output_size, scales_d, scales_h, scales_w)    self: upsample_nearest3d_backward(grad,
+    output_size, self.sym_sizes(), scales_d, scales_h, scales_w)
+    """
 
-    __slots__ = ('output_size', 'scales_d', 'scales_h', 'scales_w', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("output_size", "scales_d", "scales_h", "scales_w", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('output_size', 'scales_d', 'scales_h', 'scales_w', 'self_sym_sizes')
-    saved_integers = ('output_size', 'self_sym_sizes')
+    saved_attributes = ("output_size", "scales_d", "scales_h", "scales_w", "self_sym_sizes")
+    saved_integers = ("output_size", "self_sym_sizes")
 
     output_size: Size
     scales_d: float | None
@@ -9569,13 +10247,15 @@ class UpsampleNearest3DBackward0(TraceableFunction):
 
 
 class UpsampleNearestExact3DBackward0(TraceableFunction):
-    """_upsample_nearest_exact3d(self, output_size, scales_d, scales_h, scales_w)    self: _upsample_nearest_exact3d_backward(grad, output_size, self.sym_sizes(), scales_d, scales_h, scales_w)"""
+    """_upsample_nearest_exact3d(self, output_size, scales_d, scales_h, scales_w)    self:
+    _upsample_nearest_exact3d_backward(grad, output_size, self.sym_sizes(), scales_d, scales_h, scales_w)
+    """
 
-    __slots__ = ('output_size', 'scales_d', 'scales_h', 'scales_w', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("output_size", "scales_d", "scales_h", "scales_w", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('output_size', 'scales_d', 'scales_h', 'scales_w', 'self_sym_sizes')
-    saved_integers = ('output_size', 'self_sym_sizes')
+    saved_attributes = ("output_size", "scales_d", "scales_h", "scales_w", "self_sym_sizes")
+    saved_integers = ("output_size", "self_sym_sizes")
 
     output_size: Size
     scales_d: float | None
@@ -9598,10 +10278,10 @@ class UpsampleNearestExact3DBackward0(TraceableFunction):
 class ThresholdBackward1(TraceableFunction):
     """threshold_(self, threshold, value)    self: threshold_backward(grad, self, threshold)"""
 
-    __slots__ = ('self_', 'threshold')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('threshold',)
+    __slots__ = ("self_", "threshold")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("threshold",)
 
     self_: SavedVariable
     threshold: Scalar
@@ -9623,10 +10303,10 @@ class ThresholdBackward1(TraceableFunction):
 class SoftshrinkBackward0(TraceableFunction):
     """softshrink(self, lambd)    self: softshrink_backward(grad, self, lambd)"""
 
-    __slots__ = ('lambd', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('lambd',)
+    __slots__ = ("lambd", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("lambd",)
 
     self_: SavedVariable
     lambd: Scalar
@@ -9648,11 +10328,11 @@ class SoftshrinkBackward0(TraceableFunction):
 class SafeSoftmaxBackward0(TraceableFunction):
     """_safe_softmax(self, dim, dtype)    self: _softmax_backward_data(grad, result, dim, self.scalar_type())"""
 
-    __slots__ = ('dim', 'result_', 'self_scalar_type')
-    edge_names = ('self',)
-    saved_variables = ('result',)
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "result_", "self_scalar_type")
+    edge_names = ("self",)
+    saved_variables = ("result",)
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     result_: SavedVariable
     dim: int
@@ -9673,12 +10353,15 @@ class SafeSoftmaxBackward0(TraceableFunction):
 
 
 class ScaledDotProductFlashAttentionForCpuBackward0(TraceableFunction):
-    """_scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p, is_causal, attn_mask, scale)    query, key, value: _scaled_dot_product_flash_attention_for_cpu_backward(grad, query, key, value, output, logsumexp, dropout_p, is_causal, attn_mask, scale)"""
+    """_scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p, is_causal, attn_mask, scale)    query,
+    key, value: _scaled_dot_product_flash_attention_for_cpu_backward(grad, query, key, value, output, logsumexp,
+    dropout_p, is_causal, attn_mask, scale)
+    """
 
-    __slots__ = ('attn_mask_', 'dropout_p', 'is_causal', 'key_', 'logsumexp_', 'output_', 'query_', 'scale', 'value_')
-    edge_names = ('query', 'key', 'value')
-    saved_variables = ('attn_mask', 'key', 'logsumexp', 'output', 'query', 'value')
-    saved_attributes = ('dropout_p', 'is_causal', 'scale')
+    __slots__ = ("attn_mask_", "dropout_p", "is_causal", "key_", "logsumexp_", "output_", "query_", "scale", "value_")
+    edge_names = ("query", "key", "value")
+    saved_variables = ("attn_mask", "key", "logsumexp", "output", "query", "value")
+    saved_attributes = ("dropout_p", "is_causal", "scale")
 
     attn_mask_: SavedVariable
     key_: SavedVariable
@@ -9703,8 +10386,17 @@ class ScaledDotProductFlashAttentionForCpuBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
             grad_result = call_of_node(
-                ops._scaled_dot_product_flash_attention_for_cpu_backward, grad, query, key, value, output, logsumexp,
-                self.dropout_p, self.is_causal, attn_mask, self.scale
+                ops._scaled_dot_product_flash_attention_for_cpu_backward,
+                grad,
+                query,
+                key,
+                value,
+                output,
+                logsumexp,
+                self.dropout_p,
+                self.is_causal,
+                attn_mask,
+                self.scale,
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -9724,13 +10416,15 @@ class ScaledDotProductFlashAttentionForCpuBackward0(TraceableFunction):
 
 
 class FftR2CBackward0(TraceableFunction):
-    """_fft_r2c(self, dim, normalization, onesided)    self: fft_r2c_backward(grad, dim, normalization, onesided, self.sym_size(dim.back()))"""
+    """_fft_r2c(self, dim, normalization, onesided)    self: fft_r2c_backward(grad, dim, normalization, onesided,
+    self.sym_size(dim.back()))
+    """
 
-    __slots__ = ('dim', 'normalization', 'onesided', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('dim', 'normalization', 'onesided')
-    saved_integers = ('dim', 'normalization')
+    __slots__ = ("dim", "normalization", "onesided", "self_")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("dim", "normalization", "onesided")
+    saved_integers = ("dim", "normalization")
 
     self_: SavedVariable
     dim: Size
@@ -9756,11 +10450,11 @@ class FftR2CBackward0(TraceableFunction):
 class FftC2RBackward0(TraceableFunction):
     """_fft_c2r(self, dim, normalization, last_dim_size)    self: fft_c2r_backward(grad, dim, normalization)"""
 
-    __slots__ = ('dim', 'normalization')
-    edge_names = ('self',)
+    __slots__ = ("dim", "normalization")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim', 'normalization')
-    saved_integers = ('dim', 'normalization')
+    saved_attributes = ("dim", "normalization")
+    saved_integers = ("dim", "normalization")
 
     dim: Size
     normalization: int
@@ -9778,11 +10472,11 @@ class FftC2RBackward0(TraceableFunction):
 class FftC2CBackward0(TraceableFunction):
     """_fft_c2c(self, dim, normalization, forward)    self: _fft_c2c_symint(grad, dim, normalization, not forward)"""
 
-    __slots__ = ('dim', 'forward', 'normalization')
-    edge_names = ('self',)
+    __slots__ = ("dim", "forward", "normalization")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim', 'forward', 'normalization')
-    saved_integers = ('dim', 'normalization')
+    saved_attributes = ("dim", "forward", "normalization")
+    saved_integers = ("dim", "normalization")
 
     dim: Size
     forward: bool
@@ -9801,9 +10495,9 @@ class FftC2CBackward0(TraceableFunction):
 class AdaptiveAvgPool2DBackward0(TraceableFunction):
     """_adaptive_avg_pool2d(self, output_size)    self: _adaptive_avg_pool2d_backward(grad, self)"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -9825,9 +10519,9 @@ class AdaptiveAvgPool2DBackward0(TraceableFunction):
 class AdaptiveAvgPool3DBackward0(TraceableFunction):
     """_adaptive_avg_pool3d(self, output_size)    self: _adaptive_avg_pool3d_backward(grad, self)"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -9849,9 +10543,9 @@ class AdaptiveAvgPool3DBackward0(TraceableFunction):
 class AdaptiveMaxPool2DBackward0(TraceableFunction):
     """adaptive_max_pool2d(self, output_size)    self: adaptive_max_pool2d_backward(grad, self, result1)"""
 
-    __slots__ = ('result1_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result1', 'self')
+    __slots__ = ("result1_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result1", "self")
     saved_attributes = ()
 
     result1_: SavedVariable
@@ -9876,9 +10570,9 @@ class AdaptiveMaxPool2DBackward0(TraceableFunction):
 class AdaptiveMaxPool3DBackward0(TraceableFunction):
     """adaptive_max_pool3d(self, output_size)    self: adaptive_max_pool3d_backward(grad, self, result1)"""
 
-    __slots__ = ('result1_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result1', 'self')
+    __slots__ = ("result1_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result1", "self")
     saved_attributes = ()
 
     result1_: SavedVariable
@@ -9901,13 +10595,15 @@ class AdaptiveMaxPool3DBackward0(TraceableFunction):
 
 
 class AvgPool2DBackward0(TraceableFunction):
-    """avg_pool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)    self: avg_pool2d_backward(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)"""
+    """avg_pool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)    self:
+    avg_pool2d_backward(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    """
 
-    __slots__ = ('ceil_mode', 'count_include_pad', 'divisor_override', 'kernel_size', 'padding', 'self_', 'stride')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('ceil_mode', 'count_include_pad', 'divisor_override', 'kernel_size', 'padding', 'stride')
-    saved_integers = ('divisor_override', 'kernel_size', 'padding', 'stride')
+    __slots__ = ("ceil_mode", "count_include_pad", "divisor_override", "kernel_size", "padding", "self_", "stride")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("ceil_mode", "count_include_pad", "divisor_override", "kernel_size", "padding", "stride")
+    saved_integers = ("divisor_override", "kernel_size", "padding", "stride")
 
     self_: SavedVariable
     ceil_mode: bool
@@ -9925,8 +10621,14 @@ class AvgPool2DBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.avg_pool2d_backward.call(
-                grad, self_, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
-                self.divisor_override
+                grad,
+                self_,
+                self.kernel_size,
+                self.stride,
+                self.padding,
+                self.ceil_mode,
+                self.count_include_pad,
+                self.divisor_override,
             )
         return grad_inputs
 
@@ -9935,13 +10637,15 @@ class AvgPool2DBackward0(TraceableFunction):
 
 
 class AvgPool3DBackward0(TraceableFunction):
-    """avg_pool3d(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)    self: avg_pool3d_backward(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)"""
+    """avg_pool3d(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)    self:
+    avg_pool3d_backward(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    """
 
-    __slots__ = ('ceil_mode', 'count_include_pad', 'divisor_override', 'kernel_size', 'padding', 'self_', 'stride')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('ceil_mode', 'count_include_pad', 'divisor_override', 'kernel_size', 'padding', 'stride')
-    saved_integers = ('divisor_override', 'kernel_size', 'padding', 'stride')
+    __slots__ = ("ceil_mode", "count_include_pad", "divisor_override", "kernel_size", "padding", "self_", "stride")
+    edge_names = ("self",)
+    saved_variables = ("self",)
+    saved_attributes = ("ceil_mode", "count_include_pad", "divisor_override", "kernel_size", "padding", "stride")
+    saved_integers = ("divisor_override", "kernel_size", "padding", "stride")
 
     self_: SavedVariable
     ceil_mode: bool
@@ -9959,8 +10663,14 @@ class AvgPool3DBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.avg_pool3d_backward.call(
-                grad, self_, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
-                self.divisor_override
+                grad,
+                self_,
+                self.kernel_size,
+                self.stride,
+                self.padding,
+                self.ceil_mode,
+                self.count_include_pad,
+                self.divisor_override,
             )
         return grad_inputs
 
@@ -9969,13 +10679,15 @@ class AvgPool3DBackward0(TraceableFunction):
 
 
 class MaxPool2DWithIndicesBackward0(TraceableFunction):
-    """max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)    self: max_pool2d_with_indices_backward(grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1)"""
+    """max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)    self:
+    max_pool2d_with_indices_backward(grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1)
+    """
 
-    __slots__ = ('ceil_mode', 'dilation', 'kernel_size', 'padding', 'result1_', 'self_', 'stride')
-    edge_names = ('self',)
-    saved_variables = ('result1', 'self')
-    saved_attributes = ('ceil_mode', 'dilation', 'kernel_size', 'padding', 'stride')
-    saved_integers = ('dilation', 'kernel_size', 'padding', 'stride')
+    __slots__ = ("ceil_mode", "dilation", "kernel_size", "padding", "result1_", "self_", "stride")
+    edge_names = ("self",)
+    saved_variables = ("result1", "self")
+    saved_attributes = ("ceil_mode", "dilation", "kernel_size", "padding", "stride")
+    saved_integers = ("dilation", "kernel_size", "padding", "stride")
 
     result1_: SavedVariable
     self_: SavedVariable
@@ -10004,13 +10716,15 @@ class MaxPool2DWithIndicesBackward0(TraceableFunction):
 
 
 class MaxPool3DWithIndicesBackward0(TraceableFunction):
-    """max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)    self: max_pool3d_with_indices_backward(grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1)"""
+    """max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)    self:
+    max_pool3d_with_indices_backward(grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1)
+    """
 
-    __slots__ = ('ceil_mode', 'dilation', 'kernel_size', 'padding', 'result1_', 'self_', 'stride')
-    edge_names = ('self',)
-    saved_variables = ('result1', 'self')
-    saved_attributes = ('ceil_mode', 'dilation', 'kernel_size', 'padding', 'stride')
-    saved_integers = ('dilation', 'kernel_size', 'padding', 'stride')
+    __slots__ = ("ceil_mode", "dilation", "kernel_size", "padding", "result1_", "self_", "stride")
+    edge_names = ("self",)
+    saved_variables = ("result1", "self")
+    saved_attributes = ("ceil_mode", "dilation", "kernel_size", "padding", "stride")
+    saved_integers = ("dilation", "kernel_size", "padding", "stride")
 
     result1_: SavedVariable
     self_: SavedVariable
@@ -10041,11 +10755,11 @@ class MaxPool3DWithIndicesBackward0(TraceableFunction):
 class ConvTbcBackward0(TraceableFunction):
     """conv_tbc(self, weight, bias, pad)    self, weight, bias: conv_tbc_backward(grad, self, weight, bias, pad)"""
 
-    __slots__ = ('bias_', 'pad', 'self_', 'weight_')
-    edge_names = ('self', 'weight', 'bias')
-    saved_variables = ('bias', 'self', 'weight')
-    saved_attributes = ('pad',)
-    saved_integers = ('pad',)
+    __slots__ = ("bias_", "pad", "self_", "weight_")
+    edge_names = ("self", "weight", "bias")
+    saved_variables = ("bias", "self", "weight")
+    saved_attributes = ("pad",)
+    saved_integers = ("pad",)
 
     bias_: SavedVariable
     self_: SavedVariable
@@ -10077,13 +10791,15 @@ class ConvTbcBackward0(TraceableFunction):
 
 
 class FractionalMaxPool2DBackward0(TraceableFunction):
-    """fractional_max_pool2d(self, kernel_size, output_size, random_samples)    self: fractional_max_pool2d_backward(grad, self, kernel_size, output_size, result1)"""
+    """fractional_max_pool2d(self, kernel_size, output_size, random_samples)    self:
+    fractional_max_pool2d_backward(grad, self, kernel_size, output_size, result1)
+    """
 
-    __slots__ = ('kernel_size', 'output_size', 'result1_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result1', 'self')
-    saved_attributes = ('kernel_size', 'output_size')
-    saved_integers = ('kernel_size', 'output_size')
+    __slots__ = ("kernel_size", "output_size", "result1_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result1", "self")
+    saved_attributes = ("kernel_size", "output_size")
+    saved_integers = ("kernel_size", "output_size")
 
     result1_: SavedVariable
     self_: SavedVariable
@@ -10109,11 +10825,13 @@ class FractionalMaxPool2DBackward0(TraceableFunction):
 
 
 class FractionalMaxPool2DBackwardBackward0(TraceableFunction):
-    """fractional_max_pool2d_backward(grad_output, self, kernel_size, output_size, indices)    grad_output: max_pool_double_backward(grad, indices, 2)    self: zeros_like_saved(self.info())"""
+    """fractional_max_pool2d_backward(grad_output, self, kernel_size, output_size, indices)    grad_output:
+    max_pool_double_backward(grad, indices, 2)    self: zeros_like_saved(self.info())
+    """
 
-    __slots__ = ('indices_', 'self_info')
-    edge_names = ('grad_output', 'self')
-    saved_variables = ('indices',)
+    __slots__ = ("indices_", "self_info")
+    edge_names = ("grad_output", "self")
+    saved_variables = ("indices",)
     saved_attributes = ()
 
     indices_: SavedVariable
@@ -10136,13 +10854,15 @@ class FractionalMaxPool2DBackwardBackward0(TraceableFunction):
 
 
 class FractionalMaxPool3DBackward0(TraceableFunction):
-    """fractional_max_pool3d(self, kernel_size, output_size, random_samples)    self: fractional_max_pool3d_backward(grad, self, kernel_size, output_size, result1)"""
+    """fractional_max_pool3d(self, kernel_size, output_size, random_samples)    self:
+    fractional_max_pool3d_backward(grad, self, kernel_size, output_size, result1)
+    """
 
-    __slots__ = ('kernel_size', 'output_size', 'result1_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result1', 'self')
-    saved_attributes = ('kernel_size', 'output_size')
-    saved_integers = ('kernel_size', 'output_size')
+    __slots__ = ("kernel_size", "output_size", "result1_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result1", "self")
+    saved_attributes = ("kernel_size", "output_size")
+    saved_integers = ("kernel_size", "output_size")
 
     result1_: SavedVariable
     self_: SavedVariable
@@ -10168,11 +10888,13 @@ class FractionalMaxPool3DBackward0(TraceableFunction):
 
 
 class FractionalMaxPool3DBackwardBackward0(TraceableFunction):
-    """fractional_max_pool3d_backward(grad_output, self, kernel_size, output_size, indices)    grad_output: max_pool_double_backward(grad, indices, 3)    self: zeros_like_saved(self.info())"""
+    """fractional_max_pool3d_backward(grad_output, self, kernel_size, output_size, indices)    grad_output:
+    max_pool_double_backward(grad, indices, 3)    self: zeros_like_saved(self.info())
+    """
 
-    __slots__ = ('indices_', 'self_info')
-    edge_names = ('grad_output', 'self')
-    saved_variables = ('indices',)
+    __slots__ = ("indices_", "self_info")
+    edge_names = ("grad_output", "self")
+    saved_variables = ("indices",)
     saved_attributes = ()
 
     indices_: SavedVariable
@@ -10195,13 +10917,15 @@ class FractionalMaxPool3DBackwardBackward0(TraceableFunction):
 
 
 class AffineGridGeneratorBackward0(TraceableFunction):
-    """affine_grid_generator(theta, size, align_corners)    theta: affine_grid_generator_backward_symint(grad, size, align_corners)"""
+    """affine_grid_generator(theta, size, align_corners)    theta: affine_grid_generator_backward_symint(grad, size,
+    align_corners)
+    """
 
-    __slots__ = ('align_corners', 'size')
-    edge_names = ('theta',)
+    __slots__ = ("align_corners", "size")
+    edge_names = ("theta",)
     saved_variables = ()
-    saved_attributes = ('align_corners', 'size')
-    saved_integers = ('size',)
+    saved_attributes = ("align_corners", "size")
+    saved_integers = ("size",)
 
     align_corners: bool
     size: Size
@@ -10217,13 +10941,15 @@ class AffineGridGeneratorBackward0(TraceableFunction):
 
 
 class GridSampler2DBackward0(TraceableFunction):
-    """grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)    input, grid: grid_sampler_2d_backward(grad, input, grid, interpolation_mode, padding_mode, align_corners, grad_input_mask)"""
+    """grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)    input, grid:
+    grid_sampler_2d_backward(grad, input, grid, interpolation_mode, padding_mode, align_corners, grad_input_mask)
+    """
 
-    __slots__ = ('align_corners', 'grid_', 'input_', 'interpolation_mode', 'padding_mode')
-    edge_names = ('input', 'grid')
-    saved_variables = ('grid', 'input')
-    saved_attributes = ('align_corners', 'interpolation_mode', 'padding_mode')
-    saved_integers = ('interpolation_mode', 'padding_mode')
+    __slots__ = ("align_corners", "grid_", "input_", "interpolation_mode", "padding_mode")
+    edge_names = ("input", "grid")
+    saved_variables = ("grid", "input")
+    saved_attributes = ("align_corners", "interpolation_mode", "padding_mode")
+    saved_integers = ("interpolation_mode", "padding_mode")
 
     grid_: SavedVariable
     input_: SavedVariable
@@ -10240,8 +10966,13 @@ class GridSampler2DBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1):
             grad_result = ops.grid_sampler_2d_backward.call(
-                grad, input, grid, self.interpolation_mode, self.padding_mode, self.align_corners,
-                (self.task_should_compute_output(0), self.task_should_compute_output(1))
+                grad,
+                input,
+                grid,
+                self.interpolation_mode,
+                self.padding_mode,
+                self.align_corners,
+                (self.task_should_compute_output(0), self.task_should_compute_output(1)),
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -10255,13 +10986,15 @@ class GridSampler2DBackward0(TraceableFunction):
 
 
 class GridSampler3DBackward0(TraceableFunction):
-    """grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners)    input, grid: grid_sampler_3d_backward(grad, input, grid, interpolation_mode, padding_mode, align_corners, grad_input_mask)"""
+    """grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners)    input, grid:
+    grid_sampler_3d_backward(grad, input, grid, interpolation_mode, padding_mode, align_corners, grad_input_mask)
+    """
 
-    __slots__ = ('align_corners', 'grid_', 'input_', 'interpolation_mode', 'padding_mode')
-    edge_names = ('input', 'grid')
-    saved_variables = ('grid', 'input')
-    saved_attributes = ('align_corners', 'interpolation_mode', 'padding_mode')
-    saved_integers = ('interpolation_mode', 'padding_mode')
+    __slots__ = ("align_corners", "grid_", "input_", "interpolation_mode", "padding_mode")
+    edge_names = ("input", "grid")
+    saved_variables = ("grid", "input")
+    saved_attributes = ("align_corners", "interpolation_mode", "padding_mode")
+    saved_integers = ("interpolation_mode", "padding_mode")
 
     grid_: SavedVariable
     input_: SavedVariable
@@ -10278,8 +11011,13 @@ class GridSampler3DBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1):
             grad_result = ops.grid_sampler_3d_backward.call(
-                grad, input, grid, self.interpolation_mode, self.padding_mode, self.align_corners,
-                (self.task_should_compute_output(0), self.task_should_compute_output(1))
+                grad,
+                input,
+                grid,
+                self.interpolation_mode,
+                self.padding_mode,
+                self.align_corners,
+                (self.task_should_compute_output(0), self.task_should_compute_output(1)),
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -10293,13 +11031,16 @@ class GridSampler3DBackward0(TraceableFunction):
 
 
 class GridSampler2DBackwardBackward0(TraceableFunction):
-    """grid_sampler_2d_backward(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask)    grad_output, input, grid: grid_sampler_2d_double_backward(grads[0], grads[1], grad_output, input, grid, interpolation_mode, padding_mode, align_corners, grad_input_mask)"""
+    """grid_sampler_2d_backward(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask)
+    grad_output, input, grid: grid_sampler_2d_double_backward(grads[0], grads[1], grad_output, input, grid,
+    interpolation_mode, padding_mode, align_corners, grad_input_mask)
+    """
 
-    __slots__ = ('align_corners', 'grad_output_', 'grid_', 'input_', 'interpolation_mode', 'padding_mode')
-    edge_names = ('grad_output', 'input', 'grid')
-    saved_variables = ('grad_output', 'grid', 'input')
-    saved_attributes = ('align_corners', 'interpolation_mode', 'padding_mode')
-    saved_integers = ('interpolation_mode', 'padding_mode')
+    __slots__ = ("align_corners", "grad_output_", "grid_", "input_", "interpolation_mode", "padding_mode")
+    edge_names = ("grad_output", "input", "grid")
+    saved_variables = ("grad_output", "grid", "input")
+    saved_attributes = ("align_corners", "interpolation_mode", "padding_mode")
+    saved_integers = ("interpolation_mode", "padding_mode")
 
     grad_output_: SavedVariable
     grid_: SavedVariable
@@ -10317,9 +11058,19 @@ class GridSampler2DBackwardBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
             grad_result = grid_sampler_2d_double_backward(
-                grads[0], grads[1], grad_output, input, grid, self.interpolation_mode, self.padding_mode,
-                self.align_corners, (self.task_should_compute_output(0), self.task_should_compute_output(1),
-                self.task_should_compute_output(2))
+                grads[0],
+                grads[1],
+                grad_output,
+                input,
+                grid,
+                self.interpolation_mode,
+                self.padding_mode,
+                self.align_corners,
+                (
+                    self.task_should_compute_output(0),
+                    self.task_should_compute_output(1),
+                    self.task_should_compute_output(2),
+                ),
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -10336,13 +11087,16 @@ class GridSampler2DBackwardBackward0(TraceableFunction):
 
 
 class GridSampler3DBackwardBackward0(TraceableFunction):
-    """grid_sampler_3d_backward(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask)    grad_output, input, grid: grid_sampler_3d_double_backward(grads[0], grads[1], grad_output, input, grid, interpolation_mode, padding_mode, align_corners, grad_input_mask)"""
+    """grid_sampler_3d_backward(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask)
+    grad_output, input, grid: grid_sampler_3d_double_backward(grads[0], grads[1], grad_output, input, grid,
+    interpolation_mode, padding_mode, align_corners, grad_input_mask)
+    """
 
-    __slots__ = ('align_corners', 'grad_output_', 'grid_', 'input_', 'interpolation_mode', 'padding_mode')
-    edge_names = ('grad_output', 'input', 'grid')
-    saved_variables = ('grad_output', 'grid', 'input')
-    saved_attributes = ('align_corners', 'interpolation_mode', 'padding_mode')
-    saved_integers = ('interpolation_mode', 'padding_mode')
+    __slots__ = ("align_corners", "grad_output_", "grid_", "input_", "interpolation_mode", "padding_mode")
+    edge_names = ("grad_output", "input", "grid")
+    saved_variables = ("grad_output", "grid", "input")
+    saved_attributes = ("align_corners", "interpolation_mode", "padding_mode")
+    saved_integers = ("interpolation_mode", "padding_mode")
 
     grad_output_: SavedVariable
     grid_: SavedVariable
@@ -10360,9 +11114,19 @@ class GridSampler3DBackwardBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
             grad_result = grid_sampler_3d_double_backward(
-                grads[0], grads[1], grad_output, input, grid, self.interpolation_mode, self.padding_mode,
-                self.align_corners, (self.task_should_compute_output(0), self.task_should_compute_output(1),
-                self.task_should_compute_output(2))
+                grads[0],
+                grads[1],
+                grad_output,
+                input,
+                grid,
+                self.interpolation_mode,
+                self.padding_mode,
+                self.align_corners,
+                (
+                    self.task_should_compute_output(0),
+                    self.task_should_compute_output(1),
+                    self.task_should_compute_output(2),
+                ),
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -10381,9 +11145,9 @@ class GridSampler3DBackwardBackward0(TraceableFunction):
 class MaxUnpool2DBackward0(TraceableFunction):
     """max_unpool2d(self, indices, output_size)    self: max_pool_double_backward(grad, indices, 2)"""
 
-    __slots__ = ('indices_',)
-    edge_names = ('self',)
-    saved_variables = ('indices',)
+    __slots__ = ("indices_",)
+    edge_names = ("self",)
+    saved_variables = ("indices",)
     saved_attributes = ()
 
     indices_: SavedVariable
@@ -10405,9 +11169,9 @@ class MaxUnpool2DBackward0(TraceableFunction):
 class MaxUnpool3DBackward0(TraceableFunction):
     """max_unpool3d(self, indices, output_size, stride, padding)    self: max_pool_double_backward(grad, indices, 3)"""
 
-    __slots__ = ('indices_',)
-    edge_names = ('self',)
-    saved_variables = ('indices',)
+    __slots__ = ("indices_",)
+    edge_names = ("self",)
+    saved_variables = ("indices",)
     saved_attributes = ()
 
     indices_: SavedVariable
@@ -10427,22 +11191,51 @@ class MaxUnpool3DBackward0(TraceableFunction):
 
 
 class MkldnnRnnLayerBackward0(TraceableFunction):
-    """mkldnn_rnn_layer(input, weight0, weight1, weight2, weight3, hx_, cx_, reverse, batch_sizes, mode, hidden_size, num_layers, has_biases, bidirectional, batch_first, train)    input, weight0, weight1, weight2, weight3, hx_, cx_: mkldnn_rnn_layer_gradient(input, weight0, weight1, weight2, weight3, hx_, cx_, result0, result1, result2, grads, reverse, mode, hidden_size, num_layers, has_biases, train, bidirectional, batch_sizes, batch_first, result3)"""
+    """mkldnn_rnn_layer(input, weight0, weight1, weight2, weight3, hx_, cx_, reverse, batch_sizes, mode, hidden_size,
+    num_layers, has_biases, bidirectional, batch_first, train)    input, weight0, weight1, weight2, weight3, hx_,
+    cx_: mkldnn_rnn_layer_gradient(input, weight0, weight1, weight2, weight3, hx_, cx_, result0, result1, result2,
+    grads, reverse, mode, hidden_size, num_layers, has_biases, train, bidirectional, batch_sizes, batch_first,
+    result3)
+    """
 
     __slots__ = (
-        'batch_first', 'batch_sizes', 'bidirectional', 'cx__', 'has_biases', 'hidden_size', 'hx__', 'input_', 'mode',
-        'num_layers', 'result0_', 'result1_', 'result2_', 'result3_', 'reverse', 'train', 'weight0_', 'weight1_',
-        'weight2_', 'weight3_'
+        "batch_first",
+        "batch_sizes",
+        "bidirectional",
+        "cx__",
+        "has_biases",
+        "hidden_size",
+        "hx__",
+        "input_",
+        "mode",
+        "num_layers",
+        "result0_",
+        "result1_",
+        "result2_",
+        "result3_",
+        "reverse",
+        "train",
+        "weight0_",
+        "weight1_",
+        "weight2_",
+        "weight3_",
     )
-    edge_names = ('input', 'weight0', 'weight1', 'weight2', 'weight3', 'hx_', 'cx_')
+    edge_names = ("input", "weight0", "weight1", "weight2", "weight3", "hx_", "cx_")
     saved_variables = (
-        'cx_', 'hx_', 'input', 'result0', 'result1', 'result2', 'result3', 'weight0', 'weight1', 'weight2', 'weight3'
+        "cx_", "hx_", "input", "result0", "result1", "result2", "result3", "weight0", "weight1", "weight2", "weight3"
     )
     saved_attributes = (
-        'batch_first', 'batch_sizes', 'bidirectional', 'has_biases', 'hidden_size', 'mode', 'num_layers', 'reverse',
-        'train'
+        "batch_first",
+        "batch_sizes",
+        "bidirectional",
+        "has_biases",
+        "hidden_size",
+        "mode",
+        "num_layers",
+        "reverse",
+        "train",
     )
-    saved_integers = ('batch_sizes', 'hidden_size', 'mode', 'num_layers')
+    saved_integers = ("batch_sizes", "hidden_size", "mode", "num_layers")
 
     cx__: SavedVariable
     hx__: SavedVariable
@@ -10482,9 +11275,27 @@ class MkldnnRnnLayerBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2, 3, 4, 5, 6):
             grad_result = mkldnn_rnn_layer_gradient(
-                input, weight0, weight1, weight2, weight3, hx_, cx_, result0, result1, result2, grads, self.reverse,
-                self.mode, self.hidden_size, self.num_layers, self.has_biases, self.train, self.bidirectional,
-                self.batch_sizes, self.batch_first, result3
+                input,
+                weight0,
+                weight1,
+                weight2,
+                weight3,
+                hx_,
+                cx_,
+                result0,
+                result1,
+                result2,
+                grads,
+                self.reverse,
+                self.mode,
+                self.hidden_size,
+                self.num_layers,
+                self.has_biases,
+                self.train,
+                self.bidirectional,
+                self.batch_sizes,
+                self.batch_first,
+                result3,
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -10517,11 +11328,14 @@ class MkldnnRnnLayerBackward0(TraceableFunction):
 
 
 class ThnnFusedLstmCellBackward0(TraceableFunction):
-    """_thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias)    input_gates, hidden_gates, cx, input_bias, hidden_bias: _thnn_fused_lstm_cell_gradient(grads, input_gates, hidden_gates, input_bias, hidden_bias, cx, result1, result2)"""
+    """_thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias)    input_gates, hidden_gates, cx,
+    input_bias, hidden_bias: _thnn_fused_lstm_cell_gradient(grads, input_gates, hidden_gates, input_bias,
+    hidden_bias, cx, result1, result2)
+    """
 
-    __slots__ = ('cx_', 'hidden_bias_', 'hidden_gates_', 'input_bias_', 'input_gates_', 'result1_', 'result2_')
-    edge_names = ('input_gates', 'hidden_gates', 'cx', 'input_bias', 'hidden_bias')
-    saved_variables = ('cx', 'hidden_bias', 'hidden_gates', 'input_bias', 'input_gates', 'result1', 'result2')
+    __slots__ = ("cx_", "hidden_bias_", "hidden_gates_", "input_bias_", "input_gates_", "result1_", "result2_")
+    edge_names = ("input_gates", "hidden_gates", "cx", "input_bias", "hidden_bias")
+    saved_variables = ("cx", "hidden_bias", "hidden_gates", "input_bias", "input_gates", "result1", "result2")
     saved_attributes = ()
 
     cx_: SavedVariable
@@ -10570,11 +11384,14 @@ class ThnnFusedLstmCellBackward0(TraceableFunction):
 
 
 class ThnnFusedGruCellBackward0(TraceableFunction):
-    """_thnn_fused_gru_cell(input_gates, hidden_gates, hx, input_bias, hidden_bias)    input_gates, hidden_gates, hx, input_bias, hidden_bias: _thnn_fused_gru_cell_gradient(grad, input_gates, hidden_gates, hx, input_bias, hidden_bias, result1)"""
+    """_thnn_fused_gru_cell(input_gates, hidden_gates, hx, input_bias, hidden_bias)    input_gates, hidden_gates, hx,
+    input_bias, hidden_bias: _thnn_fused_gru_cell_gradient(grad, input_gates, hidden_gates, hx, input_bias,
+    hidden_bias, result1)
+    """
 
-    __slots__ = ('hidden_bias_', 'hidden_gates_', 'hx_', 'input_bias_', 'input_gates_', 'result1_')
-    edge_names = ('input_gates', 'hidden_gates', 'hx', 'input_bias', 'hidden_bias')
-    saved_variables = ('hidden_bias', 'hidden_gates', 'hx', 'input_bias', 'input_gates', 'result1')
+    __slots__ = ("hidden_bias_", "hidden_gates_", "hx_", "input_bias_", "input_gates_", "result1_")
+    edge_names = ("input_gates", "hidden_gates", "hx", "input_bias", "hidden_bias")
+    saved_variables = ("hidden_bias", "hidden_gates", "hx", "input_bias", "input_gates", "result1")
     saved_attributes = ()
 
     hidden_bias_: SavedVariable
@@ -10621,13 +11438,15 @@ class ThnnFusedGruCellBackward0(TraceableFunction):
 
 
 class PackPaddedSequenceBackward0(TraceableFunction):
-    """_pack_padded_sequence(input, lengths, batch_first)    input: _pack_padded_sequence_backward_symint(grad, input.sym_sizes(), result1, batch_first)"""
+    """_pack_padded_sequence(input, lengths, batch_first)    input: _pack_padded_sequence_backward_symint(grad,
+    input.sym_sizes(), result1, batch_first)
+    """
 
-    __slots__ = ('batch_first', 'input_sym_sizes', 'result1_')
-    edge_names = ('input',)
-    saved_variables = ('result1',)
-    saved_attributes = ('batch_first', 'input_sym_sizes')
-    saved_integers = ('input_sym_sizes',)
+    __slots__ = ("batch_first", "input_sym_sizes", "result1_")
+    edge_names = ("input",)
+    saved_variables = ("result1",)
+    saved_attributes = ("batch_first", "input_sym_sizes")
+    saved_integers = ("input_sym_sizes",)
 
     result1_: SavedVariable
     batch_first: bool
@@ -10650,18 +11469,26 @@ class PackPaddedSequenceBackward0(TraceableFunction):
 
 
 class ConvolutionBackward0(TraceableFunction):
-    """convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)    input, weight, bias: convolution_backward(grad, input, weight, bias.sym_sizes_opt(), stride, padding, dilation, transposed, output_padding, groups, grad_input_mask)"""
+    """convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)    input, weight,
+    bias: convolution_backward(grad, input, weight, bias.sym_sizes_opt(), stride, padding, dilation, transposed,
+    output_padding, groups, grad_input_mask)
+    """
 
     __slots__ = (
-        'bias_sym_sizes_opt', 'dilation', 'groups', 'input_', 'output_padding', 'padding', 'stride', 'transposed',
-        'weight_'
+        "bias_sym_sizes_opt",
+        "dilation",
+        "groups",
+        "input_",
+        "output_padding",
+        "padding",
+        "stride",
+        "transposed",
+        "weight_",
     )
-    edge_names = ('input', 'weight', 'bias')
-    saved_variables = ('input', 'weight')
-    saved_attributes = (
-        'bias_sym_sizes_opt', 'dilation', 'groups', 'output_padding', 'padding', 'stride', 'transposed'
-    )
-    saved_integers = ('bias_sym_sizes_opt', 'dilation', 'groups', 'output_padding', 'padding', 'stride')
+    edge_names = ("input", "weight", "bias")
+    saved_variables = ("input", "weight")
+    saved_attributes = ("bias_sym_sizes_opt", "dilation", "groups", "output_padding", "padding", "stride", "transposed")
+    saved_integers = ("bias_sym_sizes_opt", "dilation", "groups", "output_padding", "padding", "stride")
 
     input_: SavedVariable
     weight_: SavedVariable
@@ -10682,9 +11509,21 @@ class ConvolutionBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
             grad_result = ops.convolution_backward.call(
-                grad, input, weight, self.bias_sym_sizes_opt, self.stride, self.padding, self.dilation,
-                self.transposed, self.output_padding, self.groups, (self.task_should_compute_output(0),
-                self.task_should_compute_output(1), self.task_should_compute_output(2))
+                grad,
+                input,
+                weight,
+                self.bias_sym_sizes_opt,
+                self.stride,
+                self.padding,
+                self.dilation,
+                self.transposed,
+                self.output_padding,
+                self.groups,
+                (
+                    self.task_should_compute_output(0),
+                    self.task_should_compute_output(1),
+                    self.task_should_compute_output(2),
+                ),
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -10700,15 +11539,19 @@ class ConvolutionBackward0(TraceableFunction):
 
 
 class ConvolutionBackwardBackward0(TraceableFunction):
-    """convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask)    grad_output, input, weight: _convolution_double_backward_symint(grads[0], grads[1], grads[2], grad_output, weight, input, stride, padding, dilation, transposed, output_padding, groups, grad_input_mask)"""
+    """convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed,
+    output_padding, groups, output_mask)    grad_output, input, weight: _convolution_double_backward_symint(grads[0],
+    grads[1], grads[2], grad_output, weight, input, stride, padding, dilation, transposed, output_padding, groups,
+    grad_input_mask)
+    """
 
     __slots__ = (
-        'dilation', 'grad_output_', 'groups', 'input_', 'output_padding', 'padding', 'stride', 'transposed', 'weight_'
+        "dilation", "grad_output_", "groups", "input_", "output_padding", "padding", "stride", "transposed", "weight_"
     )
-    edge_names = ('grad_output', 'input', 'weight')
-    saved_variables = ('grad_output', 'input', 'weight')
-    saved_attributes = ('dilation', 'groups', 'output_padding', 'padding', 'stride', 'transposed')
-    saved_integers = ('dilation', 'groups', 'output_padding', 'padding', 'stride')
+    edge_names = ("grad_output", "input", "weight")
+    saved_variables = ("grad_output", "input", "weight")
+    saved_attributes = ("dilation", "groups", "output_padding", "padding", "stride", "transposed")
+    saved_integers = ("dilation", "groups", "output_padding", "padding", "stride")
 
     grad_output_: SavedVariable
     input_: SavedVariable
@@ -10729,10 +11572,24 @@ class ConvolutionBackwardBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
             grad_result = call_of_node(
-                ops._convolution_double_backward, grads[0], grads[1], grads[2], grad_output, weight, input,
-                self.stride, self.padding, self.dilation, self.transposed, self.output_padding, self.groups,
-                (self.task_should_compute_output(0), self.task_should_compute_output(1),
-                self.task_should_compute_output(2))
+                ops._convolution_double_backward,
+                grads[0],
+                grads[1],
+                grads[2],
+                grad_output,
+                weight,
+                input,
+                self.stride,
+                self.padding,
+                self.dilation,
+                self.transposed,
+                self.output_padding,
+                self.groups,
+                (
+                    self.task_should_compute_output(0),
+                    self.task_should_compute_output(1),
+                    self.task_should_compute_output(2),
+                ),
             )
             if self.task_should_compute_output(0):
                 grad_inputs[0] = grad_result[0]
@@ -10749,13 +11606,15 @@ class ConvolutionBackwardBackward0(TraceableFunction):
 
 
 class Col2ImBackward0(TraceableFunction):
-    """col2im(self, output_size, kernel_size, dilation, padding, stride)    self: im2col(grad, kernel_size, dilation, padding, stride)"""
+    """col2im(self, output_size, kernel_size, dilation, padding, stride)    self: im2col(grad, kernel_size, dilation,
+    padding, stride)
+    """
 
-    __slots__ = ('dilation', 'kernel_size', 'padding', 'stride')
-    edge_names = ('self',)
+    __slots__ = ("dilation", "kernel_size", "padding", "stride")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dilation', 'kernel_size', 'padding', 'stride')
-    saved_integers = ('dilation', 'kernel_size', 'padding', 'stride')
+    saved_attributes = ("dilation", "kernel_size", "padding", "stride")
+    saved_integers = ("dilation", "kernel_size", "padding", "stride")
 
     dilation: Size
     kernel_size: Size
@@ -10773,18 +11632,18 @@ class Col2ImBackward0(TraceableFunction):
 
 
 class Im2ColBackward0(TraceableFunction):
-    """im2col(self, kernel_size, dilation, padding, stride)    self: col2im_symint(grad, (self.sym_size(-2), self.sym_size(-1)), kernel_size, dilation, padding, stride)"""
+    """im2col(self, kernel_size, dilation, padding, stride)    self: col2im_symint(grad, (self.sym_size(-2),
+    self.sym_size(-1)), kernel_size, dilation, padding, stride)
+    """
 
-    __slots__ = (
-        'dilation', 'kernel_size', 'padding', 'self_sym_argsize_minus_1', 'self_sym_argsize_minus_2', 'stride'
-    )
-    edge_names = ('self',)
+    __slots__ = ("dilation", "kernel_size", "padding", "self_sym_argsize_minus_1", "self_sym_argsize_minus_2", "stride")
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = (
-        'dilation', 'kernel_size', 'padding', 'self_sym_argsize_minus_1', 'self_sym_argsize_minus_2', 'stride'
+        "dilation", "kernel_size", "padding", "self_sym_argsize_minus_1", "self_sym_argsize_minus_2", "stride"
     )
     saved_integers = (
-        'dilation', 'kernel_size', 'padding', 'self_sym_argsize_minus_1', 'self_sym_argsize_minus_2', 'stride'
+        "dilation", "kernel_size", "padding", "self_sym_argsize_minus_1", "self_sym_argsize_minus_2", "stride"
     )
 
     dilation: Size
@@ -10801,8 +11660,12 @@ class Im2ColBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.col2im.call(
-                grad, (self.self_sym_argsize_minus_2, self.self_sym_argsize_minus_1,), self.kernel_size,
-                self.dilation, self.padding, self.stride
+                grad,
+                (self.self_sym_argsize_minus_2, self.self_sym_argsize_minus_1,),
+                self.kernel_size,
+                self.dilation,
+                self.padding,
+                self.stride,
             )
         return grad_inputs
 
@@ -10810,11 +11673,11 @@ class Im2ColBackward0(TraceableFunction):
 class PixelShuffleBackward0(TraceableFunction):
     """pixel_shuffle(self, upscale_factor)    self: pixel_unshuffle(grad, upscale_factor)"""
 
-    __slots__ = ('upscale_factor',)
-    edge_names = ('self',)
+    __slots__ = ("upscale_factor",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('upscale_factor',)
-    saved_integers = ('upscale_factor',)
+    saved_attributes = ("upscale_factor",)
+    saved_integers = ("upscale_factor",)
 
     upscale_factor: int
 
@@ -10831,11 +11694,11 @@ class PixelShuffleBackward0(TraceableFunction):
 class PixelUnshuffleBackward0(TraceableFunction):
     """pixel_unshuffle(self, downscale_factor)    self: pixel_shuffle(grad, downscale_factor)"""
 
-    __slots__ = ('downscale_factor',)
-    edge_names = ('self',)
+    __slots__ = ("downscale_factor",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('downscale_factor',)
-    saved_integers = ('downscale_factor',)
+    saved_attributes = ("downscale_factor",)
+    saved_integers = ("downscale_factor",)
 
     downscale_factor: int
 
@@ -10852,11 +11715,11 @@ class PixelUnshuffleBackward0(TraceableFunction):
 class ChannelShuffleBackward0(TraceableFunction):
     """channel_shuffle(self, groups)    self: channel_shuffle_backward(grad, groups)"""
 
-    __slots__ = ('groups',)
-    edge_names = ('self',)
+    __slots__ = ("groups",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('groups',)
-    saved_integers = ('groups',)
+    saved_attributes = ("groups",)
+    saved_integers = ("groups",)
 
     groups: int
 
@@ -10871,13 +11734,15 @@ class ChannelShuffleBackward0(TraceableFunction):
 
 
 class AdaptiveAvgPool2DBackwardBackward0(TraceableFunction):
-    """_adaptive_avg_pool2d_backward(grad_output, self)    grad_output: _adaptive_avg_pool2d_symint(grad, (grad_output.sym_size(-2), grad_output.sym_size(-1)))    self: zeros_like_saved(self.info())"""
+    """_adaptive_avg_pool2d_backward(grad_output, self)    grad_output: _adaptive_avg_pool2d_symint(grad,
+    (grad_output.sym_size(-2), grad_output.sym_size(-1)))    self: zeros_like_saved(self.info())
+    """
 
-    __slots__ = ('grad_output_sym_argsize_minus_1', 'grad_output_sym_argsize_minus_2', 'self_info')
-    edge_names = ('grad_output', 'self')
+    __slots__ = ("grad_output_sym_argsize_minus_1", "grad_output_sym_argsize_minus_2", "self_info")
+    edge_names = ("grad_output", "self")
     saved_variables = ()
-    saved_attributes = ('grad_output_sym_argsize_minus_1', 'grad_output_sym_argsize_minus_2')
-    saved_integers = ('grad_output_sym_argsize_minus_1', 'grad_output_sym_argsize_minus_2')
+    saved_attributes = ("grad_output_sym_argsize_minus_1", "grad_output_sym_argsize_minus_2")
+    saved_integers = ("grad_output_sym_argsize_minus_1", "grad_output_sym_argsize_minus_2")
 
     grad_output_sym_argsize_minus_1: int
     grad_output_sym_argsize_minus_2: int
@@ -10898,19 +11763,24 @@ class AdaptiveAvgPool2DBackwardBackward0(TraceableFunction):
 
 
 class AdaptiveAvgPool3DBackwardBackward0(TraceableFunction):
-    """_adaptive_avg_pool3d_backward(grad_output, self)    grad_output: _adaptive_avg_pool3d_symint(grad, ( grad_output.sym_size(-3), grad_output.sym_size(-2), grad_output.sym_size(-1) ))    self: zeros_like_saved(self.info())"""
+    """_adaptive_avg_pool3d_backward(grad_output, self)    grad_output: _adaptive_avg_pool3d_symint(grad, (
+    grad_output.sym_size(-3), grad_output.sym_size(-2), grad_output.sym_size(-1) ))    self:
+    zeros_like_saved(self.info())
+    """
 
     __slots__ = (
-        'grad_output_sym_argsize_minus_1', 'grad_output_sym_argsize_minus_2', 'grad_output_sym_argsize_minus_3',
-        'self_info'
+        "grad_output_sym_argsize_minus_1",
+        "grad_output_sym_argsize_minus_2",
+        "grad_output_sym_argsize_minus_3",
+        "self_info",
     )
-    edge_names = ('grad_output', 'self')
+    edge_names = ("grad_output", "self")
     saved_variables = ()
     saved_attributes = (
-        'grad_output_sym_argsize_minus_1', 'grad_output_sym_argsize_minus_2', 'grad_output_sym_argsize_minus_3'
+        "grad_output_sym_argsize_minus_1", "grad_output_sym_argsize_minus_2", "grad_output_sym_argsize_minus_3"
     )
     saved_integers = (
-        'grad_output_sym_argsize_minus_1', 'grad_output_sym_argsize_minus_2', 'grad_output_sym_argsize_minus_3'
+        "grad_output_sym_argsize_minus_1", "grad_output_sym_argsize_minus_2", "grad_output_sym_argsize_minus_3"
     )
 
     grad_output_sym_argsize_minus_1: int
@@ -10925,8 +11795,12 @@ class AdaptiveAvgPool3DBackwardBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops._adaptive_avg_pool3d.call(
-                grad, (self.grad_output_sym_argsize_minus_3, self.grad_output_sym_argsize_minus_2,
-                self.grad_output_sym_argsize_minus_1,)
+                grad,
+                (
+                    self.grad_output_sym_argsize_minus_3,
+                    self.grad_output_sym_argsize_minus_2,
+                    self.grad_output_sym_argsize_minus_1,
+                ),
             )
         if self.task_should_compute_output(1):
             grad_inputs[1] = zeros_like_saved(self.self_info)
@@ -10934,11 +11808,13 @@ class AdaptiveAvgPool3DBackwardBackward0(TraceableFunction):
 
 
 class AdaptiveMaxPool2DBackwardBackward0(TraceableFunction):
-    """adaptive_max_pool2d_backward(grad_output, self, indices)    grad_output: max_pool_double_backward(grad, indices, 2)    self: zeros_like_saved(self.info())"""
+    """adaptive_max_pool2d_backward(grad_output, self, indices)    grad_output: max_pool_double_backward(grad, indices,
+    2)    self: zeros_like_saved(self.info())
+    """
 
-    __slots__ = ('indices_', 'self_info')
-    edge_names = ('grad_output', 'self')
-    saved_variables = ('indices',)
+    __slots__ = ("indices_", "self_info")
+    edge_names = ("grad_output", "self")
+    saved_variables = ("indices",)
     saved_attributes = ()
 
     indices_: SavedVariable
@@ -10961,11 +11837,13 @@ class AdaptiveMaxPool2DBackwardBackward0(TraceableFunction):
 
 
 class AdaptiveMaxPool3DBackwardBackward0(TraceableFunction):
-    """adaptive_max_pool3d_backward(grad_output, self, indices)    grad_output: max_pool_double_backward(grad, indices, 3)    self: zeros_like_saved(self.info())"""
+    """adaptive_max_pool3d_backward(grad_output, self, indices)    grad_output: max_pool_double_backward(grad, indices,
+    3)    self: zeros_like_saved(self.info())
+    """
 
-    __slots__ = ('indices_', 'self_info')
-    edge_names = ('grad_output', 'self')
-    saved_variables = ('indices',)
+    __slots__ = ("indices_", "self_info")
+    edge_names = ("grad_output", "self")
+    saved_variables = ("indices",)
     saved_attributes = ()
 
     indices_: SavedVariable
@@ -10988,15 +11866,16 @@ class AdaptiveMaxPool3DBackwardBackward0(TraceableFunction):
 
 
 class AvgPool2DBackwardBackward0(TraceableFunction):
-    """avg_pool2d_backward(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)    grad_output: avg_pool2d(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)    self: zeros_like_saved(self.info())"""
+    """avg_pool2d_backward(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad,
+    divisor_override)    grad_output: avg_pool2d(grad, kernel_size, stride, padding, ceil_mode, count_include_pad,
+    divisor_override)    self: zeros_like_saved(self.info())
+    """
 
-    __slots__ = (
-        'ceil_mode', 'count_include_pad', 'divisor_override', 'kernel_size', 'padding', 'self_info', 'stride'
-    )
-    edge_names = ('grad_output', 'self')
+    __slots__ = ("ceil_mode", "count_include_pad", "divisor_override", "kernel_size", "padding", "self_info", "stride")
+    edge_names = ("grad_output", "self")
     saved_variables = ()
-    saved_attributes = ('ceil_mode', 'count_include_pad', 'divisor_override', 'kernel_size', 'padding', 'stride')
-    saved_integers = ('divisor_override', 'kernel_size', 'padding', 'stride')
+    saved_attributes = ("ceil_mode", "count_include_pad", "divisor_override", "kernel_size", "padding", "stride")
+    saved_integers = ("divisor_override", "kernel_size", "padding", "stride")
 
     ceil_mode: bool
     count_include_pad: bool
@@ -11013,8 +11892,13 @@ class AvgPool2DBackwardBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.avg_pool2d.call(
-                grad, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
-                self.divisor_override
+                grad,
+                self.kernel_size,
+                self.stride,
+                self.padding,
+                self.ceil_mode,
+                self.count_include_pad,
+                self.divisor_override,
             )
         if self.task_should_compute_output(1):
             grad_inputs[1] = zeros_like_saved(self.self_info)
@@ -11022,15 +11906,16 @@ class AvgPool2DBackwardBackward0(TraceableFunction):
 
 
 class AvgPool3DBackwardBackward0(TraceableFunction):
-    """avg_pool3d_backward(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)    grad_output: avg_pool3d(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)    self: zeros_like_saved(self.info())"""
+    """avg_pool3d_backward(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad,
+    divisor_override)    grad_output: avg_pool3d(grad, kernel_size, stride, padding, ceil_mode, count_include_pad,
+    divisor_override)    self: zeros_like_saved(self.info())
+    """
 
-    __slots__ = (
-        'ceil_mode', 'count_include_pad', 'divisor_override', 'kernel_size', 'padding', 'self_info', 'stride'
-    )
-    edge_names = ('grad_output', 'self')
+    __slots__ = ("ceil_mode", "count_include_pad", "divisor_override", "kernel_size", "padding", "self_info", "stride")
+    edge_names = ("grad_output", "self")
     saved_variables = ()
-    saved_attributes = ('ceil_mode', 'count_include_pad', 'divisor_override', 'kernel_size', 'padding', 'stride')
-    saved_integers = ('divisor_override', 'kernel_size', 'padding', 'stride')
+    saved_attributes = ("ceil_mode", "count_include_pad", "divisor_override", "kernel_size", "padding", "stride")
+    saved_integers = ("divisor_override", "kernel_size", "padding", "stride")
 
     ceil_mode: bool
     count_include_pad: bool
@@ -11047,8 +11932,13 @@ class AvgPool3DBackwardBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.avg_pool3d.call(
-                grad, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
-                self.divisor_override
+                grad,
+                self.kernel_size,
+                self.stride,
+                self.padding,
+                self.ceil_mode,
+                self.count_include_pad,
+                self.divisor_override,
             )
         if self.task_should_compute_output(1):
             grad_inputs[1] = zeros_like_saved(self.self_info)
@@ -11056,12 +11946,15 @@ class AvgPool3DBackwardBackward0(TraceableFunction):
 
 
 class EluBackwardBackward0(TraceableFunction):
-    """elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result)    grad_output: elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)    self_or_result: elu_double_backward(grad, grad_output, alpha, scale, input_scale, is_result, self_or_result)"""
+    """elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result)    grad_output:
+    elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)    self_or_result:
+    elu_double_backward(grad, grad_output, alpha, scale, input_scale, is_result, self_or_result)
+    """
 
-    __slots__ = ('alpha', 'grad_output_', 'input_scale', 'is_result', 'scale', 'self_or_result_')
-    edge_names = ('grad_output', 'self_or_result')
-    saved_variables = ('grad_output', 'self_or_result')
-    saved_attributes = ('alpha', 'input_scale', 'is_result', 'scale')
+    __slots__ = ("alpha", "grad_output_", "input_scale", "is_result", "scale", "self_or_result_")
+    edge_names = ("grad_output", "self_or_result")
+    saved_variables = ("grad_output", "self_or_result")
+    saved_attributes = ("alpha", "input_scale", "is_result", "scale")
 
     grad_output_: SavedVariable
     self_or_result_: SavedVariable
@@ -11093,13 +11986,15 @@ class EluBackwardBackward0(TraceableFunction):
 
 
 class GluBackwardBackward0(TraceableFunction):
-    """glu_backward(grad_output, self, dim)    grad_output: glu_double_backward_grad_output(grad, self, dim)    self: glu_double_backward(grad, grad_output, self, dim)"""
+    """glu_backward(grad_output, self, dim)    grad_output: glu_double_backward_grad_output(grad, self, dim)    self:
+    glu_double_backward(grad, grad_output, self, dim)
+    """
 
-    __slots__ = ('dim', 'grad_output_', 'self_')
-    edge_names = ('grad_output', 'self')
-    saved_variables = ('grad_output', 'self')
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "grad_output_", "self_")
+    edge_names = ("grad_output", "self")
+    saved_variables = ("grad_output", "self")
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     grad_output_: SavedVariable
     self_: SavedVariable
@@ -11124,12 +12019,14 @@ class GluBackwardBackward0(TraceableFunction):
 
 
 class HardtanhBackwardBackward0(TraceableFunction):
-    """hardtanh_backward(grad_output, self, min_val, max_val)    grad_output: hardtanh_backward(grad, self, min_val, max_val)    self: zeros_like(grad)"""
+    """hardtanh_backward(grad_output, self, min_val, max_val)    grad_output: hardtanh_backward(grad, self, min_val,
+    max_val)    self: zeros_like(grad)
+    """
 
-    __slots__ = ('max_val', 'min_val', 'self_')
-    edge_names = ('grad_output', 'self')
-    saved_variables = ('self',)
-    saved_attributes = ('max_val', 'min_val')
+    __slots__ = ("max_val", "min_val", "self_")
+    edge_names = ("grad_output", "self")
+    saved_variables = ("self",)
+    saved_attributes = ("max_val", "min_val")
 
     self_: SavedVariable
     max_val: Scalar
@@ -11152,11 +12049,13 @@ class HardtanhBackwardBackward0(TraceableFunction):
 
 
 class LogSigmoidBackwardBackward0(TraceableFunction):
-    """log_sigmoid_backward(grad_output, self, buffer)    grad_output: log_sigmoid_backward(grad, self, buffer)    self: log_sigmoid_double_backward(grad * grad_output, self)"""
+    """log_sigmoid_backward(grad_output, self, buffer)    grad_output: log_sigmoid_backward(grad, self, buffer)    self:
+    log_sigmoid_double_backward(grad * grad_output, self)
+    """
 
-    __slots__ = ('buffer_', 'grad_output_', 'self_')
-    edge_names = ('grad_output', 'self')
-    saved_variables = ('buffer', 'grad_output', 'self')
+    __slots__ = ("buffer_", "grad_output_", "self_")
+    edge_names = ("grad_output", "self")
+    saved_variables = ("buffer", "grad_output", "self")
     saved_attributes = ()
 
     buffer_: SavedVariable
@@ -11184,13 +12083,16 @@ class LogSigmoidBackwardBackward0(TraceableFunction):
 
 
 class LogSoftmaxBackwardDataBackward0(TraceableFunction):
-    """_log_softmax_backward_data(grad_output, output, dim, input_dtype)    grad_output: log_softmax_double_backward_grad(grad, output, dim)    output: log_softmax_double_backward(grad, grad_output, output, dim).to(output.scalar_type())"""
+    """_log_softmax_backward_data(grad_output, output, dim, input_dtype)    grad_output:
+    log_softmax_double_backward_grad(grad, output, dim)    output: log_softmax_double_backward(grad, grad_output,
+    output, dim).to(output.scalar_type())
+    """
 
-    __slots__ = ('dim', 'grad_output_', 'output_', 'output_scalar_type')
-    edge_names = ('grad_output', 'output')
-    saved_variables = ('grad_output', 'output')
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "grad_output_", "output_", "output_scalar_type")
+    edge_names = ("grad_output", "output")
+    saved_variables = ("grad_output", "output")
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     grad_output_: SavedVariable
     output_: SavedVariable
@@ -11218,12 +12120,14 @@ class LogSoftmaxBackwardDataBackward0(TraceableFunction):
 
 
 class LeakyReluBackwardBackward0(TraceableFunction):
-    """leaky_relu_backward(grad_output, self, negative_slope, self_is_result)    grad_output: leaky_relu_backward(grad, self, negative_slope, False)    self: zeros_like(grad)"""
+    """leaky_relu_backward(grad_output, self, negative_slope, self_is_result)    grad_output: leaky_relu_backward(grad,
+    self, negative_slope, False)    self: zeros_like(grad)
+    """
 
-    __slots__ = ('negative_slope', 'self_')
-    edge_names = ('grad_output', 'self')
-    saved_variables = ('self',)
-    saved_attributes = ('negative_slope',)
+    __slots__ = ("negative_slope", "self_")
+    edge_names = ("grad_output", "self")
+    saved_variables = ("self",)
+    saved_attributes = ("negative_slope",)
 
     self_: SavedVariable
     negative_slope: Scalar
@@ -11245,11 +12149,13 @@ class LeakyReluBackwardBackward0(TraceableFunction):
 
 
 class MaxPool2DWithIndicesBackwardBackward0(TraceableFunction):
-    """max_pool2d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices)    grad_output: max_pool_double_backward(grad, indices, 2)    self: zeros_like_saved(self.info())"""
+    """max_pool2d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices)
+    grad_output: max_pool_double_backward(grad, indices, 2)    self: zeros_like_saved(self.info())
+    """
 
-    __slots__ = ('indices_', 'self_info')
-    edge_names = ('grad_output', 'self')
-    saved_variables = ('indices',)
+    __slots__ = ("indices_", "self_info")
+    edge_names = ("grad_output", "self")
+    saved_variables = ("indices",)
     saved_attributes = ()
 
     indices_: SavedVariable
@@ -11272,11 +12178,13 @@ class MaxPool2DWithIndicesBackwardBackward0(TraceableFunction):
 
 
 class MaxPool3DWithIndicesBackwardBackward0(TraceableFunction):
-    """max_pool3d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices)    grad_output: max_pool_double_backward(grad, indices, 3)    self: zeros_like_saved(self.info())"""
+    """max_pool3d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices)
+    grad_output: max_pool_double_backward(grad, indices, 3)    self: zeros_like_saved(self.info())
+    """
 
-    __slots__ = ('indices_', 'self_info')
-    edge_names = ('grad_output', 'self')
-    saved_variables = ('indices',)
+    __slots__ = ("indices_", "self_info")
+    edge_names = ("grad_output", "self")
+    saved_variables = ("indices",)
     saved_attributes = ()
 
     indices_: SavedVariable
@@ -11299,13 +12207,16 @@ class MaxPool3DWithIndicesBackwardBackward0(TraceableFunction):
 
 
 class MseLossBackwardBackward0(TraceableFunction):
-    """mse_loss_backward(grad_output, self, target, reduction)    grad_output: mse_loss_backward_grad_output(grad, self, target, reduction)    self: mse_loss_double_backward(grad * grad_output, self, reduction)    target: mse_loss_double_backward_target(grad * grad_output, target, reduction)"""
+    """mse_loss_backward(grad_output, self, target, reduction)    grad_output: mse_loss_backward_grad_output(grad, self,
+    target, reduction)    self: mse_loss_double_backward(grad * grad_output, self, reduction)    target:
+    mse_loss_double_backward_target(grad * grad_output, target, reduction)
+    """
 
-    __slots__ = ('grad_output_', 'reduction', 'self_', 'target_')
-    edge_names = ('grad_output', 'self', 'target')
-    saved_variables = ('grad_output', 'self', 'target')
-    saved_attributes = ('reduction',)
-    saved_integers = ('reduction',)
+    __slots__ = ("grad_output_", "reduction", "self_", "target_")
+    edge_names = ("grad_output", "self", "target")
+    saved_variables = ("grad_output", "self", "target")
+    saved_attributes = ("reduction",)
+    saved_integers = ("reduction",)
 
     grad_output_: SavedVariable
     self_: SavedVariable
@@ -11337,13 +12248,15 @@ class MseLossBackwardBackward0(TraceableFunction):
 
 
 class NllLossBackwardBackward0(TraceableFunction):
-    """nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)    grad_output: nll_loss(grad, target, weight, reduction, ignore_index)    self: zeros_like(grad)"""
+    """nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)    grad_output:
+    nll_loss(grad, target, weight, reduction, ignore_index)    self: zeros_like(grad)
+    """
 
-    __slots__ = ('ignore_index', 'reduction', 'target_', 'weight_')
-    edge_names = ('grad_output', 'self')
-    saved_variables = ('target', 'weight')
-    saved_attributes = ('ignore_index', 'reduction')
-    saved_integers = ('ignore_index', 'reduction')
+    __slots__ = ("ignore_index", "reduction", "target_", "weight_")
+    edge_names = ("grad_output", "self")
+    saved_variables = ("target", "weight")
+    saved_attributes = ("ignore_index", "reduction")
+    saved_integers = ("ignore_index", "reduction")
 
     target_: SavedVariable
     weight_: SavedVariable
@@ -11369,13 +12282,15 @@ class NllLossBackwardBackward0(TraceableFunction):
 
 
 class NllLoss2DBackwardBackward0(TraceableFunction):
-    """nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)    grad_output: nll_loss2d_symint(grad, target, weight, reduction, ignore_index)    self: zeros_like(grad)"""
+    """nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)    grad_output:
+    nll_loss2d_symint(grad, target, weight, reduction, ignore_index)    self: zeros_like(grad)
+    """
 
-    __slots__ = ('ignore_index', 'reduction', 'target_', 'weight_')
-    edge_names = ('grad_output', 'self')
-    saved_variables = ('target', 'weight')
-    saved_attributes = ('ignore_index', 'reduction')
-    saved_integers = ('ignore_index', 'reduction')
+    __slots__ = ("ignore_index", "reduction", "target_", "weight_")
+    edge_names = ("grad_output", "self")
+    saved_variables = ("target", "weight")
+    saved_attributes = ("ignore_index", "reduction")
+    saved_integers = ("ignore_index", "reduction")
 
     target_: SavedVariable
     weight_: SavedVariable
@@ -11401,13 +12316,16 @@ class NllLoss2DBackwardBackward0(TraceableFunction):
 
 
 class SmoothL1LossBackwardBackward0(TraceableFunction):
-    """smooth_l1_loss_backward(grad_output, self, target, reduction, beta)    grad_output: smooth_l1_loss_backward(grad, self, target, reduction, beta)    self: smooth_l1_loss_double_backward(grad * grad_output, self, target, reduction, beta)    target: -smooth_l1_loss_double_backward(grad * grad_output, self, target, reduction, beta)"""
+    """smooth_l1_loss_backward(grad_output, self, target, reduction, beta)    grad_output: smooth_l1_loss_backward(grad,
+    self, target, reduction, beta)    self: smooth_l1_loss_double_backward(grad * grad_output, self, target,
+    reduction, beta)    target: -smooth_l1_loss_double_backward(grad * grad_output, self, target, reduction, beta)
+    """
 
-    __slots__ = ('beta', 'grad_output_', 'reduction', 'self_', 'target_')
-    edge_names = ('grad_output', 'self', 'target')
-    saved_variables = ('grad_output', 'self', 'target')
-    saved_attributes = ('beta', 'reduction')
-    saved_integers = ('reduction',)
+    __slots__ = ("beta", "grad_output_", "reduction", "self_", "target_")
+    edge_names = ("grad_output", "self", "target")
+    saved_variables = ("grad_output", "self", "target")
+    saved_attributes = ("beta", "reduction")
+    saved_integers = ("reduction",)
 
     grad_output_: SavedVariable
     self_: SavedVariable
@@ -11431,8 +12349,9 @@ class SmoothL1LossBackwardBackward0(TraceableFunction):
             )
         if self.task_should_compute_output(2):
             grad_inputs[2] = ops.neg.call(
-                smooth_l1_loss_double_backward(ops.mul_Tensor.call(grad, grad_output), self_, target, self.reduction,
-                self.beta)
+                smooth_l1_loss_double_backward(
+                    ops.mul_Tensor.call(grad, grad_output), self_, target, self.reduction, self.beta
+                )
             )
         return grad_inputs
 
@@ -11443,13 +12362,17 @@ class SmoothL1LossBackwardBackward0(TraceableFunction):
 
 
 class HuberLossBackwardBackward0(TraceableFunction):
-    """huber_loss_backward(grad_output, self, target, reduction, delta)    grad_output: huber_loss_double_backward_grad_output(grad, grad_output, self, target, reduction, delta)    self: huber_loss_double_backward(grad * grad_output, self, target, reduction, delta)    target: -huber_loss_double_backward(grad * grad_output, self, target, reduction, delta)"""
+    """huber_loss_backward(grad_output, self, target, reduction, delta)    grad_output:
+    huber_loss_double_backward_grad_output(grad, grad_output, self, target, reduction, delta)    self:
+    huber_loss_double_backward(grad * grad_output, self, target, reduction, delta)    target:
+    -huber_loss_double_backward(grad * grad_output, self, target, reduction, delta)
+    """
 
-    __slots__ = ('delta', 'grad_output_', 'reduction', 'self_', 'target_')
-    edge_names = ('grad_output', 'self', 'target')
-    saved_variables = ('grad_output', 'self', 'target')
-    saved_attributes = ('delta', 'reduction')
-    saved_integers = ('reduction',)
+    __slots__ = ("delta", "grad_output_", "reduction", "self_", "target_")
+    edge_names = ("grad_output", "self", "target")
+    saved_variables = ("grad_output", "self", "target")
+    saved_attributes = ("delta", "reduction")
+    saved_integers = ("reduction",)
 
     grad_output_: SavedVariable
     self_: SavedVariable
@@ -11475,8 +12398,9 @@ class HuberLossBackwardBackward0(TraceableFunction):
             )
         if self.task_should_compute_output(2):
             grad_inputs[2] = ops.neg.call(
-                huber_loss_double_backward(ops.mul_Tensor.call(grad, grad_output), self_, target, self.reduction,
-                self.delta)
+                huber_loss_double_backward(
+                    ops.mul_Tensor.call(grad, grad_output), self_, target, self.reduction, self.delta
+                )
             )
         return grad_inputs
 
@@ -11487,12 +12411,14 @@ class HuberLossBackwardBackward0(TraceableFunction):
 
 
 class SoftplusBackwardBackward0(TraceableFunction):
-    """softplus_backward(grad_output, self, beta, threshold)    grad_output: softplus_backward(grad, self, beta, threshold)    self: softplus_double_backward(grad * grad_output, self, beta, threshold)"""
+    """softplus_backward(grad_output, self, beta, threshold)    grad_output: softplus_backward(grad, self, beta,
+    threshold)    self: softplus_double_backward(grad * grad_output, self, beta, threshold)
+    """
 
-    __slots__ = ('beta', 'grad_output_', 'self_', 'threshold')
-    edge_names = ('grad_output', 'self')
-    saved_variables = ('grad_output', 'self')
-    saved_attributes = ('beta', 'threshold')
+    __slots__ = ("beta", "grad_output_", "self_", "threshold")
+    edge_names = ("grad_output", "self")
+    saved_variables = ("grad_output", "self")
+    saved_attributes = ("beta", "threshold")
 
     grad_output_: SavedVariable
     self_: SavedVariable
@@ -11520,12 +12446,14 @@ class SoftplusBackwardBackward0(TraceableFunction):
 
 
 class RreluWithNoiseBackwardBackward0(TraceableFunction):
-    """rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, self_is_result)    grad_output: rrelu_with_noise_backward(grad, self, noise, lower, upper, training, False)    self: zeros_like(grad)"""
+    """rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, self_is_result)    grad_output:
+    rrelu_with_noise_backward(grad, self, noise, lower, upper, training, False)    self: zeros_like(grad)
+    """
 
-    __slots__ = ('lower', 'noise_', 'self_', 'training', 'upper')
-    edge_names = ('grad_output', 'self')
-    saved_variables = ('noise', 'self')
-    saved_attributes = ('lower', 'training', 'upper')
+    __slots__ = ("lower", "noise_", "self_", "training", "upper")
+    edge_names = ("grad_output", "self")
+    saved_variables = ("noise", "self")
+    saved_attributes = ("lower", "training", "upper")
 
     noise_: SavedVariable
     self_: SavedVariable
@@ -11554,13 +12482,15 @@ class RreluWithNoiseBackwardBackward0(TraceableFunction):
 
 
 class ReflectionPad1DBackwardBackward0(TraceableFunction):
-    """reflection_pad1d_backward(grad_output, self, padding)    grad_output: reflection_pad1d(grad, padding)    self: zeros_like_saved(self.info())"""
+    """reflection_pad1d_backward(grad_output, self, padding)    grad_output: reflection_pad1d(grad, padding)    self:
+    zeros_like_saved(self.info())
+    """
 
-    __slots__ = ('padding', 'self_info')
-    edge_names = ('grad_output', 'self')
+    __slots__ = ("padding", "self_info")
+    edge_names = ("grad_output", "self")
     saved_variables = ()
-    saved_attributes = ('padding',)
-    saved_integers = ('padding',)
+    saved_attributes = ("padding",)
+    saved_integers = ("padding",)
 
     padding: Size
     self_info: TypeAndSize
@@ -11578,13 +12508,15 @@ class ReflectionPad1DBackwardBackward0(TraceableFunction):
 
 
 class ReflectionPad2DBackwardBackward0(TraceableFunction):
-    """reflection_pad2d_backward(grad_output, self, padding)    grad_output: reflection_pad2d(grad, padding)    self: zeros_like_saved(self.info())"""
+    """reflection_pad2d_backward(grad_output, self, padding)    grad_output: reflection_pad2d(grad, padding)    self:
+    zeros_like_saved(self.info())
+    """
 
-    __slots__ = ('padding', 'self_info')
-    edge_names = ('grad_output', 'self')
+    __slots__ = ("padding", "self_info")
+    edge_names = ("grad_output", "self")
     saved_variables = ()
-    saved_attributes = ('padding',)
-    saved_integers = ('padding',)
+    saved_attributes = ("padding",)
+    saved_integers = ("padding",)
 
     padding: Size
     self_info: TypeAndSize
@@ -11602,13 +12534,15 @@ class ReflectionPad2DBackwardBackward0(TraceableFunction):
 
 
 class ReflectionPad3DBackwardBackward0(TraceableFunction):
-    """reflection_pad3d_backward(grad_output, self, padding)    grad_output: reflection_pad3d(grad, padding)    self: zeros_like_saved(self.info())"""
+    """reflection_pad3d_backward(grad_output, self, padding)    grad_output: reflection_pad3d(grad, padding)    self:
+    zeros_like_saved(self.info())
+    """
 
-    __slots__ = ('padding', 'self_info')
-    edge_names = ('grad_output', 'self')
+    __slots__ = ("padding", "self_info")
+    edge_names = ("grad_output", "self")
     saved_variables = ()
-    saved_attributes = ('padding',)
-    saved_integers = ('padding',)
+    saved_attributes = ("padding",)
+    saved_integers = ("padding",)
 
     padding: Size
     self_info: TypeAndSize
@@ -11626,13 +12560,15 @@ class ReflectionPad3DBackwardBackward0(TraceableFunction):
 
 
 class ReplicationPad1DBackwardBackward0(TraceableFunction):
-    """replication_pad1d_backward(grad_output, self, padding)    grad_output: replication_pad1d(grad, padding)    self: zeros_like_saved(self.info())"""
+    """replication_pad1d_backward(grad_output, self, padding)    grad_output: replication_pad1d(grad, padding)    self:
+    zeros_like_saved(self.info())
+    """
 
-    __slots__ = ('padding', 'self_info')
-    edge_names = ('grad_output', 'self')
+    __slots__ = ("padding", "self_info")
+    edge_names = ("grad_output", "self")
     saved_variables = ()
-    saved_attributes = ('padding',)
-    saved_integers = ('padding',)
+    saved_attributes = ("padding",)
+    saved_integers = ("padding",)
 
     padding: Size
     self_info: TypeAndSize
@@ -11650,13 +12586,15 @@ class ReplicationPad1DBackwardBackward0(TraceableFunction):
 
 
 class ReplicationPad2DBackwardBackward0(TraceableFunction):
-    """replication_pad2d_backward(grad_output, self, padding)    grad_output: replication_pad2d(grad, padding)    self: zeros_like_saved(self.info())"""
+    """replication_pad2d_backward(grad_output, self, padding)    grad_output: replication_pad2d(grad, padding)    self:
+    zeros_like_saved(self.info())
+    """
 
-    __slots__ = ('padding', 'self_info')
-    edge_names = ('grad_output', 'self')
+    __slots__ = ("padding", "self_info")
+    edge_names = ("grad_output", "self")
     saved_variables = ()
-    saved_attributes = ('padding',)
-    saved_integers = ('padding',)
+    saved_attributes = ("padding",)
+    saved_integers = ("padding",)
 
     padding: Size
     self_info: TypeAndSize
@@ -11674,13 +12612,15 @@ class ReplicationPad2DBackwardBackward0(TraceableFunction):
 
 
 class ReplicationPad3DBackwardBackward0(TraceableFunction):
-    """replication_pad3d_backward(grad_output, self, padding)    grad_output: replication_pad3d(grad, padding)    self: zeros_like_saved(self.info())"""
+    """replication_pad3d_backward(grad_output, self, padding)    grad_output: replication_pad3d(grad, padding)    self:
+    zeros_like_saved(self.info())
+    """
 
-    __slots__ = ('padding', 'self_info')
-    edge_names = ('grad_output', 'self')
+    __slots__ = ("padding", "self_info")
+    edge_names = ("grad_output", "self")
     saved_variables = ()
-    saved_attributes = ('padding',)
-    saved_integers = ('padding',)
+    saved_attributes = ("padding",)
+    saved_integers = ("padding",)
 
     padding: Size
     self_info: TypeAndSize
@@ -11698,13 +12638,15 @@ class ReplicationPad3DBackwardBackward0(TraceableFunction):
 
 
 class UpsampleLinear1DBackwardBackward0(TraceableFunction):
-    """upsample_linear1d_backward(grad_output, output_size, input_size, align_corners, scales)    grad_output: upsample_linear1d(grad, output_size, align_corners, scales)"""
+    """upsample_linear1d_backward(grad_output, output_size, input_size, align_corners, scales)    grad_output:
+    upsample_linear1d(grad, output_size, align_corners, scales)
+    """
 
-    __slots__ = ('align_corners', 'output_size', 'scales')
-    edge_names = ('grad_output',)
+    __slots__ = ("align_corners", "output_size", "scales")
+    edge_names = ("grad_output",)
     saved_variables = ()
-    saved_attributes = ('align_corners', 'output_size', 'scales')
-    saved_integers = ('output_size',)
+    saved_attributes = ("align_corners", "output_size", "scales")
+    saved_integers = ("output_size",)
 
     align_corners: bool
     output_size: Size
@@ -11721,13 +12663,15 @@ class UpsampleLinear1DBackwardBackward0(TraceableFunction):
 
 
 class UpsampleBilinear2DBackwardBackward0(TraceableFunction):
-    """upsample_bilinear2d_backward(grad_output, output_size, input_size, align_corners, scales_h, scales_w)    grad_output: upsample_bilinear2d(grad, output_size, align_corners, scales_h, scales_w)"""
+    """upsample_bilinear2d_backward(grad_output, output_size, input_size, align_corners, scales_h, scales_w)
+    grad_output: upsample_bilinear2d(grad, output_size, align_corners, scales_h, scales_w)
+    """
 
-    __slots__ = ('align_corners', 'output_size', 'scales_h', 'scales_w')
-    edge_names = ('grad_output',)
+    __slots__ = ("align_corners", "output_size", "scales_h", "scales_w")
+    edge_names = ("grad_output",)
     saved_variables = ()
-    saved_attributes = ('align_corners', 'output_size', 'scales_h', 'scales_w')
-    saved_integers = ('output_size',)
+    saved_attributes = ("align_corners", "output_size", "scales_h", "scales_w")
+    saved_integers = ("output_size",)
 
     align_corners: bool
     output_size: Size
@@ -11747,13 +12691,15 @@ class UpsampleBilinear2DBackwardBackward0(TraceableFunction):
 
 
 class UpsampleBilinear2DAaBackwardBackward0(TraceableFunction):
-    """_upsample_bilinear2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h, scales_w)    grad_output: _upsample_bilinear2d_aa(grad, output_size, align_corners, scales_h, scales_w)"""
+    """_upsample_bilinear2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h, scales_w)
+    grad_output: _upsample_bilinear2d_aa(grad, output_size, align_corners, scales_h, scales_w)
+    """
 
-    __slots__ = ('align_corners', 'output_size', 'scales_h', 'scales_w')
-    edge_names = ('grad_output',)
+    __slots__ = ("align_corners", "output_size", "scales_h", "scales_w")
+    edge_names = ("grad_output",)
     saved_variables = ()
-    saved_attributes = ('align_corners', 'output_size', 'scales_h', 'scales_w')
-    saved_integers = ('output_size',)
+    saved_attributes = ("align_corners", "output_size", "scales_h", "scales_w")
+    saved_integers = ("output_size",)
 
     align_corners: bool
     output_size: Size
@@ -11773,13 +12719,15 @@ class UpsampleBilinear2DAaBackwardBackward0(TraceableFunction):
 
 
 class UpsampleBicubic2DBackwardBackward0(TraceableFunction):
-    """upsample_bicubic2d_backward(grad_output, output_size, input_size, align_corners, scales_h, scales_w)    grad_output: upsample_bicubic2d(grad, output_size, align_corners, scales_h, scales_w)"""
+    """upsample_bicubic2d_backward(grad_output, output_size, input_size, align_corners, scales_h, scales_w)
+    grad_output: upsample_bicubic2d(grad, output_size, align_corners, scales_h, scales_w)
+    """
 
-    __slots__ = ('align_corners', 'output_size', 'scales_h', 'scales_w')
-    edge_names = ('grad_output',)
+    __slots__ = ("align_corners", "output_size", "scales_h", "scales_w")
+    edge_names = ("grad_output",)
     saved_variables = ()
-    saved_attributes = ('align_corners', 'output_size', 'scales_h', 'scales_w')
-    saved_integers = ('output_size',)
+    saved_attributes = ("align_corners", "output_size", "scales_h", "scales_w")
+    saved_integers = ("output_size",)
 
     align_corners: bool
     output_size: Size
@@ -11799,13 +12747,15 @@ class UpsampleBicubic2DBackwardBackward0(TraceableFunction):
 
 
 class UpsampleBicubic2DAaBackwardBackward0(TraceableFunction):
-    """_upsample_bicubic2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h, scales_w)    grad_output: _upsample_bicubic2d_aa(grad, output_size, align_corners, scales_h, scales_w)"""
+    """_upsample_bicubic2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h, scales_w)
+    grad_output: _upsample_bicubic2d_aa(grad, output_size, align_corners, scales_h, scales_w)
+    """
 
-    __slots__ = ('align_corners', 'output_size', 'scales_h', 'scales_w')
-    edge_names = ('grad_output',)
+    __slots__ = ("align_corners", "output_size", "scales_h", "scales_w")
+    edge_names = ("grad_output",)
     saved_variables = ()
-    saved_attributes = ('align_corners', 'output_size', 'scales_h', 'scales_w')
-    saved_integers = ('output_size',)
+    saved_attributes = ("align_corners", "output_size", "scales_h", "scales_w")
+    saved_integers = ("output_size",)
 
     align_corners: bool
     output_size: Size
@@ -11825,13 +12775,15 @@ class UpsampleBicubic2DAaBackwardBackward0(TraceableFunction):
 
 
 class UpsampleTrilinear3DBackwardBackward0(TraceableFunction):
-    """upsample_trilinear3d_backward(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w)    grad_output: upsample_trilinear3d(grad, output_size, align_corners, scales_d, scales_h, scales_w)"""
+    """upsample_trilinear3d_backward(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w)
+    grad_output: upsample_trilinear3d(grad, output_size, align_corners, scales_d, scales_h, scales_w)
+    """
 
-    __slots__ = ('align_corners', 'output_size', 'scales_d', 'scales_h', 'scales_w')
-    edge_names = ('grad_output',)
+    __slots__ = ("align_corners", "output_size", "scales_d", "scales_h", "scales_w")
+    edge_names = ("grad_output",)
     saved_variables = ()
-    saved_attributes = ('align_corners', 'output_size', 'scales_d', 'scales_h', 'scales_w')
-    saved_integers = ('output_size',)
+    saved_attributes = ("align_corners", "output_size", "scales_d", "scales_h", "scales_w")
+    saved_integers = ("output_size",)
 
     align_corners: bool
     output_size: Size
@@ -11852,13 +12804,15 @@ class UpsampleTrilinear3DBackwardBackward0(TraceableFunction):
 
 
 class UpsampleNearest1DBackwardBackward0(TraceableFunction):
-    """upsample_nearest1d_backward(grad_output, output_size, input_size, scales)    grad_output: upsample_nearest1d(grad, output_size, scales)"""
+    """upsample_nearest1d_backward(grad_output, output_size, input_size, scales)    grad_output:
+    upsample_nearest1d(grad, output_size, scales)
+    """
 
-    __slots__ = ('output_size', 'scales')
-    edge_names = ('grad_output',)
+    __slots__ = ("output_size", "scales")
+    edge_names = ("grad_output",)
     saved_variables = ()
-    saved_attributes = ('output_size', 'scales')
-    saved_integers = ('output_size',)
+    saved_attributes = ("output_size", "scales")
+    saved_integers = ("output_size",)
 
     output_size: Size
     scales: float | None
@@ -11874,13 +12828,15 @@ class UpsampleNearest1DBackwardBackward0(TraceableFunction):
 
 
 class UpsampleNearestExact1DBackwardBackward0(TraceableFunction):
-    """_upsample_nearest_exact1d_backward(grad_output, output_size, input_size, scales)    grad_output: _upsample_nearest_exact1d(grad, output_size, scales)"""
+    """_upsample_nearest_exact1d_backward(grad_output, output_size, input_size, scales)    grad_output:
+    _upsample_nearest_exact1d(grad, output_size, scales)
+    """
 
-    __slots__ = ('output_size', 'scales')
-    edge_names = ('grad_output',)
+    __slots__ = ("output_size", "scales")
+    edge_names = ("grad_output",)
     saved_variables = ()
-    saved_attributes = ('output_size', 'scales')
-    saved_integers = ('output_size',)
+    saved_attributes = ("output_size", "scales")
+    saved_integers = ("output_size",)
 
     output_size: Size
     scales: float | None
@@ -11896,13 +12852,15 @@ class UpsampleNearestExact1DBackwardBackward0(TraceableFunction):
 
 
 class UpsampleNearest2DBackwardBackward0(TraceableFunction):
-    """upsample_nearest2d_backward(grad_output, output_size, input_size, scales_h, scales_w)    grad_output: upsample_nearest2d(grad, output_size, scales_h, scales_w)"""
+    """upsample_nearest2d_backward(grad_output, output_size, input_size, scales_h, scales_w)    grad_output:
+    upsample_nearest2d(grad, output_size, scales_h, scales_w)
+    """
 
-    __slots__ = ('output_size', 'scales_h', 'scales_w')
-    edge_names = ('grad_output',)
+    __slots__ = ("output_size", "scales_h", "scales_w")
+    edge_names = ("grad_output",)
     saved_variables = ()
-    saved_attributes = ('output_size', 'scales_h', 'scales_w')
-    saved_integers = ('output_size',)
+    saved_attributes = ("output_size", "scales_h", "scales_w")
+    saved_integers = ("output_size",)
 
     output_size: Size
     scales_h: float | None
@@ -11919,13 +12877,15 @@ class UpsampleNearest2DBackwardBackward0(TraceableFunction):
 
 
 class UpsampleNearestExact2DBackwardBackward0(TraceableFunction):
-    """_upsample_nearest_exact2d_backward(grad_output, output_size, input_size, scales_h, scales_w)    grad_output: _upsample_nearest_exact2d(grad, output_size, scales_h, scales_w)"""
+    """_upsample_nearest_exact2d_backward(grad_output, output_size, input_size, scales_h, scales_w)    grad_output:
+    _upsample_nearest_exact2d(grad, output_size, scales_h, scales_w)
+    """
 
-    __slots__ = ('output_size', 'scales_h', 'scales_w')
-    edge_names = ('grad_output',)
+    __slots__ = ("output_size", "scales_h", "scales_w")
+    edge_names = ("grad_output",)
     saved_variables = ()
-    saved_attributes = ('output_size', 'scales_h', 'scales_w')
-    saved_integers = ('output_size',)
+    saved_attributes = ("output_size", "scales_h", "scales_w")
+    saved_integers = ("output_size",)
 
     output_size: Size
     scales_h: float | None
@@ -11942,13 +12902,15 @@ class UpsampleNearestExact2DBackwardBackward0(TraceableFunction):
 
 
 class UpsampleNearest3DBackwardBackward0(TraceableFunction):
-    """upsample_nearest3d_backward(grad_output, output_size, input_size, scales_d, scales_h, scales_w)    grad_output: upsample_nearest3d(grad, output_size, scales_d, scales_h, scales_w)"""
+    """upsample_nearest3d_backward(grad_output, output_size, input_size, scales_d, scales_h, scales_w)    grad_output:
+    upsample_nearest3d(grad, output_size, scales_d, scales_h, scales_w)
+    """
 
-    __slots__ = ('output_size', 'scales_d', 'scales_h', 'scales_w')
-    edge_names = ('grad_output',)
+    __slots__ = ("output_size", "scales_d", "scales_h", "scales_w")
+    edge_names = ("grad_output",)
     saved_variables = ()
-    saved_attributes = ('output_size', 'scales_d', 'scales_h', 'scales_w')
-    saved_integers = ('output_size',)
+    saved_attributes = ("output_size", "scales_d", "scales_h", "scales_w")
+    saved_integers = ("output_size",)
 
     output_size: Size
     scales_d: float | None
@@ -11968,13 +12930,15 @@ class UpsampleNearest3DBackwardBackward0(TraceableFunction):
 
 
 class UpsampleNearestExact3DBackwardBackward0(TraceableFunction):
-    """_upsample_nearest_exact3d_backward(grad_output, output_size, input_size, scales_d, scales_h, scales_w)    grad_output: _upsample_nearest_exact3d(grad, output_size, scales_d, scales_h, scales_w)"""
+    """_upsample_nearest_exact3d_backward(grad_output, output_size, input_size, scales_d, scales_h, scales_w)
+    grad_output: _upsample_nearest_exact3d(grad, output_size, scales_d, scales_h, scales_w)
+    """
 
-    __slots__ = ('output_size', 'scales_d', 'scales_h', 'scales_w')
-    edge_names = ('grad_output',)
+    __slots__ = ("output_size", "scales_d", "scales_h", "scales_w")
+    edge_names = ("grad_output",)
     saved_variables = ()
-    saved_attributes = ('output_size', 'scales_d', 'scales_h', 'scales_w')
-    saved_integers = ('output_size',)
+    saved_attributes = ("output_size", "scales_d", "scales_h", "scales_w")
+    saved_integers = ("output_size",)
 
     output_size: Size
     scales_d: float | None
@@ -11996,11 +12960,11 @@ class UpsampleNearestExact3DBackwardBackward0(TraceableFunction):
 class WeightNormInterfaceBackward0(TraceableFunction):
     """_weight_norm_interface(v, g, dim)    v, g: weight_norm_interface_backward(grad, v, g, result1, dim)"""
 
-    __slots__ = ('dim', 'g_', 'result1_', 'v_')
-    edge_names = ('v', 'g')
-    saved_variables = ('g', 'result1', 'v')
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "g_", "result1_", "v_")
+    edge_names = ("v", "g")
+    saved_variables = ("g", "result1", "v")
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     g_: SavedVariable
     result1_: SavedVariable
@@ -12032,11 +12996,11 @@ class WeightNormInterfaceBackward0(TraceableFunction):
 class MaskedSoftmaxBackward0(TraceableFunction):
     """_masked_softmax(self, mask, dim, mask_type)    self: _masked_softmax_backward(grad, result, mask, dim)"""
 
-    __slots__ = ('dim', 'mask_', 'result_')
-    edge_names = ('self',)
-    saved_variables = ('mask', 'result')
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "mask_", "result_")
+    edge_names = ("self",)
+    saved_variables = ("mask", "result")
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     mask_: SavedVariable
     result_: SavedVariable
@@ -12059,13 +13023,16 @@ class MaskedSoftmaxBackward0(TraceableFunction):
 
 
 class SoftmaxBackwardDataBackward0(TraceableFunction):
-    """_softmax_backward_data(grad_output, output, dim, input_dtype)    grad_output: _softmax_backward_data(grad.to(output.scalar_type()), output, dim, input_dtype)    output: softmax_double_backward(grad.to(output.scalar_type()), grad_output, dim, output).to(output.scalar_type())"""
+    """_softmax_backward_data(grad_output, output, dim, input_dtype)    grad_output:
+    _softmax_backward_data(grad.to(output.scalar_type()), output, dim, input_dtype)    output:
+    softmax_double_backward(grad.to(output.scalar_type()), grad_output, dim, output).to(output.scalar_type())
+    """
 
-    __slots__ = ('dim', 'grad_output_', 'input_dtype', 'output_', 'output_scalar_type')
-    edge_names = ('grad_output', 'output')
-    saved_variables = ('grad_output', 'output')
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "grad_output_", "input_dtype", "output_", "output_scalar_type")
+    edge_names = ("grad_output", "output")
+    saved_variables = ("grad_output", "output")
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     grad_output_: SavedVariable
     output_: SavedVariable
@@ -12086,8 +13053,10 @@ class SoftmaxBackwardDataBackward0(TraceableFunction):
             )
         if self.task_should_compute_output(1):
             grad_inputs[1] = ops.to_dtype.call(
-                softmax_double_backward(ops.to_dtype.call(grad, self.output_scalar_type), grad_output, self.dim,
-                output), self.output_scalar_type
+                softmax_double_backward(
+                    ops.to_dtype.call(grad, self.output_scalar_type), grad_output, self.dim, output
+                ),
+                self.output_scalar_type,
             )
         return grad_inputs
 
@@ -12097,13 +13066,16 @@ class SoftmaxBackwardDataBackward0(TraceableFunction):
 
 
 class SoftMarginLossBackwardBackward0(TraceableFunction):
-    """soft_margin_loss_backward(grad_output, self, target, reduction)    grad_output: soft_margin_loss_double_backward_grad_output(grad, grad_output, self, target, reduction)    self: soft_margin_loss_double_backward(grad * grad_output, self, target, reduction)"""
+    """soft_margin_loss_backward(grad_output, self, target, reduction)    grad_output:
+    soft_margin_loss_double_backward_grad_output(grad, grad_output, self, target, reduction)    self:
+    soft_margin_loss_double_backward(grad * grad_output, self, target, reduction)
+    """
 
-    __slots__ = ('grad_output_', 'reduction', 'self_', 'target_')
-    edge_names = ('grad_output', 'self')
-    saved_variables = ('grad_output', 'self', 'target')
-    saved_attributes = ('reduction',)
-    saved_integers = ('reduction',)
+    __slots__ = ("grad_output_", "reduction", "self_", "target_")
+    edge_names = ("grad_output", "self")
+    saved_variables = ("grad_output", "self", "target")
+    saved_attributes = ("reduction",)
+    saved_integers = ("reduction",)
 
     grad_output_: SavedVariable
     self_: SavedVariable
@@ -12135,12 +13107,14 @@ class SoftMarginLossBackwardBackward0(TraceableFunction):
 
 
 class SoftshrinkBackwardBackward0(TraceableFunction):
-    """softshrink_backward(grad_output, self, lambd)    grad_output: softshrink_backward(grad, self, lambd)    self: zeros_like(grad)"""
+    """softshrink_backward(grad_output, self, lambd)    grad_output: softshrink_backward(grad, self, lambd)    self:
+    zeros_like(grad)
+    """
 
-    __slots__ = ('lambd', 'self_')
-    edge_names = ('grad_output', 'self')
-    saved_variables = ('self',)
-    saved_attributes = ('lambd',)
+    __slots__ = ("lambd", "self_")
+    edge_names = ("grad_output", "self")
+    saved_variables = ("self",)
+    saved_attributes = ("lambd",)
 
     self_: SavedVariable
     lambd: Scalar
@@ -12162,12 +13136,14 @@ class SoftshrinkBackwardBackward0(TraceableFunction):
 
 
 class ThresholdBackwardBackward0(TraceableFunction):
-    """threshold_backward(grad_output, self, threshold)    grad_output: threshold_backward(grad, self, threshold)    self: zeros_like(grad)"""
+    """threshold_backward(grad_output, self, threshold)    grad_output: threshold_backward(grad, self, threshold)
+    self: zeros_like(grad)
+    """
 
-    __slots__ = ('self_', 'threshold')
-    edge_names = ('grad_output', 'self')
-    saved_variables = ('self',)
-    saved_attributes = ('threshold',)
+    __slots__ = ("self_", "threshold")
+    edge_names = ("grad_output", "self")
+    saved_variables = ("self",)
+    saved_attributes = ("threshold",)
 
     self_: SavedVariable
     threshold: Scalar
@@ -12191,9 +13167,9 @@ class ThresholdBackwardBackward0(TraceableFunction):
 class AcoshBackward0(TraceableFunction):
     """acosh(self)    self: acosh_backward(grad, self)"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -12216,7 +13192,7 @@ class AcoshBackward1(TraceableFunction):
     """acosh_(self)    self: not_implemented('inplace version of acosh')"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -12227,16 +13203,16 @@ class AcoshBackward1(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = not_implemented('inplace version of acosh')
+            grad_inputs[0] = not_implemented("inplace version of acosh")
         return grad_inputs
 
 
 class AsinhBackward0(TraceableFunction):
     """asinh(self)    self: grad * (self.pow(2) + 1).rsqrt().conj()"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -12261,7 +13237,7 @@ class AsinhBackward1(TraceableFunction):
     """asinh_(self)    self: not_implemented('inplace version of asinh')"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -12272,16 +13248,16 @@ class AsinhBackward1(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = not_implemented('inplace version of asinh')
+            grad_inputs[0] = not_implemented("inplace version of asinh")
         return grad_inputs
 
 
 class AtanhBackward0(TraceableFunction):
     """atanh(self)    self: grad * 1 / (1 - self.pow(2)).conj()"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -12305,7 +13281,7 @@ class AtanhBackward1(TraceableFunction):
     """atanh_(self)    self: not_implemented('inplace version of atanh')"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -12316,7 +13292,7 @@ class AtanhBackward1(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = not_implemented('inplace version of atanh')
+            grad_inputs[0] = not_implemented("inplace version of atanh")
         return grad_inputs
 
 
@@ -12324,7 +13300,7 @@ class BernoulliBackward0(TraceableFunction):
     """bernoulli(self, generator)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -12342,8 +13318,8 @@ class BernoulliBackward0(TraceableFunction):
 class BernoulliBackward1(TraceableFunction):
     """bernoulli_(self, p, generator)    p: zeros_info(p.geometry(), p.options())    self: zeros_like(grad)"""
 
-    __slots__ = ('p_geometry', 'p_options')
-    edge_names = ('self', 'p')
+    __slots__ = ("p_geometry", "p_options")
+    edge_names = ("self", "p")
     saved_variables = ()
     saved_attributes = ()
 
@@ -12366,7 +13342,7 @@ class BernoulliBackward2(TraceableFunction):
     """bernoulli_(self, p, generator)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -12385,7 +13361,7 @@ class CauchyBackward0(TraceableFunction):
     """cauchy_(self, median, sigma, generator)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -12404,7 +13380,7 @@ class CeilBackward0(TraceableFunction):
     """ceil(self)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -12423,7 +13399,7 @@ class ExponentialBackward0(TraceableFunction):
     """exponential_(self, lambd, generator)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -12442,7 +13418,7 @@ class GeometricBackward0(TraceableFunction):
     """geometric_(self, p, generator)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -12460,9 +13436,9 @@ class GeometricBackward0(TraceableFunction):
 class HardsigmoidBackward0(TraceableFunction):
     """hardsigmoid(self)    self: hardsigmoid_backward(grad, self)"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -12484,9 +13460,9 @@ class HardsigmoidBackward0(TraceableFunction):
 class HardswishBackward0(TraceableFunction):
     """hardswish(self)    self: hardswish_backward(grad, self)"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -12506,11 +13482,13 @@ class HardswishBackward0(TraceableFunction):
 
 
 class HardswishBackwardBackward0(TraceableFunction):
-    """hardswish_backward(grad_output, self)    grad_output: hardswish_backward(grad, self)    self: hardswish_double_backward(grad, grad_output, self)"""
+    """hardswish_backward(grad_output, self)    grad_output: hardswish_backward(grad, self)    self:
+    hardswish_double_backward(grad, grad_output, self)
+    """
 
-    __slots__ = ('grad_output_', 'self_')
-    edge_names = ('grad_output', 'self')
-    saved_variables = ('grad_output', 'self')
+    __slots__ = ("grad_output_", "self_")
+    edge_names = ("grad_output", "self")
+    saved_variables = ("grad_output", "self")
     saved_attributes = ()
 
     grad_output_: SavedVariable
@@ -12537,9 +13515,9 @@ class HardswishBackwardBackward0(TraceableFunction):
 class HypotBackward0(TraceableFunction):
     """hypot(self, other)    other: grad * other / result    self: grad * self / result"""
 
-    __slots__ = ('other_', 'result_', 'self_')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'result', 'self')
+    __slots__ = ("other_", "result_", "self_")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "result", "self")
     saved_attributes = ()
 
     other_: SavedVariable
@@ -12569,9 +13547,9 @@ class HypotBackward0(TraceableFunction):
 class I0Backward0(TraceableFunction):
     """i0(self)    self: grad * special_i1(self)"""
 
-    __slots__ = ('self_',)
-    edge_names = ('self',)
-    saved_variables = ('self',)
+    __slots__ = ("self_",)
+    edge_names = ("self",)
+    saved_variables = ("self",)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -12593,9 +13571,9 @@ class I0Backward0(TraceableFunction):
 class SpecialI0EBackward0(TraceableFunction):
     """special_i0e(self)    self: grad * (special_i1e(self) - self.sgn() * result)"""
 
-    __slots__ = ('result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
+    __slots__ = ("result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
     saved_attributes = ()
 
     result_: SavedVariable
@@ -12621,9 +13599,9 @@ class SpecialI0EBackward0(TraceableFunction):
 class SpecialI1Backward0(TraceableFunction):
     """special_i1(self)    self: i1_backward(grad, self, result)"""
 
-    __slots__ = ('result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
+    __slots__ = ("result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
     saved_attributes = ()
 
     result_: SavedVariable
@@ -12648,9 +13626,9 @@ class SpecialI1Backward0(TraceableFunction):
 class SpecialI1EBackward0(TraceableFunction):
     """special_i1e(self)    self: i1e_backward(grad, self, result)"""
 
-    __slots__ = ('result_', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('result', 'self')
+    __slots__ = ("result_", "self_")
+    edge_names = ("self",)
+    saved_variables = ("result", "self")
     saved_attributes = ()
 
     result_: SavedVariable
@@ -12673,11 +13651,13 @@ class SpecialI1EBackward0(TraceableFunction):
 
 
 class IgammaBackward0(TraceableFunction):
-    """igamma(self, other)    other: grad * exp((self - 1) * log(other) - other - lgamma(self))    self: not_implemented('igamma: input')"""
+    """igamma(self, other)    other: grad * exp((self - 1) * log(other) - other - lgamma(self))    self:
+    not_implemented('igamma: input')
+    """
 
-    __slots__ = ('other_', 'self_')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'self')
+    __slots__ = ("other_", "self_")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "self")
     saved_attributes = ()
 
     other_: SavedVariable
@@ -12695,11 +13675,14 @@ class IgammaBackward0(TraceableFunction):
             term_0 = ops.log.call(other)
             grad_inputs[1] = ops.mul_Tensor.call(
                 grad,
-                ops.exp.call(ops.sub_Tensor.call(ops.sub_Tensor.call(ops.mul_Tensor.call(ops.sub_Scalar.call(self_,
-                1), term_0), other), term_1))
+                ops.exp.call(
+                    ops.sub_Tensor.call(
+                        ops.sub_Tensor.call(ops.mul_Tensor.call(ops.sub_Scalar.call(self_, 1), term_0), other), term_1
+                    )
+                ),
             )
         if self.task_should_compute_output(0):
-            grad_inputs[0] = not_implemented('igamma: input')
+            grad_inputs[0] = not_implemented("igamma: input")
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -12708,11 +13691,13 @@ class IgammaBackward0(TraceableFunction):
 
 
 class IgammacBackward0(TraceableFunction):
-    """igammac(self, other)    other: -grad * exp((self - 1) * log(other) - other - lgamma(self))    self: not_implemented('igammac: input')"""
+    """igammac(self, other)    other: -grad * exp((self - 1) * log(other) - other - lgamma(self))    self:
+    not_implemented('igammac: input')
+    """
 
-    __slots__ = ('other_', 'self_')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'self')
+    __slots__ = ("other_", "self_")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "self")
     saved_attributes = ()
 
     other_: SavedVariable
@@ -12729,12 +13714,13 @@ class IgammacBackward0(TraceableFunction):
             term_1 = ops.lgamma.call(self_)
             term_0 = ops.log.call(other)
             term_2 = ops.exp.call(
-                ops.sub_Tensor.call(ops.sub_Tensor.call(ops.mul_Tensor.call(ops.sub_Scalar.call(self_, 1), term_0),
-                other), term_1)
+                ops.sub_Tensor.call(
+                    ops.sub_Tensor.call(ops.mul_Tensor.call(ops.sub_Scalar.call(self_, 1), term_0), other), term_1
+                )
             )
             grad_inputs[1] = ops.mul_Tensor.call(ops.neg.call(grad), term_2)
         if self.task_should_compute_output(0):
-            grad_inputs[0] = not_implemented('igammac: input')
+            grad_inputs[0] = not_implemented("igammac: input")
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -12743,13 +13729,15 @@ class IgammacBackward0(TraceableFunction):
 
 
 class KthvalueBackward0(TraceableFunction):
-    """kthvalue(self, k, dim, keepdim)    self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)"""
+    """kthvalue(self, k, dim, keepdim)    self: value_selecting_reduction_backward_symint(grad, dim, indices,
+    self.sym_sizes(), keepdim)
+    """
 
-    __slots__ = ('dim', 'indices_', 'keepdim', 'self_sym_sizes')
-    edge_names = ('self',)
-    saved_variables = ('indices',)
-    saved_attributes = ('dim', 'keepdim', 'self_sym_sizes')
-    saved_integers = ('dim', 'self_sym_sizes')
+    __slots__ = ("dim", "indices_", "keepdim", "self_sym_sizes")
+    edge_names = ("self",)
+    saved_variables = ("indices",)
+    saved_attributes = ("dim", "keepdim", "self_sym_sizes")
+    saved_integers = ("dim", "self_sym_sizes")
 
     indices_: SavedVariable
     dim: int
@@ -12775,9 +13763,9 @@ class KthvalueBackward0(TraceableFunction):
 class LdexpBackward0(TraceableFunction):
     """ldexp(self, other)    other: grad * result.conj() * 0.6931471805599453    self: grad * pow(2, other).conj()"""
 
-    __slots__ = ('other_', 'result_')
-    edge_names = ('self', 'other')
-    saved_variables = ('other', 'result')
+    __slots__ = ("other_", "result_")
+    edge_names = ("self", "other")
+    saved_variables = ("other", "result")
     saved_attributes = ()
 
     other_: SavedVariable
@@ -12805,7 +13793,7 @@ class LogNormalBackward0(TraceableFunction):
     """log_normal_(self, mean, std, generator)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -12823,11 +13811,11 @@ class LogNormalBackward0(TraceableFunction):
 class NormalBackward1(TraceableFunction):
     """normal(mean, std, generator)    mean: zeros_like_options(mean.sym_sizes(), grad)"""
 
-    __slots__ = ('mean_sym_sizes',)
-    edge_names = ('mean',)
+    __slots__ = ("mean_sym_sizes",)
+    edge_names = ("mean",)
     saved_variables = ()
-    saved_attributes = ('mean_sym_sizes',)
-    saved_integers = ('mean_sym_sizes',)
+    saved_attributes = ("mean_sym_sizes",)
+    saved_integers = ("mean_sym_sizes",)
 
     mean_sym_sizes: Size
 
@@ -12844,11 +13832,11 @@ class NormalBackward1(TraceableFunction):
 class NormalBackward2(TraceableFunction):
     """normal(mean, std, generator)    std: zeros_like_options(std.sym_sizes(), grad)"""
 
-    __slots__ = ('std_sym_sizes',)
-    edge_names = ('std',)
+    __slots__ = ("std_sym_sizes",)
+    edge_names = ("std",)
     saved_variables = ()
-    saved_attributes = ('std_sym_sizes',)
-    saved_integers = ('std_sym_sizes',)
+    saved_attributes = ("std_sym_sizes",)
+    saved_integers = ("std_sym_sizes",)
 
     std_sym_sizes: Size
 
@@ -12863,13 +13851,15 @@ class NormalBackward2(TraceableFunction):
 
 
 class NormalBackward3(TraceableFunction):
-    """normal(mean, std, generator)    mean: zeros_like_options(mean.sym_sizes(), grad)    std: zeros_like_options(std.sym_sizes(), grad)"""
+    """normal(mean, std, generator)    mean: zeros_like_options(mean.sym_sizes(), grad)    std:
+    zeros_like_options(std.sym_sizes(), grad)
+    """
 
-    __slots__ = ('mean_sym_sizes', 'std_sym_sizes')
-    edge_names = ('mean', 'std')
+    __slots__ = ("mean_sym_sizes", "std_sym_sizes")
+    edge_names = ("mean", "std")
     saved_variables = ()
-    saved_attributes = ('mean_sym_sizes', 'std_sym_sizes')
-    saved_integers = ('mean_sym_sizes', 'std_sym_sizes')
+    saved_attributes = ("mean_sym_sizes", "std_sym_sizes")
+    saved_integers = ("mean_sym_sizes", "std_sym_sizes")
 
     mean_sym_sizes: Size
     std_sym_sizes: Size
@@ -12890,7 +13880,7 @@ class RandomBackward0(TraceableFunction):
     """random_(self, from, to, generator)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -12909,7 +13899,7 @@ class RandomBackward1(TraceableFunction):
     """random_(self, to, generator)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -12928,7 +13918,7 @@ class RandomBackward2(TraceableFunction):
     """random_(self, generator)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -12944,11 +13934,13 @@ class RandomBackward2(TraceableFunction):
 
 
 class SigmoidBackwardBackward0(TraceableFunction):
-    """sigmoid_backward(grad_output, output)    grad_output: sigmoid_backward(grad, output.conj())    output: grad.conj() * grad_output * (-2 * output.conj() + 1)"""
+    """sigmoid_backward(grad_output, output)    grad_output: sigmoid_backward(grad, output.conj())    output:
+    grad.conj() * grad_output * (-2 * output.conj() + 1)
+    """
 
-    __slots__ = ('grad_output_', 'output_')
-    edge_names = ('grad_output', 'output')
-    saved_variables = ('grad_output', 'output')
+    __slots__ = ("grad_output_", "output_")
+    edge_names = ("grad_output", "output")
+    saved_variables = ("grad_output", "output")
     saved_attributes = ()
 
     grad_output_: SavedVariable
@@ -12974,11 +13966,13 @@ class SigmoidBackwardBackward0(TraceableFunction):
 
 
 class TanhBackwardBackward0(TraceableFunction):
-    """tanh_backward(grad_output, output)    grad_output: tanh_backward(grad, output.conj())    output: grad.conj() * (-2 * output.conj() * grad_output)"""
+    """tanh_backward(grad_output, output)    grad_output: tanh_backward(grad, output.conj())    output: grad.conj() *
+    (-2 * output.conj() * grad_output)
+    """
 
-    __slots__ = ('grad_output_', 'output_')
-    edge_names = ('grad_output', 'output')
-    saved_variables = ('grad_output', 'output')
+    __slots__ = ("grad_output_", "output_")
+    edge_names = ("grad_output", "output")
+    saved_variables = ("grad_output", "output")
     saved_attributes = ()
 
     grad_output_: SavedVariable
@@ -13004,13 +13998,15 @@ class TanhBackwardBackward0(TraceableFunction):
 
 
 class SegmentReduceBackward0(TraceableFunction):
-    """segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initial)    data: _segment_reduce_backward(grad, result, data, reduce, lengths, offsets, axis, initial)"""
+    """segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initial)    data:
+    _segment_reduce_backward(grad, result, data, reduce, lengths, offsets, axis, initial)
+    """
 
-    __slots__ = ('axis', 'data_', 'initial', 'lengths_', 'offsets_', 'reduce', 'result_')
-    edge_names = ('data',)
-    saved_variables = ('data', 'lengths', 'offsets', 'result')
-    saved_attributes = ('axis', 'initial', 'reduce')
-    saved_integers = ('axis',)
+    __slots__ = ("axis", "data_", "initial", "lengths_", "offsets_", "reduce", "result_")
+    edge_names = ("data",)
+    saved_variables = ("data", "lengths", "offsets", "result")
+    saved_attributes = ("axis", "initial", "reduce")
+    saved_integers = ("axis",)
 
     data_: SavedVariable
     lengths_: SavedVariable
@@ -13031,8 +14027,7 @@ class SegmentReduceBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = call_of_node(
-                ops._segment_reduce_backward, grad, result, data, self.reduce, lengths, offsets, self.axis,
-                self.initial
+                ops._segment_reduce_backward, grad, result, data, self.reduce, lengths, offsets, self.axis, self.initial
             )
         return grad_inputs
 
@@ -13044,13 +14039,15 @@ class SegmentReduceBackward0(TraceableFunction):
 
 
 class ScatterReduceBackward0(TraceableFunction):
-    """scatter_reduce(self, dim, index, src, reduce, include_self)    self, src: scatter_reduce_backward(grad, self, dim, index, src, reduce, include_self, result)"""
+    """scatter_reduce(self, dim, index, src, reduce, include_self)    self, src: scatter_reduce_backward(grad, self,
+    dim, index, src, reduce, include_self, result)
+    """
 
-    __slots__ = ('dim', 'include_self', 'index_', 'reduce', 'result_', 'self_', 'src_')
-    edge_names = ('self', 'src')
-    saved_variables = ('index', 'result', 'self', 'src')
-    saved_attributes = ('dim', 'include_self', 'reduce')
-    saved_integers = ('dim',)
+    __slots__ = ("dim", "include_self", "index_", "reduce", "result_", "self_", "src_")
+    edge_names = ("self", "src")
+    saved_variables = ("index", "result", "self", "src")
+    saved_attributes = ("dim", "include_self", "reduce")
+    saved_integers = ("dim",)
 
     index_: SavedVariable
     result_: SavedVariable
@@ -13087,13 +14084,15 @@ class ScatterReduceBackward0(TraceableFunction):
 
 
 class NarrowCopyBackward0(TraceableFunction):
-    """narrow_copy(self, dim, start, length)    self: slice_backward_wrapper(grad, self.sym_sizes(), dim, start, start + length, 1)"""
+    """narrow_copy(self, dim, start, length)    self: slice_backward_wrapper(grad, self.sym_sizes(), dim, start, start +
+    length, 1)
+    """
 
-    __slots__ = ('dim', 'length', 'self_sym_sizes', 'start')
-    edge_names = ('self',)
+    __slots__ = ("dim", "length", "self_sym_sizes", "start")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim', 'length', 'self_sym_sizes', 'start')
-    saved_integers = ('dim', 'length', 'self_sym_sizes', 'start')
+    saved_attributes = ("dim", "length", "self_sym_sizes", "start")
+    saved_integers = ("dim", "length", "self_sym_sizes", "start")
 
     dim: int
     length: int
@@ -13116,7 +14115,7 @@ class ViewAsRealBackward0_copy(TraceableFunction):
     """view_as_real_copy(self)    self: view_as_complex(grad.contiguous())"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -13135,7 +14134,7 @@ class ViewAsComplexBackward0_copy(TraceableFunction):
     """view_as_complex_copy(self)    self: view_as_real(grad.contiguous().resolve_conj())"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -13154,7 +14153,7 @@ class ConjBackward0_copy(TraceableFunction):
     """_conj_copy(self)    self: grad.conj()"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -13173,7 +14172,7 @@ class NegViewBackward0_copy(TraceableFunction):
     """_neg_view_copy(self)    self: grad.neg()"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -13189,13 +14188,15 @@ class NegViewBackward0_copy(TraceableFunction):
 
 
 class AsStridedBackward0_copy(TraceableFunction):
-    """as_strided_copy(self, size, stride, storage_offset)    self: as_strided_backward(grad, self.geometry(), size, stride, storage_offset)"""
+    """as_strided_copy(self, size, stride, storage_offset)    self: as_strided_backward(grad, self.geometry(), size,
+    stride, storage_offset)
+    """
 
-    __slots__ = ('self_geometry', 'size', 'storage_offset', 'stride')
-    edge_names = ('self',)
+    __slots__ = ("self_geometry", "size", "storage_offset", "stride")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('size', 'storage_offset', 'stride')
-    saved_integers = ('size', 'storage_offset', 'stride')
+    saved_attributes = ("size", "storage_offset", "stride")
+    saved_integers = ("size", "storage_offset", "stride")
 
     self_geometry: Geometry
     size: Size
@@ -13208,20 +14209,18 @@ class AsStridedBackward0_copy(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = as_strided_backward(
-                grad, self.self_geometry, self.size, self.stride, self.storage_offset
-            )
+            grad_inputs[0] = as_strided_backward(grad, self.self_geometry, self.size, self.stride, self.storage_offset)
         return grad_inputs
 
 
 class DiagonalBackward0_copy(TraceableFunction):
     """diagonal_copy(self, offset, dim1, dim2)    self: diagonal_backward(grad, self.sym_sizes(), offset, dim1, dim2)"""
 
-    __slots__ = ('dim1', 'dim2', 'offset', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("dim1", "dim2", "offset", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim1', 'dim2', 'offset', 'self_sym_sizes')
-    saved_integers = ('dim1', 'dim2', 'offset', 'self_sym_sizes')
+    saved_attributes = ("dim1", "dim2", "offset", "self_sym_sizes")
+    saved_integers = ("dim1", "dim2", "offset", "self_sym_sizes")
 
     dim1: int
     dim2: int
@@ -13241,11 +14240,11 @@ class DiagonalBackward0_copy(TraceableFunction):
 class ExpandBackward0_copy(TraceableFunction):
     """expand_copy(self, size, implicit)    self: sum_to(grad, self.sym_sizes())"""
 
-    __slots__ = ('self_sym_sizes',)
-    edge_names = ('self',)
+    __slots__ = ("self_sym_sizes",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('self_sym_sizes',)
-    saved_integers = ('self_sym_sizes',)
+    saved_attributes = ("self_sym_sizes",)
+    saved_integers = ("self_sym_sizes",)
 
     self_sym_sizes: Size
 
@@ -13262,11 +14261,11 @@ class ExpandBackward0_copy(TraceableFunction):
 class PermuteBackward0_copy(TraceableFunction):
     """permute_copy(self, dims)    self: permute_backwards(grad, dims)"""
 
-    __slots__ = ('dims',)
-    edge_names = ('self',)
+    __slots__ = ("dims",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dims',)
-    saved_integers = ('dims',)
+    saved_attributes = ("dims",)
+    saved_integers = ("dims",)
 
     dims: Size
 
@@ -13283,11 +14282,11 @@ class PermuteBackward0_copy(TraceableFunction):
 class ReshapeAliasBackward0_copy(TraceableFunction):
     """_reshape_alias_copy(self, size, stride)    self: grad.reshape(self.sym_sizes())"""
 
-    __slots__ = ('self_sym_sizes',)
-    edge_names = ('self',)
+    __slots__ = ("self_sym_sizes",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('self_sym_sizes',)
-    saved_integers = ('self_sym_sizes',)
+    saved_attributes = ("self_sym_sizes",)
+    saved_integers = ("self_sym_sizes",)
 
     self_sym_sizes: Size
 
@@ -13304,11 +14303,11 @@ class ReshapeAliasBackward0_copy(TraceableFunction):
 class SelectBackward0_copy(TraceableFunction):
     """select_copy(self, dim, index)    self: select_backward(grad, self.sym_sizes(), dim, index)"""
 
-    __slots__ = ('dim', 'index', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("dim", "index", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim', 'index', 'self_sym_sizes')
-    saved_integers = ('dim', 'index', 'self_sym_sizes')
+    saved_attributes = ("dim", "index", "self_sym_sizes")
+    saved_integers = ("dim", "index", "self_sym_sizes")
 
     dim: int
     index: int
@@ -13325,13 +14324,15 @@ class SelectBackward0_copy(TraceableFunction):
 
 
 class SliceBackward0_copy(TraceableFunction):
-    """slice_copy(self, dim, start, end, step)    self: slice_backward_wrapper(grad, self.sym_sizes(), dim, start, end, step)"""
+    """slice_copy(self, dim, start, end, step)    self: slice_backward_wrapper(grad, self.sym_sizes(), dim, start, end,
+    step)
+    """
 
-    __slots__ = ('dim', 'end', 'self_sym_sizes', 'start', 'step')
-    edge_names = ('self',)
+    __slots__ = ("dim", "end", "self_sym_sizes", "start", "step")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim', 'end', 'self_sym_sizes', 'start', 'step')
-    saved_integers = ('dim', 'end', 'self_sym_sizes', 'start', 'step')
+    saved_attributes = ("dim", "end", "self_sym_sizes", "start", "step")
+    saved_integers = ("dim", "end", "self_sym_sizes", "start", "step")
 
     dim: int
     end: int | None
@@ -13352,13 +14353,15 @@ class SliceBackward0_copy(TraceableFunction):
 
 
 class SplitBackward0_copy(TraceableFunction):
-    """split_copy(self, split_size, dim)    self: split_backward(grads, split_size, dim, self.sym_sizes(), self.options())"""
+    """split_copy(self, split_size, dim)    self: split_backward(grads, split_size, dim, self.sym_sizes(),
+    self.options())
+    """
 
-    __slots__ = ('dim', 'self_options', 'self_sym_sizes', 'split_size')
-    edge_names = ('self',)
+    __slots__ = ("dim", "self_options", "self_sym_sizes", "split_size")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim', 'self_sym_sizes', 'split_size')
-    saved_integers = ('dim', 'self_sym_sizes', 'split_size')
+    saved_attributes = ("dim", "self_sym_sizes", "split_size")
+    saved_integers = ("dim", "self_sym_sizes", "split_size")
 
     dim: int
     self_options: TensorOptions
@@ -13375,13 +14378,15 @@ class SplitBackward0_copy(TraceableFunction):
 
 
 class SplitWithSizesBackward0_copy(TraceableFunction):
-    """split_with_sizes_copy(self, split_sizes, dim)    self: split_with_sizes_backward(grads, split_sizes, dim, self.sym_sizes(), self.options())"""
+    """split_with_sizes_copy(self, split_sizes, dim)    self: split_with_sizes_backward(grads, split_sizes, dim,
+    self.sym_sizes(), self.options())
+    """
 
-    __slots__ = ('dim', 'self_options', 'self_sym_sizes', 'split_sizes')
-    edge_names = ('self',)
+    __slots__ = ("dim", "self_options", "self_sym_sizes", "split_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim', 'self_sym_sizes', 'split_sizes')
-    saved_integers = ('dim', 'self_sym_sizes', 'split_sizes')
+    saved_attributes = ("dim", "self_sym_sizes", "split_sizes")
+    saved_integers = ("dim", "self_sym_sizes", "split_sizes")
 
     dim: int
     self_options: TensorOptions
@@ -13402,11 +14407,11 @@ class SplitWithSizesBackward0_copy(TraceableFunction):
 class SqueezeBackward0_copy(TraceableFunction):
     """squeeze_copy(self)    self: unsqueeze_to(grad, self.sym_sizes())"""
 
-    __slots__ = ('self_sym_sizes',)
-    edge_names = ('self',)
+    __slots__ = ("self_sym_sizes",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('self_sym_sizes',)
-    saved_integers = ('self_sym_sizes',)
+    saved_attributes = ("self_sym_sizes",)
+    saved_integers = ("self_sym_sizes",)
 
     self_sym_sizes: Size
 
@@ -13423,11 +14428,11 @@ class SqueezeBackward0_copy(TraceableFunction):
 class SqueezeBackward1_copy(TraceableFunction):
     """squeeze_copy(self, dim)    self: unsqueeze_to(grad, dim, self.sym_sizes())"""
 
-    __slots__ = ('dim', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("dim", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim', 'self_sym_sizes')
-    saved_integers = ('dim', 'self_sym_sizes')
+    saved_attributes = ("dim", "self_sym_sizes")
+    saved_integers = ("dim", "self_sym_sizes")
 
     dim: int
     self_sym_sizes: Size
@@ -13445,11 +14450,11 @@ class SqueezeBackward1_copy(TraceableFunction):
 class SqueezeBackward2_copy(TraceableFunction):
     """squeeze_copy(self, dim)    self: unsqueeze_to(grad, dim, self.sym_sizes())"""
 
-    __slots__ = ('dim', 'self_sym_sizes')
-    edge_names = ('self',)
+    __slots__ = ("dim", "self_sym_sizes")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim', 'self_sym_sizes')
-    saved_integers = ('dim', 'self_sym_sizes')
+    saved_attributes = ("dim", "self_sym_sizes")
+    saved_integers = ("dim", "self_sym_sizes")
 
     dim: Size
     self_sym_sizes: Size
@@ -13468,7 +14473,7 @@ class TBackward0_copy(TraceableFunction):
     """t_copy(self)    self: grad.t()"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 
@@ -13486,11 +14491,11 @@ class TBackward0_copy(TraceableFunction):
 class TransposeBackward0_copy(TraceableFunction):
     """transpose_copy(self, dim0, dim1)    self: grad.transpose(dim0, dim1)"""
 
-    __slots__ = ('dim0', 'dim1')
-    edge_names = ('self',)
+    __slots__ = ("dim0", "dim1")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim0', 'dim1')
-    saved_integers = ('dim0', 'dim1')
+    saved_attributes = ("dim0", "dim1")
+    saved_integers = ("dim0", "dim1")
 
     dim0: int
     dim1: int
@@ -13508,11 +14513,11 @@ class TransposeBackward0_copy(TraceableFunction):
 class UnsqueezeBackward0_copy(TraceableFunction):
     """unsqueeze_copy(self, dim)    self: grad.squeeze(dim)"""
 
-    __slots__ = ('dim',)
-    edge_names = ('self',)
+    __slots__ = ("dim",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dim',)
-    saved_integers = ('dim',)
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
 
     dim: int
 
@@ -13529,11 +14534,11 @@ class UnsqueezeBackward0_copy(TraceableFunction):
 class ViewBackward0_copy(TraceableFunction):
     """view_copy(self, size)    self: grad.reshape(self.sym_sizes())"""
 
-    __slots__ = ('self_sym_sizes',)
-    edge_names = ('self',)
+    __slots__ = ("self_sym_sizes",)
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('self_sym_sizes',)
-    saved_integers = ('self_sym_sizes',)
+    saved_attributes = ("self_sym_sizes",)
+    saved_integers = ("self_sym_sizes",)
 
     self_sym_sizes: Size
 
@@ -13548,13 +14553,14 @@ class ViewBackward0_copy(TraceableFunction):
 
 
 class UnfoldBackward0_copy(TraceableFunction):
-    """unfold_copy(self, dimension, size, step)    self: unfold_backward(grad, self.sym_sizes(), dimension, size, step)"""
+    """unfold_copy(self, dimension, size, step)    self: unfold_backward(grad, self.sym_sizes(), dimension, size, step)
+    """
 
-    __slots__ = ('dimension', 'self_sym_sizes', 'size', 'step')
-    edge_names = ('self',)
+    __slots__ = ("dimension", "self_sym_sizes", "size", "step")
+    edge_names = ("self",)
     saved_variables = ()
-    saved_attributes = ('dimension', 'self_sym_sizes', 'size', 'step')
-    saved_integers = ('dimension', 'self_sym_sizes', 'size', 'step')
+    saved_attributes = ("dimension", "self_sym_sizes", "size", "step")
+    saved_integers = ("dimension", "self_sym_sizes", "size", "step")
 
     dimension: int
     self_sym_sizes: Size
@@ -13575,7 +14581,7 @@ class AliasBackward0_copy(TraceableFunction):
     """alias_copy(self)    self: grad"""
 
     __slots__ = ()
-    edge_names = ('self',)
+    edge_names = ("self",)
     saved_variables = ()
     saved_attributes = ()
 

@@ -12,11 +12,10 @@ from typing import Any
 from dispatchviz.core.autograd.variables.requires_grad_flag import make_variable
 from dispatchviz.core.bindings.binding import Binding, Operator, check_out_type_matches, not_modelled
 from dispatchviz.core.bindings.default_device import device_or_default
-from dispatchviz.core.tensor.dtype import int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.generated import return_types
+from dispatchviz.core.tensor.dtype import int64
 from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView
-from dispatchviz.core.tensor.tensor import Tensor
 
 
 def _torch_empty_memory_format(
@@ -36,7 +35,15 @@ def _torch_empty_memory_format(
 empty = Binding(
     "torch.empty",
     (
-        ("empty(tuple of SymInts size, *, torch.memory_format memory_format = None, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_empty_memory_format, "aten::empty.memory_format"),
+        (
+            (
+                "empty(tuple of SymInts size, *, torch.memory_format memory_format = None, Tensor out = None, "
+                "torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = "
+                "False, bool? requires_grad = False)"
+            ),
+            _torch_empty_memory_format,
+            "aten::empty.memory_format",
+        ),
     ),
 )
 
@@ -53,7 +60,15 @@ def _torch_empty_strided(
 empty_strided = Binding(
     "torch.empty_strided",
     (
-        ("empty_strided(tuple of SymInts size, tuple of SymInts stride, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_empty_strided, "aten::empty_strided"),
+        (
+            (
+                "empty_strided(tuple of SymInts size, tuple of SymInts stride, *, torch.dtype dtype = None, "
+                "torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad "
+                "= False)"
+            ),
+            _torch_empty_strided,
+            "aten::empty_strided",
+        ),
     ),
 )
 
@@ -69,7 +84,15 @@ def _torch_empty_like(
 empty_like = Binding(
     "torch.empty_like",
     (
-        ("empty_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_empty_like, "aten::empty_like"),
+        (
+            (
+                "empty_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, "
+                "torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad "
+                "= False)"
+            ),
+            _torch_empty_like,
+            "aten::empty_like",
+        ),
     ),
 )
 
@@ -86,7 +109,15 @@ def _torch_empty_permuted(
 empty_permuted = Binding(
     "torch.empty_permuted",
     (
-        ("empty_permuted(tuple of SymInts size, tuple of ints physical_layout, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_empty_permuted, "aten::empty_permuted"),
+        (
+            (
+                "empty_permuted(tuple of SymInts size, tuple of ints physical_layout, *, torch.dtype dtype = None, "
+                "torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad "
+                "= False)"
+            ),
+            _torch_empty_permuted,
+            "aten::empty_permuted",
+        ),
     ),
 )
 
@@ -112,8 +143,22 @@ def _torch_bartlett_window_periodic(
 bartlett_window = Binding(
     "torch.bartlett_window",
     (
-        ("bartlett_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_bartlett_window, "aten::bartlett_window"),
-        ("bartlett_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_bartlett_window_periodic, "aten::bartlett_window.periodic"),
+        (
+            (
+                "bartlett_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, "
+                "torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_bartlett_window,
+            "aten::bartlett_window",
+        ),
+        (
+            (
+                "bartlett_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = "
+                "None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_bartlett_window_periodic,
+            "aten::bartlett_window.periodic",
+        ),
     ),
 )
 
@@ -139,8 +184,22 @@ def _torch_blackman_window_periodic(
 blackman_window = Binding(
     "torch.blackman_window",
     (
-        ("blackman_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_blackman_window, "aten::blackman_window"),
-        ("blackman_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_blackman_window_periodic, "aten::blackman_window.periodic"),
+        (
+            (
+                "blackman_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, "
+                "torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_blackman_window,
+            "aten::blackman_window",
+        ),
+        (
+            (
+                "blackman_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = "
+                "None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_blackman_window_periodic,
+            "aten::blackman_window.periodic",
+        ),
     ),
 )
 
@@ -166,8 +225,22 @@ def _torch_hann_window_periodic(
 hann_window = Binding(
     "torch.hann_window",
     (
-        ("hann_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_hann_window, "aten::hann_window"),
-        ("hann_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_hann_window_periodic, "aten::hann_window.periodic"),
+        (
+            (
+                "hann_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, torch.device "
+                "device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_hann_window,
+            "aten::hann_window",
+        ),
+        (
+            (
+                "hann_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = None,"
+                " torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_hann_window_periodic,
+            "aten::hann_window.periodic",
+        ),
     ),
 )
 
@@ -191,8 +264,14 @@ def _torch_hamming_window_periodic(
 
 
 def _torch_hamming_window_periodic_alpha(
-    window_length: Any, periodic: Any, alpha: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
-    requires_grad: Any
+    window_length: Any,
+    periodic: Any,
+    alpha: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
 ) -> Any:
     device = device_or_default(device)
     with AutoDispatchBelowADInplaceOrView():
@@ -203,8 +282,15 @@ def _torch_hamming_window_periodic_alpha(
 
 
 def _torch_hamming_window_periodic_alpha_beta(
-    window_length: Any, periodic: Any, alpha: Any, beta: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
-    requires_grad: Any
+    window_length: Any,
+    periodic: Any,
+    alpha: Any,
+    beta: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
 ) -> Any:
     device = device_or_default(device)
     with AutoDispatchBelowADInplaceOrView():
@@ -217,10 +303,40 @@ def _torch_hamming_window_periodic_alpha_beta(
 hamming_window = Binding(
     "torch.hamming_window",
     (
-        ("hamming_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_hamming_window, "aten::hamming_window"),
-        ("hamming_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_hamming_window_periodic, "aten::hamming_window.periodic"),
-        ("hamming_window(int window_length, bool periodic, float alpha, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_hamming_window_periodic_alpha, "aten::hamming_window.periodic_alpha"),
-        ("hamming_window(int window_length, bool periodic, float alpha, float beta, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_hamming_window_periodic_alpha_beta, "aten::hamming_window.periodic_alpha_beta"),
+        (
+            (
+                "hamming_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, "
+                "torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_hamming_window,
+            "aten::hamming_window",
+        ),
+        (
+            (
+                "hamming_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = "
+                "None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_hamming_window_periodic,
+            "aten::hamming_window.periodic",
+        ),
+        (
+            (
+                "hamming_window(int window_length, bool periodic, float alpha, *, torch.dtype dtype = None, "
+                "torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad "
+                "= False)"
+            ),
+            _torch_hamming_window_periodic_alpha,
+            "aten::hamming_window.periodic_alpha",
+        ),
+        (
+            (
+                "hamming_window(int window_length, bool periodic, float alpha, float beta, *, torch.dtype dtype = None,"
+                " torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad"
+                " = False)"
+            ),
+            _torch_hamming_window_periodic_alpha_beta,
+            "aten::hamming_window.periodic_alpha_beta",
+        ),
     ),
 )
 
@@ -244,8 +360,14 @@ def _torch_kaiser_window_periodic(
 
 
 def _torch_kaiser_window_beta(
-    window_length: Any, periodic: Any, beta: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
-    requires_grad: Any
+    window_length: Any,
+    periodic: Any,
+    beta: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
 ) -> Any:
     device = device_or_default(device)
     with AutoDispatchBelowADInplaceOrView():
@@ -256,9 +378,30 @@ def _torch_kaiser_window_beta(
 kaiser_window = Binding(
     "torch.kaiser_window",
     (
-        ("kaiser_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_kaiser_window, "aten::kaiser_window"),
-        ("kaiser_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_kaiser_window_periodic, "aten::kaiser_window.periodic"),
-        ("kaiser_window(int window_length, bool periodic, float beta, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_kaiser_window_beta, "aten::kaiser_window.beta"),
+        (
+            (
+                "kaiser_window(int window_length, *, torch.dtype dtype = None, torch.layout layout = None, torch.device"
+                " device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_kaiser_window,
+            "aten::kaiser_window",
+        ),
+        (
+            (
+                "kaiser_window(int window_length, bool periodic, *, torch.dtype dtype = None, torch.layout layout = "
+                "None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_kaiser_window_periodic,
+            "aten::kaiser_window.periodic",
+        ),
+        (
+            (
+                "kaiser_window(int window_length, bool periodic, float beta, *, torch.dtype dtype = None, torch.layout "
+                "layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_kaiser_window_beta,
+            "aten::kaiser_window.beta",
+        ),
     ),
 )
 
@@ -273,14 +416,19 @@ def _torch_scalar_tensor(s: Any, dtype: Any, layout: Any, device: Any, pin_memor
 scalar_tensor = Binding(
     "torch.scalar_tensor",
     (
-        ("scalar_tensor(Number s, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_scalar_tensor, "aten::scalar_tensor"),
+        (
+            (
+                "scalar_tensor(Number s, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device ="
+                " None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_scalar_tensor,
+            "aten::scalar_tensor",
+        ),
     ),
 )
 
 
-def _torch_arange(
-    end: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
-) -> Any:
+def _torch_arange(end: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
     device = device_or_default(device)
@@ -302,8 +450,7 @@ def _torch_arange_start(
 
 
 def _torch_arange_start_step(
-    start: Any, end: Any, step: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad:
-    Any
+    start: Any, end: Any, step: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
@@ -319,16 +466,37 @@ def _torch_arange_start_step(
 arange = Binding(
     "torch.arange",
     (
-        ("arange(Number end, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_arange, "aten::arange"),
-        ("arange(Number start, Number end, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_arange_start, "aten::arange.start"),
-        ("arange(Number start, Number end, Number step = 1, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_arange_start_step, "aten::arange.start_step"),
+        (
+            (
+                "arange(Number end, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, "
+                "torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_arange,
+            "aten::arange",
+        ),
+        (
+            (
+                "arange(Number start, Number end, *, torch.dtype dtype = None, torch.layout layout = None, torch.device"
+                " device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_arange_start,
+            "aten::arange.start",
+        ),
+        (
+            (
+                "arange(Number start, Number end, Number step = 1, *, Tensor out = None, torch.dtype dtype = None, "
+                "torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad "
+                "= False)"
+            ),
+            _torch_arange_start_step,
+            "aten::arange.start_step",
+        ),
     ),
 )
 
 
 def _torch_range_step(
-    start: Any, end: Any, step: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad:
-    Any
+    start: Any, end: Any, step: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
@@ -344,7 +512,15 @@ def _torch_range_step(
 range = Binding(
     "torch.range",
     (
-        ("range(Number start, Number end, Number step = 1, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_range_step, "aten::range.step"),
+        (
+            (
+                "range(Number start, Number end, Number step = 1, *, Tensor out = None, torch.dtype dtype = None, "
+                "torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad "
+                "= False)"
+            ),
+            _torch_range_step,
+            "aten::range.step",
+        ),
     ),
 )
 
@@ -366,14 +542,28 @@ def _torch_full(
 full = Binding(
     "torch.full",
     (
-        ("full(tuple of SymInts size, Number fill_value, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_full, "aten::full"),
+        (
+            (
+                "full(tuple of SymInts size, Number fill_value, *, Tensor out = None, torch.dtype dtype = None, "
+                "torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad "
+                "= False)"
+            ),
+            _torch_full,
+            "aten::full",
+        ),
     ),
 )
 
 
 def _torch_full_like(
-    self: Any, fill_value: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
-    requires_grad: Any
+    self: Any,
+    fill_value: Any,
+    memory_format: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.full_like.call(self, fill_value, dtype, layout, device, pin_memory, memory_format)
@@ -383,14 +573,20 @@ def _torch_full_like(
 full_like = Binding(
     "torch.full_like",
     (
-        ("full_like(Tensor input, Number fill_value, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_full_like, "aten::full_like"),
+        (
+            (
+                "full_like(Tensor input, Number fill_value, *, torch.memory_format memory_format = None, torch.dtype "
+                "dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? "
+                "requires_grad = False)"
+            ),
+            _torch_full_like,
+            "aten::full_like",
+        ),
     ),
 )
 
 
-def _torch_ones(
-    size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
-) -> Any:
+def _torch_ones(size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
     device = device_or_default(device)
@@ -405,7 +601,14 @@ def _torch_ones(
 ones = Binding(
     "torch.ones",
     (
-        ("ones(tuple of SymInts size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_ones, "aten::ones"),
+        (
+            (
+                "ones(tuple of SymInts size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = "
+                "None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_ones,
+            "aten::ones",
+        ),
     ),
 )
 
@@ -421,14 +624,20 @@ def _torch_ones_like(
 ones_like = Binding(
     "torch.ones_like",
     (
-        ("ones_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_ones_like, "aten::ones_like"),
+        (
+            (
+                "ones_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, "
+                "torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad "
+                "= False)"
+            ),
+            _torch_ones_like,
+            "aten::ones_like",
+        ),
     ),
 )
 
 
-def _torch_zeros(
-    size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
-) -> Any:
+def _torch_zeros(size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
     device = device_or_default(device)
@@ -443,7 +652,14 @@ def _torch_zeros(
 zeros = Binding(
     "torch.zeros",
     (
-        ("zeros(tuple of SymInts size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_zeros, "aten::zeros"),
+        (
+            (
+                "zeros(tuple of SymInts size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = "
+                "None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_zeros,
+            "aten::zeros",
+        ),
     ),
 )
 
@@ -459,14 +675,29 @@ def _torch_zeros_like(
 zeros_like = Binding(
     "torch.zeros_like",
     (
-        ("zeros_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_zeros_like, "aten::zeros_like"),
+        (
+            (
+                "zeros_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, "
+                "torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad "
+                "= False)"
+            ),
+            _torch_zeros_like,
+            "aten::zeros_like",
+        ),
     ),
 )
 
 
 def _torch_linspace_Tensor_Tensor(
-    start: Any, end: Any, steps: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad:
-    Any
+    start: Any,
+    end: Any,
+    steps: Any,
+    out: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
@@ -480,8 +711,15 @@ def _torch_linspace_Tensor_Tensor(
 
 
 def _torch_linspace_Scalar_Tensor(
-    start: Any, end: Any, steps: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad:
-    Any
+    start: Any,
+    end: Any,
+    steps: Any,
+    out: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
@@ -495,8 +733,15 @@ def _torch_linspace_Scalar_Tensor(
 
 
 def _torch_linspace_Tensor_Scalar(
-    start: Any, end: Any, steps: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad:
-    Any
+    start: Any,
+    end: Any,
+    steps: Any,
+    out: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
@@ -510,8 +755,15 @@ def _torch_linspace_Tensor_Scalar(
 
 
 def _torch_linspace(
-    start: Any, end: Any, steps: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad:
-    Any
+    start: Any,
+    end: Any,
+    steps: Any,
+    out: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
@@ -527,17 +779,57 @@ def _torch_linspace(
 linspace = Binding(
     "torch.linspace",
     (
-        ("linspace(Tensor start, Tensor end, int steps, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_linspace_Tensor_Tensor, "aten::linspace.Tensor_Tensor"),
-        ("linspace(Number start, Tensor end, int steps, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_linspace_Scalar_Tensor, "aten::linspace.Scalar_Tensor"),
-        ("linspace(Tensor start, Number end, int steps, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_linspace_Tensor_Scalar, "aten::linspace.Tensor_Scalar"),
-        ("linspace(Number start, Number end, int steps, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_linspace, "aten::linspace"),
+        (
+            (
+                "linspace(Tensor start, Tensor end, int steps, *, Tensor out = None, torch.dtype dtype = None, "
+                "torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad "
+                "= False)"
+            ),
+            _torch_linspace_Tensor_Tensor,
+            "aten::linspace.Tensor_Tensor",
+        ),
+        (
+            (
+                "linspace(Number start, Tensor end, int steps, *, Tensor out = None, torch.dtype dtype = None, "
+                "torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad "
+                "= False)"
+            ),
+            _torch_linspace_Scalar_Tensor,
+            "aten::linspace.Scalar_Tensor",
+        ),
+        (
+            (
+                "linspace(Tensor start, Number end, int steps, *, Tensor out = None, torch.dtype dtype = None, "
+                "torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad "
+                "= False)"
+            ),
+            _torch_linspace_Tensor_Scalar,
+            "aten::linspace.Tensor_Scalar",
+        ),
+        (
+            (
+                "linspace(Number start, Number end, int steps, *, Tensor out = None, torch.dtype dtype = None, "
+                "torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad "
+                "= False)"
+            ),
+            _torch_linspace,
+            "aten::linspace",
+        ),
     ),
 )
 
 
 def _torch_logspace_Tensor_Tensor(
-    start: Any, end: Any, steps: Any, base: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
-    requires_grad: Any
+    start: Any,
+    end: Any,
+    steps: Any,
+    base: Any,
+    out: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
@@ -551,8 +843,16 @@ def _torch_logspace_Tensor_Tensor(
 
 
 def _torch_logspace_Scalar_Tensor(
-    start: Any, end: Any, steps: Any, base: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
-    requires_grad: Any
+    start: Any,
+    end: Any,
+    steps: Any,
+    base: Any,
+    out: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
@@ -566,8 +866,16 @@ def _torch_logspace_Scalar_Tensor(
 
 
 def _torch_logspace_Tensor_Scalar(
-    start: Any, end: Any, steps: Any, base: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
-    requires_grad: Any
+    start: Any,
+    end: Any,
+    steps: Any,
+    base: Any,
+    out: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
@@ -581,8 +889,16 @@ def _torch_logspace_Tensor_Scalar(
 
 
 def _torch_logspace(
-    start: Any, end: Any, steps: Any, base: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
-    requires_grad: Any
+    start: Any,
+    end: Any,
+    steps: Any,
+    base: Any,
+    out: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
@@ -598,10 +914,42 @@ def _torch_logspace(
 logspace = Binding(
     "torch.logspace",
     (
-        ("logspace(Tensor start, Tensor end, int steps, float base = 10.0, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_logspace_Tensor_Tensor, "aten::logspace.Tensor_Tensor"),
-        ("logspace(Number start, Tensor end, int steps, float base = 10.0, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_logspace_Scalar_Tensor, "aten::logspace.Scalar_Tensor"),
-        ("logspace(Tensor start, Number end, int steps, float base = 10.0, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_logspace_Tensor_Scalar, "aten::logspace.Tensor_Scalar"),
-        ("logspace(Number start, Number end, int steps, float base = 10.0, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_logspace, "aten::logspace"),
+        (
+            (
+                "logspace(Tensor start, Tensor end, int steps, float base = 10.0, *, Tensor out = None, torch.dtype "
+                "dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? "
+                "requires_grad = False)"
+            ),
+            _torch_logspace_Tensor_Tensor,
+            "aten::logspace.Tensor_Tensor",
+        ),
+        (
+            (
+                "logspace(Number start, Tensor end, int steps, float base = 10.0, *, Tensor out = None, torch.dtype "
+                "dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? "
+                "requires_grad = False)"
+            ),
+            _torch_logspace_Scalar_Tensor,
+            "aten::logspace.Scalar_Tensor",
+        ),
+        (
+            (
+                "logspace(Tensor start, Number end, int steps, float base = 10.0, *, Tensor out = None, torch.dtype "
+                "dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? "
+                "requires_grad = False)"
+            ),
+            _torch_logspace_Tensor_Scalar,
+            "aten::logspace.Tensor_Scalar",
+        ),
+        (
+            (
+                "logspace(Number start, Number end, int steps, float base = 10.0, *, Tensor out = None, torch.dtype "
+                "dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? "
+                "requires_grad = False)"
+            ),
+            _torch_logspace,
+            "aten::logspace",
+        ),
     ),
 )
 
@@ -635,8 +983,22 @@ def _torch_eye_m(
 eye = Binding(
     "torch.eye",
     (
-        ("eye(SymInt n, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_eye, "aten::eye"),
-        ("eye(SymInt n, SymInt m, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_eye_m, "aten::eye.m"),
+        (
+            (
+                "eye(SymInt n, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device"
+                " device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_eye,
+            "aten::eye",
+        ),
+        (
+            (
+                "eye(SymInt n, SymInt m, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, "
+                "torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_eye_m,
+            "aten::eye.m",
+        ),
     ),
 )
 
@@ -655,9 +1017,7 @@ def _torch_rand_generator(
     return make_variable(result, requires_grad)
 
 
-def _torch_rand(
-    size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
-) -> Any:
+def _torch_rand(size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
     device = device_or_default(device)
@@ -672,15 +1032,36 @@ def _torch_rand(
 rand = Binding(
     "torch.rand",
     (
-        ("rand(tuple of SymInts size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_rand_generator, "aten::rand.generator"),
-        ("rand(tuple of SymInts size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_rand, "aten::rand"),
+        (
+            (
+                "rand(tuple of SymInts size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = "
+                "None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? "
+                "requires_grad = False)"
+            ),
+            _torch_rand_generator,
+            "aten::rand.generator",
+        ),
+        (
+            (
+                "rand(tuple of SymInts size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = "
+                "None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_rand,
+            "aten::rand",
+        ),
     ),
 )
 
 
 def _torch_rand_like_generator(
-    self: Any, generator: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
-    requires_grad: Any
+    self: Any,
+    generator: Any,
+    memory_format: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.rand_like_generator.call(self, generator, dtype, layout, device, pin_memory, memory_format)
@@ -698,8 +1079,24 @@ def _torch_rand_like(
 rand_like = Binding(
     "torch.rand_like",
     (
-        ("rand_like(Tensor input, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_rand_like_generator, "aten::rand_like.generator"),
-        ("rand_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_rand_like, "aten::rand_like"),
+        (
+            (
+                "rand_like(Tensor input, *, torch.Generator? generator, torch.memory_format memory_format = None, "
+                "torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = "
+                "False, bool? requires_grad = False)"
+            ),
+            _torch_rand_like_generator,
+            "aten::rand_like.generator",
+        ),
+        (
+            (
+                "rand_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, "
+                "torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad "
+                "= False)"
+            ),
+            _torch_rand_like,
+            "aten::rand_like",
+        ),
     ),
 )
 
@@ -718,9 +1115,7 @@ def _torch_randn_generator(
     return make_variable(result, requires_grad)
 
 
-def _torch_randn(
-    size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
-) -> Any:
+def _torch_randn(size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
     device = device_or_default(device)
@@ -735,15 +1130,36 @@ def _torch_randn(
 randn = Binding(
     "torch.randn",
     (
-        ("randn(tuple of SymInts size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randn_generator, "aten::randn.generator"),
-        ("randn(tuple of SymInts size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randn, "aten::randn"),
+        (
+            (
+                "randn(tuple of SymInts size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = "
+                "None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? "
+                "requires_grad = False)"
+            ),
+            _torch_randn_generator,
+            "aten::randn.generator",
+        ),
+        (
+            (
+                "randn(tuple of SymInts size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = "
+                "None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_randn,
+            "aten::randn",
+        ),
     ),
 )
 
 
 def _torch_randn_like_generator(
-    self: Any, generator: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
-    requires_grad: Any
+    self: Any,
+    generator: Any,
+    memory_format: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.randn_like_generator.call(self, generator, dtype, layout, device, pin_memory, memory_format)
@@ -761,8 +1177,24 @@ def _torch_randn_like(
 randn_like = Binding(
     "torch.randn_like",
     (
-        ("randn_like(Tensor input, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randn_like_generator, "aten::randn_like.generator"),
-        ("randn_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randn_like, "aten::randn_like"),
+        (
+            (
+                "randn_like(Tensor input, *, torch.Generator? generator, torch.memory_format memory_format = None, "
+                "torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = "
+                "False, bool? requires_grad = False)"
+            ),
+            _torch_randn_like_generator,
+            "aten::randn_like.generator",
+        ),
+        (
+            (
+                "randn_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, "
+                "torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad "
+                "= False)"
+            ),
+            _torch_randn_like,
+            "aten::randn_like",
+        ),
     ),
 )
 
@@ -786,7 +1218,11 @@ detach = Binding(
 _has_compatible_shallow_copy_type = Binding(
     "torch._has_compatible_shallow_copy_type",
     (
-        ("_has_compatible_shallow_copy_type(Tensor input, Tensor from)", ops._has_compatible_shallow_copy_type.call, "aten::_has_compatible_shallow_copy_type"),
+        (
+            "_has_compatible_shallow_copy_type(Tensor input, Tensor from)",
+            ops._has_compatible_shallow_copy_type.call,
+            "aten::_has_compatible_shallow_copy_type",
+        ),
     ),
 )
 
@@ -842,8 +1278,17 @@ def _torch_bernoulli(self: Any, generator: Any, out: Any) -> Any:
 bernoulli = Binding(
     "torch.bernoulli",
     (
-        ("bernoulli(Tensor input, *, torch.Generator generator = None, Tensor out = None)", _torch_bernoulli, "aten::bernoulli", ops.bernoulli.call),
-        ("bernoulli(Tensor input, float p, *, torch.Generator generator = None)", ops.bernoulli_p.call, "aten::bernoulli.p"),
+        (
+            "bernoulli(Tensor input, *, torch.Generator generator = None, Tensor out = None)",
+            _torch_bernoulli,
+            "aten::bernoulli",
+            ops.bernoulli.call,
+        ),
+        (
+            "bernoulli(Tensor input, float p, *, torch.Generator generator = None)",
+            ops.bernoulli_p.call,
+            "aten::bernoulli.p",
+        ),
     ),
 )
 
@@ -851,7 +1296,11 @@ bernoulli = Binding(
 _standard_gamma_grad = Binding(
     "torch._standard_gamma_grad",
     (
-        ("_standard_gamma_grad(Tensor input, Tensor output)", ops._standard_gamma_grad.call, "aten::_standard_gamma_grad"),
+        (
+            "_standard_gamma_grad(Tensor input, Tensor output)",
+            ops._standard_gamma_grad.call,
+            "aten::_standard_gamma_grad",
+        ),
     ),
 )
 
@@ -867,7 +1316,11 @@ _dirichlet_grad = Binding(
 _sample_dirichlet = Binding(
     "torch._sample_dirichlet",
     (
-        ("_sample_dirichlet(Tensor input, torch.Generator generator = None)", ops._sample_dirichlet.call, "aten::_sample_dirichlet"),
+        (
+            "_sample_dirichlet(Tensor input, torch.Generator generator = None)",
+            ops._sample_dirichlet.call,
+            "aten::_sample_dirichlet",
+        ),
     ),
 )
 
@@ -875,7 +1328,11 @@ _sample_dirichlet = Binding(
 _standard_gamma = Binding(
     "torch._standard_gamma",
     (
-        ("_standard_gamma(Tensor input, torch.Generator generator = None)", ops._standard_gamma.call, "aten::_standard_gamma"),
+        (
+            "_standard_gamma(Tensor input, torch.Generator generator = None)",
+            ops._standard_gamma.call,
+            "aten::_standard_gamma",
+        ),
     ),
 )
 
@@ -905,7 +1362,15 @@ def _torch_multinomial(self: Any, num_samples: Any, replacement: Any, generator:
 multinomial = Binding(
     "torch.multinomial",
     (
-        ("multinomial(Tensor input, SymInt num_samples, bool replacement = False, *, torch.Generator generator = None, Tensor out = None)", _torch_multinomial, "aten::multinomial", ops.multinomial.call),
+        (
+            (
+                "multinomial(Tensor input, SymInt num_samples, bool replacement = False, *, torch.Generator generator ="
+                " None, Tensor out = None)"
+            ),
+            _torch_multinomial,
+            "aten::multinomial",
+            ops.multinomial.call,
+        ),
     ),
 )
 
@@ -929,8 +1394,16 @@ def _torch_normal_float_Tensor(mean: Any, std: Any, generator: Any, out: Any) ->
 
 
 def _torch_normal_float_float(
-    mean: Any, std: Any, size: Any, generator: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
-    requires_grad: Any
+    mean: Any,
+    std: Any,
+    size: Any,
+    generator: Any,
+    out: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
@@ -946,17 +1419,47 @@ def _torch_normal_float_float(
 normal = Binding(
     "torch.normal",
     (
-        ("normal(Tensor mean, Tensor std, *, torch.Generator generator = None, Tensor out = None)", _torch_normal_Tensor_Tensor, "aten::normal.Tensor_Tensor", ops.normal_Tensor_Tensor.call),
-        ("normal(Tensor mean, float std = 1, *, torch.Generator generator = None, Tensor out = None)", _torch_normal_Tensor_float, "aten::normal.Tensor_float", ops.normal_Tensor_float.call),
-        ("normal(float mean, Tensor std, *, torch.Generator generator = None, Tensor out = None)", _torch_normal_float_Tensor, "aten::normal.float_Tensor", ops.normal_float_Tensor.call),
-        ("normal(float mean, float std, tuple of SymInts size, *, torch.Generator generator = None, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_normal_float_float, "aten::normal.float_float"),
+        (
+            "normal(Tensor mean, Tensor std, *, torch.Generator generator = None, Tensor out = None)",
+            _torch_normal_Tensor_Tensor,
+            "aten::normal.Tensor_Tensor",
+            ops.normal_Tensor_Tensor.call,
+        ),
+        (
+            "normal(Tensor mean, float std = 1, *, torch.Generator generator = None, Tensor out = None)",
+            _torch_normal_Tensor_float,
+            "aten::normal.Tensor_float",
+            ops.normal_Tensor_float.call,
+        ),
+        (
+            "normal(float mean, Tensor std, *, torch.Generator generator = None, Tensor out = None)",
+            _torch_normal_float_Tensor,
+            "aten::normal.float_Tensor",
+            ops.normal_float_Tensor.call,
+        ),
+        (
+            (
+                "normal(float mean, float std, tuple of SymInts size, *, torch.Generator generator = None, Tensor out ="
+                " None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? "
+                "pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_normal_float_float,
+            "aten::normal.float_float",
+        ),
     ),
 )
 
 
 def _torch_randint_generator(
-    high: Any, size: Any, generator: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
-    requires_grad: Any
+    high: Any,
+    size: Any,
+    generator: Any,
+    out: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
@@ -986,8 +1489,16 @@ def _torch_randint(
 
 
 def _torch_randint_low_generator(
-    low: Any, high: Any, size: Any, generator: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
-    requires_grad: Any
+    low: Any,
+    high: Any,
+    size: Any,
+    generator: Any,
+    out: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
@@ -1002,8 +1513,7 @@ def _torch_randint_low_generator(
 
 
 def _torch_randint_low(
-    low: Any, high: Any, size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad:
-    Any
+    low: Any, high: Any, size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
@@ -1020,17 +1530,57 @@ def _torch_randint_low(
 randint = Binding(
     "torch.randint",
     (
-        ("randint(SymInt high, tuple of SymInts size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randint_generator, "aten::randint.generator"),
-        ("randint(SymInt high, tuple of SymInts size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randint, "aten::randint"),
-        ("randint(SymInt low, SymInt high, tuple of SymInts size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randint_low_generator, "aten::randint.low_generator"),
-        ("randint(SymInt low, SymInt high, tuple of SymInts size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randint_low, "aten::randint.low"),
+        (
+            (
+                "randint(SymInt high, tuple of SymInts size, *, torch.Generator? generator, Tensor out = None, "
+                "torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = "
+                "False, bool? requires_grad = False)"
+            ),
+            _torch_randint_generator,
+            "aten::randint.generator",
+        ),
+        (
+            (
+                "randint(SymInt high, tuple of SymInts size, *, Tensor out = None, torch.dtype dtype = None, "
+                "torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad "
+                "= False)"
+            ),
+            _torch_randint,
+            "aten::randint",
+        ),
+        (
+            (
+                "randint(SymInt low, SymInt high, tuple of SymInts size, *, torch.Generator? generator, Tensor out = "
+                "None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? "
+                "pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_randint_low_generator,
+            "aten::randint.low_generator",
+        ),
+        (
+            (
+                "randint(SymInt low, SymInt high, tuple of SymInts size, *, Tensor out = None, torch.dtype dtype = "
+                "None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? "
+                "requires_grad = False)"
+            ),
+            _torch_randint_low,
+            "aten::randint.low",
+        ),
     ),
 )
 
 
 def _torch_randint_like_low_generator_dtype(
-    self: Any, low: Any, high: Any, generator: Any, memory_format: Any, dtype: Any, layout: Any, device: Any,
-    pin_memory: Any, requires_grad: Any
+    self: Any,
+    low: Any,
+    high: Any,
+    generator: Any,
+    memory_format: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.randint_like_low_generator_dtype.call(
@@ -1040,8 +1590,15 @@ def _torch_randint_like_low_generator_dtype(
 
 
 def _torch_randint_like_low_dtype(
-    self: Any, low: Any, high: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
-    requires_grad: Any
+    self: Any,
+    low: Any,
+    high: Any,
+    memory_format: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.randint_like_low_dtype.call(self, low, high, dtype, layout, device, pin_memory, memory_format)
@@ -1049,8 +1606,15 @@ def _torch_randint_like_low_dtype(
 
 
 def _torch_randint_like_Tensor_generator(
-    self: Any, high: Any, generator: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
-    requires_grad: Any
+    self: Any,
+    high: Any,
+    generator: Any,
+    memory_format: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.randint_like_Tensor_generator.call(
@@ -1060,8 +1624,7 @@ def _torch_randint_like_Tensor_generator(
 
 
 def _torch_randint_like_Tensor(
-    self: Any, high: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad:
-    Any
+    self: Any, high: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.randint_like_Tensor.call(self, high, dtype, layout, device, pin_memory, memory_format)
@@ -1069,8 +1632,15 @@ def _torch_randint_like_Tensor(
 
 
 def _torch_randint_like_generator(
-    self: Any, high: Any, generator: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
-    requires_grad: Any
+    self: Any,
+    high: Any,
+    generator: Any,
+    memory_format: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    requires_grad: Any,
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.randint_like_generator.call(
@@ -1080,8 +1650,7 @@ def _torch_randint_like_generator(
 
 
 def _torch_randint_like(
-    self: Any, high: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad:
-    Any
+    self: Any, high: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.randint_like.call(self, high, dtype, layout, device, pin_memory, memory_format)
@@ -1091,12 +1660,60 @@ def _torch_randint_like(
 randint_like = Binding(
     "torch.randint_like",
     (
-        ("randint_like(Tensor input, SymInt low, SymInt high, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randint_like_low_generator_dtype, "aten::randint_like.low_generator_dtype"),
-        ("randint_like(Tensor input, SymInt low, SymInt high, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randint_like_low_dtype, "aten::randint_like.low_dtype"),
-        ("randint_like(Tensor input, Tensor high, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randint_like_Tensor_generator, "aten::randint_like.Tensor_generator"),
-        ("randint_like(Tensor input, Tensor high, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randint_like_Tensor, "aten::randint_like.Tensor"),
-        ("randint_like(Tensor input, SymInt high, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randint_like_generator, "aten::randint_like.generator"),
-        ("randint_like(Tensor input, SymInt high, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randint_like, "aten::randint_like"),
+        (
+            (
+                "randint_like(Tensor input, SymInt low, SymInt high, *, torch.Generator? generator, torch.memory_format"
+                " memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = "
+                "None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_randint_like_low_generator_dtype,
+            "aten::randint_like.low_generator_dtype",
+        ),
+        (
+            (
+                "randint_like(Tensor input, SymInt low, SymInt high, *, torch.memory_format memory_format = None, "
+                "torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = "
+                "False, bool? requires_grad = False)"
+            ),
+            _torch_randint_like_low_dtype,
+            "aten::randint_like.low_dtype",
+        ),
+        (
+            (
+                "randint_like(Tensor input, Tensor high, *, torch.Generator? generator, torch.memory_format "
+                "memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = "
+                "None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_randint_like_Tensor_generator,
+            "aten::randint_like.Tensor_generator",
+        ),
+        (
+            (
+                "randint_like(Tensor input, Tensor high, *, torch.memory_format memory_format = None, torch.dtype dtype"
+                " = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? "
+                "requires_grad = False)"
+            ),
+            _torch_randint_like_Tensor,
+            "aten::randint_like.Tensor",
+        ),
+        (
+            (
+                "randint_like(Tensor input, SymInt high, *, torch.Generator? generator, torch.memory_format "
+                "memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = "
+                "None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_randint_like_generator,
+            "aten::randint_like.generator",
+        ),
+        (
+            (
+                "randint_like(Tensor input, SymInt high, *, torch.memory_format memory_format = None, torch.dtype dtype"
+                " = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? "
+                "requires_grad = False)"
+            ),
+            _torch_randint_like,
+            "aten::randint_like",
+        ),
     ),
 )
 
@@ -1116,9 +1733,7 @@ def _torch_randperm_generator(
     return make_variable(result, requires_grad)
 
 
-def _torch_randperm(
-    n: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
-) -> Any:
+def _torch_randperm(n: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
     device = device_or_default(device)
@@ -1134,8 +1749,23 @@ def _torch_randperm(
 randperm = Binding(
     "torch.randperm",
     (
-        ("randperm(SymInt n, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randperm_generator, "aten::randperm.generator"),
-        ("randperm(SymInt n, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_randperm, "aten::randperm"),
+        (
+            (
+                "randperm(SymInt n, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, "
+                "torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad "
+                "= False)"
+            ),
+            _torch_randperm_generator,
+            "aten::randperm.generator",
+        ),
+        (
+            (
+                "randperm(SymInt n, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, "
+                "torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_randperm,
+            "aten::randperm",
+        ),
     ),
 )
 
@@ -1183,7 +1813,11 @@ alpha_dropout_ = Binding(
 feature_alpha_dropout = Binding(
     "torch.feature_alpha_dropout",
     (
-        ("feature_alpha_dropout(Tensor input, float p, bool train)", ops.feature_alpha_dropout.call, "aten::feature_alpha_dropout"),
+        (
+            "feature_alpha_dropout(Tensor input, float p, bool train)",
+            ops.feature_alpha_dropout.call,
+            "aten::feature_alpha_dropout",
+        ),
     ),
 )
 
@@ -1191,7 +1825,11 @@ feature_alpha_dropout = Binding(
 feature_alpha_dropout_ = Binding(
     "torch.feature_alpha_dropout_",
     (
-        ("feature_alpha_dropout_(Tensor input, float p, bool train)", ops.feature_alpha_dropout_.call, "aten::feature_alpha_dropout_"),
+        (
+            "feature_alpha_dropout_(Tensor input, float p, bool train)",
+            ops.feature_alpha_dropout_.call,
+            "aten::feature_alpha_dropout_",
+        ),
     ),
 )
 
@@ -1211,8 +1849,17 @@ def _torch_add_Tensor(self: Any, other: Any, alpha: Any, out: Any) -> Any:
 add = Binding(
     "torch.add",
     (
-        ("add(Tensor input, Number alpha, Tensor other, *, Tensor out = None)|deprecated", _torch_add_deprecated, "aten::add.Tensor"),
-        ("add(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)", _torch_add_Tensor, "aten::add.Tensor", ops.add_Tensor.call),
+        (
+            "add(Tensor input, Number alpha, Tensor other, *, Tensor out = None)|deprecated",
+            _torch_add_deprecated,
+            "aten::add.Tensor",
+        ),
+        (
+            "add(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)",
+            _torch_add_Tensor,
+            "aten::add.Tensor",
+            ops.add_Tensor.call,
+        ),
     ),
 )
 
@@ -1232,8 +1879,17 @@ def _torch_sub_Tensor(self: Any, other: Any, alpha: Any, out: Any) -> Any:
 sub = Binding(
     "torch.sub",
     (
-        ("sub(Tensor input, Number alpha, Tensor other, *, Tensor out = None)|deprecated", _torch_sub_deprecated, "aten::sub.Tensor"),
-        ("sub(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)", _torch_sub_Tensor, "aten::sub.Tensor", ops.sub_Tensor.call),
+        (
+            "sub(Tensor input, Number alpha, Tensor other, *, Tensor out = None)|deprecated",
+            _torch_sub_deprecated,
+            "aten::sub.Tensor",
+        ),
+        (
+            "sub(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)",
+            _torch_sub_Tensor,
+            "aten::sub.Tensor",
+            ops.sub_Tensor.call,
+        ),
     ),
 )
 
@@ -1256,7 +1912,12 @@ def _torch_mul_Tensor(self: Any, other: Any, out: Any) -> Any:
 mul = Binding(
     "torch.mul",
     (
-        ("mul(Tensor input, Tensor other, *, Tensor out = None)", _torch_mul_Tensor, "aten::mul.Tensor", ops.mul_Tensor.call),
+        (
+            "mul(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_mul_Tensor,
+            "aten::mul.Tensor",
+            ops.mul_Tensor.call,
+        ),
     ),
 )
 
@@ -1276,8 +1937,18 @@ def _torch_div_Tensor_mode(self: Any, other: Any, rounding_mode: Any, out: Any) 
 div = Binding(
     "torch.div",
     (
-        ("div(Tensor input, Tensor other, *, Tensor out = None)", _torch_div_Tensor, "aten::div.Tensor", ops.div_Tensor.call),
-        ("div(Tensor input, Tensor other, *, str? rounding_mode, Tensor out = None)", _torch_div_Tensor_mode, "aten::div.Tensor_mode", ops.div_Tensor_mode.call),
+        (
+            "div(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_div_Tensor,
+            "aten::div.Tensor",
+            ops.div_Tensor.call,
+        ),
+        (
+            "div(Tensor input, Tensor other, *, str? rounding_mode, Tensor out = None)",
+            _torch_div_Tensor_mode,
+            "aten::div.Tensor_mode",
+            ops.div_Tensor_mode.call,
+        ),
         ("div(Tensor input, Number other, *, str? rounding_mode)", ops.div_Scalar_mode.call, "aten::div.Scalar_mode"),
     ),
 )
@@ -1298,10 +1969,24 @@ def _torch_divide_Tensor_mode(self: Any, other: Any, rounding_mode: Any, out: An
 divide = Binding(
     "torch.divide",
     (
-        ("divide(Tensor input, Tensor other, *, Tensor out = None)", _torch_divide_Tensor, "aten::divide.Tensor", ops.divide_Tensor.call),
-        ("divide(Tensor input, Tensor other, *, str? rounding_mode, Tensor out = None)", _torch_divide_Tensor_mode, "aten::divide.Tensor_mode", ops.divide_Tensor_mode.call),
+        (
+            "divide(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_divide_Tensor,
+            "aten::divide.Tensor",
+            ops.divide_Tensor.call,
+        ),
+        (
+            "divide(Tensor input, Tensor other, *, str? rounding_mode, Tensor out = None)",
+            _torch_divide_Tensor_mode,
+            "aten::divide.Tensor_mode",
+            ops.divide_Tensor_mode.call,
+        ),
         ("divide(Tensor input, Number other)", ops.divide_Scalar.call, "aten::divide.Scalar"),
-        ("divide(Tensor input, Number other, *, str? rounding_mode)", ops.divide_Scalar_mode.call, "aten::divide.Scalar_mode"),
+        (
+            "divide(Tensor input, Number other, *, str? rounding_mode)",
+            ops.divide_Scalar_mode.call,
+            "aten::divide.Scalar_mode",
+        ),
     ),
 )
 
@@ -1315,7 +2000,12 @@ def _torch_true_divide_Tensor(self: Any, other: Any, out: Any) -> Any:
 true_divide = Binding(
     "torch.true_divide",
     (
-        ("true_divide(Tensor input, Tensor other, *, Tensor out = None)", _torch_true_divide_Tensor, "aten::true_divide.Tensor", ops.true_divide_Tensor.call),
+        (
+            "true_divide(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_true_divide_Tensor,
+            "aten::true_divide.Tensor",
+            ops.true_divide_Tensor.call,
+        ),
         ("true_divide(Tensor input, Number other)", ops.true_divide_Scalar.call, "aten::true_divide.Scalar"),
     ),
 )
@@ -1330,7 +2020,12 @@ def _torch_floor_divide(self: Any, other: Any, out: Any) -> Any:
 floor_divide = Binding(
     "torch.floor_divide",
     (
-        ("floor_divide(Tensor input, Tensor other, *, Tensor out = None)", _torch_floor_divide, "aten::floor_divide", ops.floor_divide.call),
+        (
+            "floor_divide(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_floor_divide,
+            "aten::floor_divide",
+            ops.floor_divide.call,
+        ),
         ("floor_divide(Tensor input, Number other)", ops.floor_divide_Scalar.call, "aten::floor_divide.Scalar"),
     ),
 )
@@ -1345,7 +2040,12 @@ def _torch_multiply_Tensor(self: Any, other: Any, out: Any) -> Any:
 multiply = Binding(
     "torch.multiply",
     (
-        ("multiply(Tensor input, Tensor other, *, Tensor out = None)", _torch_multiply_Tensor, "aten::multiply.Tensor", ops.multiply_Tensor.call),
+        (
+            "multiply(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_multiply_Tensor,
+            "aten::multiply.Tensor",
+            ops.multiply_Tensor.call,
+        ),
         ("multiply(Tensor input, Number other)", ops.multiply_Scalar.call, "aten::multiply.Scalar"),
     ),
 )
@@ -1360,7 +2060,12 @@ def _torch_subtract_Tensor(self: Any, other: Any, alpha: Any, out: Any) -> Any:
 subtract = Binding(
     "torch.subtract",
     (
-        ("subtract(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)", _torch_subtract_Tensor, "aten::subtract.Tensor", ops.subtract_Tensor.call),
+        (
+            "subtract(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)",
+            _torch_subtract_Tensor,
+            "aten::subtract.Tensor",
+            ops.subtract_Tensor.call,
+        ),
         ("subtract(Tensor input, Number other, Number alpha = 1)", ops.subtract_Scalar.call, "aten::subtract.Scalar"),
     ),
 )
@@ -1387,9 +2092,24 @@ def _torch_float_power_Tensor_Scalar(self: Any, exponent: Any, out: Any) -> Any:
 float_power = Binding(
     "torch.float_power",
     (
-        ("float_power(Tensor input, Tensor exponent, *, Tensor out = None)", _torch_float_power_Tensor_Tensor, "aten::float_power.Tensor_Tensor", ops.float_power_Tensor_Tensor.call),
-        ("float_power(Number self, Tensor exponent, *, Tensor out = None)", _torch_float_power_Scalar, "aten::float_power.Scalar", ops.float_power_Scalar.call),
-        ("float_power(Tensor input, Number exponent, *, Tensor out = None)", _torch_float_power_Tensor_Scalar, "aten::float_power.Tensor_Scalar", ops.float_power_Tensor_Scalar.call),
+        (
+            "float_power(Tensor input, Tensor exponent, *, Tensor out = None)",
+            _torch_float_power_Tensor_Tensor,
+            "aten::float_power.Tensor_Tensor",
+            ops.float_power_Tensor_Tensor.call,
+        ),
+        (
+            "float_power(Number self, Tensor exponent, *, Tensor out = None)",
+            _torch_float_power_Scalar,
+            "aten::float_power.Scalar",
+            ops.float_power_Scalar.call,
+        ),
+        (
+            "float_power(Tensor input, Number exponent, *, Tensor out = None)",
+            _torch_float_power_Tensor_Scalar,
+            "aten::float_power.Tensor_Scalar",
+            ops.float_power_Tensor_Scalar.call,
+        ),
     ),
 )
 
@@ -1415,9 +2135,24 @@ def _torch_pow_Tensor_Scalar(self: Any, exponent: Any, out: Any) -> Any:
 pow = Binding(
     "torch.pow",
     (
-        ("pow(Tensor input, Tensor exponent, *, Tensor out = None)", _torch_pow_Tensor_Tensor, "aten::pow.Tensor_Tensor", ops.pow_Tensor_Tensor.call),
-        ("pow(Number self, Tensor exponent, *, Tensor out = None)", _torch_pow_Scalar, "aten::pow.Scalar", ops.pow_Scalar.call),
-        ("pow(Tensor input, Number exponent, *, Tensor out = None)", _torch_pow_Tensor_Scalar, "aten::pow.Tensor_Scalar", ops.pow_Tensor_Scalar.call),
+        (
+            "pow(Tensor input, Tensor exponent, *, Tensor out = None)",
+            _torch_pow_Tensor_Tensor,
+            "aten::pow.Tensor_Tensor",
+            ops.pow_Tensor_Tensor.call,
+        ),
+        (
+            "pow(Number self, Tensor exponent, *, Tensor out = None)",
+            _torch_pow_Scalar,
+            "aten::pow.Scalar",
+            ops.pow_Scalar.call,
+        ),
+        (
+            "pow(Tensor input, Number exponent, *, Tensor out = None)",
+            _torch_pow_Tensor_Scalar,
+            "aten::pow.Tensor_Scalar",
+            ops.pow_Tensor_Scalar.call,
+        ),
     ),
 )
 
@@ -2025,8 +2760,18 @@ def _torch_clamp_min(self: Any, min: Any, out: Any) -> Any:
 clamp_min = Binding(
     "torch.clamp_min",
     (
-        ("clamp_min(Tensor input, Tensor min, *, Tensor out = None)", _torch_clamp_min_Tensor, "aten::clamp_min.Tensor", ops.clamp_min_Tensor.call),
-        ("clamp_min(Tensor input, Number min, *, Tensor out = None)", _torch_clamp_min, "aten::clamp_min", ops.clamp_min.call),
+        (
+            "clamp_min(Tensor input, Tensor min, *, Tensor out = None)",
+            _torch_clamp_min_Tensor,
+            "aten::clamp_min.Tensor",
+            ops.clamp_min_Tensor.call,
+        ),
+        (
+            "clamp_min(Tensor input, Number min, *, Tensor out = None)",
+            _torch_clamp_min,
+            "aten::clamp_min",
+            ops.clamp_min.call,
+        ),
     ),
 )
 
@@ -2046,8 +2791,18 @@ def _torch_clip(self: Any, min: Any, max: Any, out: Any) -> Any:
 clip = Binding(
     "torch.clip",
     (
-        ("clip(Tensor input, Tensor min = None, Tensor max = None, *, Tensor out = None)", _torch_clip_Tensor, "aten::clip.Tensor", ops.clip_Tensor.call),
-        ("clip(Tensor input, Number min = None, Number max = None, *, Tensor out = None)", _torch_clip, "aten::clip", ops.clip.call),
+        (
+            "clip(Tensor input, Tensor min = None, Tensor max = None, *, Tensor out = None)",
+            _torch_clip_Tensor,
+            "aten::clip.Tensor",
+            ops.clip_Tensor.call,
+        ),
+        (
+            "clip(Tensor input, Number min = None, Number max = None, *, Tensor out = None)",
+            _torch_clip,
+            "aten::clip",
+            ops.clip.call,
+        ),
     ),
 )
 
@@ -2079,7 +2834,12 @@ def _torch_threshold(self: Any, threshold: Any, value: Any, out: Any) -> Any:
 threshold = Binding(
     "torch.threshold",
     (
-        ("threshold(Tensor input, Number threshold, Number value, *, Tensor out = None)", _torch_threshold, "aten::threshold", ops.threshold.call),
+        (
+            "threshold(Tensor input, Number threshold, Number value, *, Tensor out = None)",
+            _torch_threshold,
+            "aten::threshold",
+            ops.threshold.call,
+        ),
     ),
 )
 
@@ -2106,7 +2866,12 @@ where = Binding(
     "torch.where",
     (
         ("where(Tensor condition)", _torch_where, "aten::where"),
-        ("where(Tensor condition, Tensor input, Tensor other, *, Tensor out = None)", _torch_where_self, "aten::where.self", ops.where_self.call),
+        (
+            "where(Tensor condition, Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_where_self,
+            "aten::where.self",
+            ops.where_self.call,
+        ),
         ("where(Tensor condition, Number self, Tensor other)", ops.where_ScalarSelf.call, "aten::where.ScalarSelf"),
         ("where(Tensor condition, Tensor input, Number other)", ops.where_ScalarOther.call, "aten::where.ScalarOther"),
         ("where(Tensor condition, Number self, Number other)", ops.where_Scalar.call, "aten::where.Scalar"),
@@ -2123,7 +2888,12 @@ def _torch_logical_and(self: Any, other: Any, out: Any) -> Any:
 logical_and = Binding(
     "torch.logical_and",
     (
-        ("logical_and(Tensor input, Tensor other, *, Tensor out = None)", _torch_logical_and, "aten::logical_and", ops.logical_and.call),
+        (
+            "logical_and(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_logical_and,
+            "aten::logical_and",
+            ops.logical_and.call,
+        ),
     ),
 )
 
@@ -2132,9 +2902,17 @@ result_type = Binding(
     "torch.result_type",
     (
         ("result_type(Tensor tensor, Tensor other)", ops.result_type_Tensor.call, "aten::result_type.Tensor"),
-        ("result_type(Number scalar, Tensor tensor)", ops.result_type_Scalar_Tensor.call, "aten::result_type.Scalar_Tensor"),
+        (
+            "result_type(Number scalar, Tensor tensor)",
+            ops.result_type_Scalar_Tensor.call,
+            "aten::result_type.Scalar_Tensor",
+        ),
         ("result_type(Tensor tensor, Number other)", ops.result_type_Scalar.call, "aten::result_type.Scalar"),
-        ("result_type(Number scalar1, Number scalar2)", ops.result_type_Scalar_Scalar.call, "aten::result_type.Scalar_Scalar"),
+        (
+            "result_type(Number scalar1, Number scalar2)",
+            ops.result_type_Scalar_Scalar.call,
+            "aten::result_type.Scalar_Scalar",
+        ),
     ),
 )
 
@@ -2154,8 +2932,18 @@ def _torch_eq_Scalar(self: Any, other: Any, out: Any) -> Any:
 eq = Binding(
     "torch.eq",
     (
-        ("eq(Tensor input, Tensor other, *, Tensor out = None)", _torch_eq_Tensor, "aten::eq.Tensor", ops.eq_Tensor.call),
-        ("eq(Tensor input, Number other, *, Tensor out = None)", _torch_eq_Scalar, "aten::eq.Scalar", ops.eq_Scalar.call),
+        (
+            "eq(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_eq_Tensor,
+            "aten::eq.Tensor",
+            ops.eq_Tensor.call,
+        ),
+        (
+            "eq(Tensor input, Number other, *, Tensor out = None)",
+            _torch_eq_Scalar,
+            "aten::eq.Scalar",
+            ops.eq_Scalar.call,
+        ),
     ),
 )
 
@@ -2175,8 +2963,18 @@ def _torch_ne_Scalar(self: Any, other: Any, out: Any) -> Any:
 ne = Binding(
     "torch.ne",
     (
-        ("ne(Tensor input, Tensor other, *, Tensor out = None)", _torch_ne_Tensor, "aten::ne.Tensor", ops.ne_Tensor.call),
-        ("ne(Tensor input, Number other, *, Tensor out = None)", _torch_ne_Scalar, "aten::ne.Scalar", ops.ne_Scalar.call),
+        (
+            "ne(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_ne_Tensor,
+            "aten::ne.Tensor",
+            ops.ne_Tensor.call,
+        ),
+        (
+            "ne(Tensor input, Number other, *, Tensor out = None)",
+            _torch_ne_Scalar,
+            "aten::ne.Scalar",
+            ops.ne_Scalar.call,
+        ),
     ),
 )
 
@@ -2196,8 +2994,18 @@ def _torch_ge_Scalar(self: Any, other: Any, out: Any) -> Any:
 ge = Binding(
     "torch.ge",
     (
-        ("ge(Tensor input, Tensor other, *, Tensor out = None)", _torch_ge_Tensor, "aten::ge.Tensor", ops.ge_Tensor.call),
-        ("ge(Tensor input, Number other, *, Tensor out = None)", _torch_ge_Scalar, "aten::ge.Scalar", ops.ge_Scalar.call),
+        (
+            "ge(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_ge_Tensor,
+            "aten::ge.Tensor",
+            ops.ge_Tensor.call,
+        ),
+        (
+            "ge(Tensor input, Number other, *, Tensor out = None)",
+            _torch_ge_Scalar,
+            "aten::ge.Scalar",
+            ops.ge_Scalar.call,
+        ),
     ),
 )
 
@@ -2217,8 +3025,18 @@ def _torch_gt_Scalar(self: Any, other: Any, out: Any) -> Any:
 gt = Binding(
     "torch.gt",
     (
-        ("gt(Tensor input, Tensor other, *, Tensor out = None)", _torch_gt_Tensor, "aten::gt.Tensor", ops.gt_Tensor.call),
-        ("gt(Tensor input, Number other, *, Tensor out = None)", _torch_gt_Scalar, "aten::gt.Scalar", ops.gt_Scalar.call),
+        (
+            "gt(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_gt_Tensor,
+            "aten::gt.Tensor",
+            ops.gt_Tensor.call,
+        ),
+        (
+            "gt(Tensor input, Number other, *, Tensor out = None)",
+            _torch_gt_Scalar,
+            "aten::gt.Scalar",
+            ops.gt_Scalar.call,
+        ),
     ),
 )
 
@@ -2238,8 +3056,18 @@ def _torch_le_Scalar(self: Any, other: Any, out: Any) -> Any:
 le = Binding(
     "torch.le",
     (
-        ("le(Tensor input, Tensor other, *, Tensor out = None)", _torch_le_Tensor, "aten::le.Tensor", ops.le_Tensor.call),
-        ("le(Tensor input, Number other, *, Tensor out = None)", _torch_le_Scalar, "aten::le.Scalar", ops.le_Scalar.call),
+        (
+            "le(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_le_Tensor,
+            "aten::le.Tensor",
+            ops.le_Tensor.call,
+        ),
+        (
+            "le(Tensor input, Number other, *, Tensor out = None)",
+            _torch_le_Scalar,
+            "aten::le.Scalar",
+            ops.le_Scalar.call,
+        ),
     ),
 )
 
@@ -2259,8 +3087,18 @@ def _torch_lt_Scalar(self: Any, other: Any, out: Any) -> Any:
 lt = Binding(
     "torch.lt",
     (
-        ("lt(Tensor input, Tensor other, *, Tensor out = None)", _torch_lt_Tensor, "aten::lt.Tensor", ops.lt_Tensor.call),
-        ("lt(Tensor input, Number other, *, Tensor out = None)", _torch_lt_Scalar, "aten::lt.Scalar", ops.lt_Scalar.call),
+        (
+            "lt(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_lt_Tensor,
+            "aten::lt.Tensor",
+            ops.lt_Tensor.call,
+        ),
+        (
+            "lt(Tensor input, Number other, *, Tensor out = None)",
+            _torch_lt_Scalar,
+            "aten::lt.Scalar",
+            ops.lt_Scalar.call,
+        ),
     ),
 )
 
@@ -2448,7 +3286,12 @@ def _torch_polygamma(n: Any, self: Any, out: Any) -> Any:
 polygamma = Binding(
     "torch.polygamma",
     (
-        ("polygamma(int n, Tensor input, *, Tensor out = None)", _torch_polygamma, "aten::polygamma", ops.polygamma.call),
+        (
+            "polygamma(int n, Tensor input, *, Tensor out = None)",
+            _torch_polygamma,
+            "aten::polygamma",
+            ops.polygamma.call,
+        ),
     ),
 )
 
@@ -2512,7 +3355,12 @@ def _torch_igammac(self: Any, other: Any, out: Any) -> Any:
 igammac = Binding(
     "torch.igammac",
     (
-        ("igammac(Tensor input, Tensor other, *, Tensor out = None)", _torch_igammac, "aten::igammac", ops.igammac.call),
+        (
+            "igammac(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_igammac,
+            "aten::igammac",
+            ops.igammac.call,
+        ),
     ),
 )
 
@@ -2633,7 +3481,12 @@ round = Binding(
     "torch.round",
     (
         ("round(Tensor input, *, Tensor out = None)", _torch_round, "aten::round", ops.round.call),
-        ("round(Tensor input, *, int decimals, Tensor out = None)", _torch_round_decimals, "aten::round.decimals", ops.round_decimals.call),
+        (
+            "round(Tensor input, *, int decimals, Tensor out = None)",
+            _torch_round_decimals,
+            "aten::round.decimals",
+            ops.round_decimals.call,
+        ),
     ),
 )
 
@@ -2782,7 +3635,15 @@ def _torch_nan_to_num(self: Any, nan: Any, posinf: Any, neginf: Any, out: Any) -
 nan_to_num = Binding(
     "torch.nan_to_num",
     (
-        ("nan_to_num(Tensor input, float nan = None, float posinf = None, float neginf = None, *, Tensor out = None)", _torch_nan_to_num, "aten::nan_to_num", ops.nan_to_num.call),
+        (
+            (
+                "nan_to_num(Tensor input, float nan = None, float posinf = None, float neginf = None, *, Tensor out = "
+                "None)"
+            ),
+            _torch_nan_to_num,
+            "aten::nan_to_num",
+            ops.nan_to_num.call,
+        ),
     ),
 )
 
@@ -2790,7 +3651,11 @@ nan_to_num = Binding(
 nan_to_num_ = Binding(
     "torch.nan_to_num_",
     (
-        ("nan_to_num_(Tensor input, float nan = None, float posinf = None, float neginf = None)", ops.nan_to_num_.call, "aten::nan_to_num_"),
+        (
+            "nan_to_num_(Tensor input, float nan = None, float posinf = None, float neginf = None)",
+            ops.nan_to_num_.call,
+            "aten::nan_to_num_",
+        ),
     ),
 )
 
@@ -2950,7 +3815,12 @@ def _torch_maximum(self: Any, other: Any, out: Any) -> Any:
 maximum = Binding(
     "torch.maximum",
     (
-        ("maximum(Tensor input, Tensor other, *, Tensor out = None)", _torch_maximum, "aten::maximum", ops.maximum.call),
+        (
+            "maximum(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_maximum,
+            "aten::maximum",
+            ops.maximum.call,
+        ),
     ),
 )
 
@@ -2964,7 +3834,12 @@ def _torch_minimum(self: Any, other: Any, out: Any) -> Any:
 minimum = Binding(
     "torch.minimum",
     (
-        ("minimum(Tensor input, Tensor other, *, Tensor out = None)", _torch_minimum, "aten::minimum", ops.minimum.call),
+        (
+            "minimum(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_minimum,
+            "aten::minimum",
+            ops.minimum.call,
+        ),
     ),
 )
 
@@ -2998,8 +3873,18 @@ def _torch_copysign_Scalar(self: Any, other: Any, out: Any) -> Any:
 copysign = Binding(
     "torch.copysign",
     (
-        ("copysign(Tensor input, Tensor other, *, Tensor out = None)", _torch_copysign_Tensor, "aten::copysign.Tensor", ops.copysign_Tensor.call),
-        ("copysign(Tensor input, Number other, *, Tensor out = None)", _torch_copysign_Scalar, "aten::copysign.Scalar", ops.copysign_Scalar.call),
+        (
+            "copysign(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_copysign_Tensor,
+            "aten::copysign.Tensor",
+            ops.copysign_Tensor.call,
+        ),
+        (
+            "copysign(Tensor input, Number other, *, Tensor out = None)",
+            _torch_copysign_Scalar,
+            "aten::copysign.Scalar",
+            ops.copysign_Scalar.call,
+        ),
     ),
 )
 
@@ -3057,7 +3942,12 @@ def _torch_ldexp_Tensor(self: Any, other: Any, out: Any) -> Any:
 ldexp = Binding(
     "torch.ldexp",
     (
-        ("ldexp(Tensor input, Tensor other, *, Tensor out = None)", _torch_ldexp_Tensor, "aten::ldexp.Tensor", ops.ldexp_Tensor.call),
+        (
+            "ldexp(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_ldexp_Tensor,
+            "aten::ldexp.Tensor",
+            ops.ldexp_Tensor.call,
+        ),
     ),
 )
 
@@ -3079,7 +3969,12 @@ def _torch_logaddexp(self: Any, other: Any, out: Any) -> Any:
 logaddexp = Binding(
     "torch.logaddexp",
     (
-        ("logaddexp(Tensor input, Tensor other, *, Tensor out = None)", _torch_logaddexp, "aten::logaddexp", ops.logaddexp.call),
+        (
+            "logaddexp(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_logaddexp,
+            "aten::logaddexp",
+            ops.logaddexp.call,
+        ),
     ),
 )
 
@@ -3093,7 +3988,12 @@ def _torch_logaddexp2(self: Any, other: Any, out: Any) -> Any:
 logaddexp2 = Binding(
     "torch.logaddexp2",
     (
-        ("logaddexp2(Tensor input, Tensor other, *, Tensor out = None)", _torch_logaddexp2, "aten::logaddexp2", ops.logaddexp2.call),
+        (
+            "logaddexp2(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_logaddexp2,
+            "aten::logaddexp2",
+            ops.logaddexp2.call,
+        ),
     ),
 )
 
@@ -3107,7 +4007,12 @@ def _torch_heaviside(self: Any, values: Any, out: Any) -> Any:
 heaviside = Binding(
     "torch.heaviside",
     (
-        ("heaviside(Tensor input, Tensor values, *, Tensor out = None)", _torch_heaviside, "aten::heaviside", ops.heaviside.call),
+        (
+            "heaviside(Tensor input, Tensor values, *, Tensor out = None)",
+            _torch_heaviside,
+            "aten::heaviside",
+            ops.heaviside.call,
+        ),
     ),
 )
 
@@ -3121,7 +4026,12 @@ def _torch_arctan2(self: Any, other: Any, out: Any) -> Any:
 arctan2 = Binding(
     "torch.arctan2",
     (
-        ("arctan2(Tensor input, Tensor other, *, Tensor out = None)", _torch_arctan2, "aten::arctan2", ops.arctan2.call),
+        (
+            "arctan2(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_arctan2,
+            "aten::arctan2",
+            ops.arctan2.call,
+        ),
     ),
 )
 
@@ -3141,8 +4051,18 @@ def _torch_fmod_Scalar(self: Any, other: Any, out: Any) -> Any:
 fmod = Binding(
     "torch.fmod",
     (
-        ("fmod(Tensor input, Tensor other, *, Tensor out = None)", _torch_fmod_Tensor, "aten::fmod.Tensor", ops.fmod_Tensor.call),
-        ("fmod(Tensor input, Number other, *, Tensor out = None)", _torch_fmod_Scalar, "aten::fmod.Scalar", ops.fmod_Scalar.call),
+        (
+            "fmod(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_fmod_Tensor,
+            "aten::fmod.Tensor",
+            ops.fmod_Tensor.call,
+        ),
+        (
+            "fmod(Tensor input, Number other, *, Tensor out = None)",
+            _torch_fmod_Scalar,
+            "aten::fmod.Scalar",
+            ops.fmod_Scalar.call,
+        ),
     ),
 )
 
@@ -3170,7 +4090,12 @@ def _torch_nextafter(self: Any, other: Any, out: Any) -> Any:
 nextafter = Binding(
     "torch.nextafter",
     (
-        ("nextafter(Tensor input, Tensor other, *, Tensor out = None)", _torch_nextafter, "aten::nextafter", ops.nextafter.call),
+        (
+            "nextafter(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_nextafter,
+            "aten::nextafter",
+            ops.nextafter.call,
+        ),
     ),
 )
 
@@ -3218,8 +4143,18 @@ def _torch_lerp_Scalar(self: Any, end: Any, weight: Any, out: Any) -> Any:
 lerp = Binding(
     "torch.lerp",
     (
-        ("lerp(Tensor input, Tensor end, Tensor weight, *, Tensor out = None)", _torch_lerp_Tensor, "aten::lerp.Tensor", ops.lerp_Tensor.call),
-        ("lerp(Tensor input, Tensor end, Number weight, *, Tensor out = None)", _torch_lerp_Scalar, "aten::lerp.Scalar", ops.lerp_Scalar.call),
+        (
+            "lerp(Tensor input, Tensor end, Tensor weight, *, Tensor out = None)",
+            _torch_lerp_Tensor,
+            "aten::lerp.Tensor",
+            ops.lerp_Tensor.call,
+        ),
+        (
+            "lerp(Tensor input, Tensor end, Number weight, *, Tensor out = None)",
+            _torch_lerp_Scalar,
+            "aten::lerp.Scalar",
+            ops.lerp_Scalar.call,
+        ),
     ),
 )
 
@@ -3239,8 +4174,17 @@ def _torch_addcmul(self: Any, tensor1: Any, tensor2: Any, value: Any, out: Any) 
 addcmul = Binding(
     "torch.addcmul",
     (
-        ("addcmul(Tensor input, Number value, Tensor tensor1, Tensor tensor2, *, Tensor out = None)|deprecated", _torch_addcmul_deprecated, "aten::addcmul"),
-        ("addcmul(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1, Tensor out = None)", _torch_addcmul, "aten::addcmul", ops.addcmul.call),
+        (
+            "addcmul(Tensor input, Number value, Tensor tensor1, Tensor tensor2, *, Tensor out = None)|deprecated",
+            _torch_addcmul_deprecated,
+            "aten::addcmul",
+        ),
+        (
+            "addcmul(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1, Tensor out = None)",
+            _torch_addcmul,
+            "aten::addcmul",
+            ops.addcmul.call,
+        ),
     ),
 )
 
@@ -3260,8 +4204,17 @@ def _torch_addcdiv(self: Any, tensor1: Any, tensor2: Any, value: Any, out: Any) 
 addcdiv = Binding(
     "torch.addcdiv",
     (
-        ("addcdiv(Tensor input, Number value, Tensor tensor1, Tensor tensor2, *, Tensor out = None)|deprecated", _torch_addcdiv_deprecated, "aten::addcdiv"),
-        ("addcdiv(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1, Tensor out = None)", _torch_addcdiv, "aten::addcdiv", ops.addcdiv.call),
+        (
+            "addcdiv(Tensor input, Number value, Tensor tensor1, Tensor tensor2, *, Tensor out = None)|deprecated",
+            _torch_addcdiv_deprecated,
+            "aten::addcdiv",
+        ),
+        (
+            "addcdiv(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1, Tensor out = None)",
+            _torch_addcdiv,
+            "aten::addcdiv",
+            ops.addcdiv.call,
+        ),
     ),
 )
 
@@ -3281,8 +4234,18 @@ def _torch_clamp(self: Any, min: Any, max: Any, out: Any) -> Any:
 clamp = Binding(
     "torch.clamp",
     (
-        ("clamp(Tensor input, Tensor min = None, Tensor max = None, *, Tensor out = None)", _torch_clamp_Tensor, "aten::clamp.Tensor", ops.clamp_Tensor.call),
-        ("clamp(Tensor input, Number min = None, Number max = None, *, Tensor out = None)", _torch_clamp, "aten::clamp", ops.clamp.call),
+        (
+            "clamp(Tensor input, Tensor min = None, Tensor max = None, *, Tensor out = None)",
+            _torch_clamp_Tensor,
+            "aten::clamp.Tensor",
+            ops.clamp_Tensor.call,
+        ),
+        (
+            "clamp(Tensor input, Number min = None, Number max = None, *, Tensor out = None)",
+            _torch_clamp,
+            "aten::clamp",
+            ops.clamp.call,
+        ),
     ),
 )
 
@@ -3305,7 +4268,12 @@ def _torch_logical_or(self: Any, other: Any, out: Any) -> Any:
 logical_or = Binding(
     "torch.logical_or",
     (
-        ("logical_or(Tensor input, Tensor other, *, Tensor out = None)", _torch_logical_or, "aten::logical_or", ops.logical_or.call),
+        (
+            "logical_or(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_logical_or,
+            "aten::logical_or",
+            ops.logical_or.call,
+        ),
     ),
 )
 
@@ -3319,7 +4287,12 @@ def _torch_logical_not(self: Any, out: Any) -> Any:
 logical_not = Binding(
     "torch.logical_not",
     (
-        ("logical_not(Tensor input, *, Tensor out = None)", _torch_logical_not, "aten::logical_not", ops.logical_not.call),
+        (
+            "logical_not(Tensor input, *, Tensor out = None)",
+            _torch_logical_not,
+            "aten::logical_not",
+            ops.logical_not.call,
+        ),
     ),
 )
 
@@ -3333,7 +4306,12 @@ def _torch_logical_xor(self: Any, other: Any, out: Any) -> Any:
 logical_xor = Binding(
     "torch.logical_xor",
     (
-        ("logical_xor(Tensor input, Tensor other, *, Tensor out = None)", _torch_logical_xor, "aten::logical_xor", ops.logical_xor.call),
+        (
+            "logical_xor(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_logical_xor,
+            "aten::logical_xor",
+            ops.logical_xor.call,
+        ),
     ),
 )
 
@@ -3353,8 +4331,18 @@ def _torch_not_equal_Scalar(self: Any, other: Any, out: Any) -> Any:
 not_equal = Binding(
     "torch.not_equal",
     (
-        ("not_equal(Tensor input, Tensor other, *, Tensor out = None)", _torch_not_equal_Tensor, "aten::not_equal.Tensor", ops.not_equal_Tensor.call),
-        ("not_equal(Tensor input, Number other, *, Tensor out = None)", _torch_not_equal_Scalar, "aten::not_equal.Scalar", ops.not_equal_Scalar.call),
+        (
+            "not_equal(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_not_equal_Tensor,
+            "aten::not_equal.Tensor",
+            ops.not_equal_Tensor.call,
+        ),
+        (
+            "not_equal(Tensor input, Number other, *, Tensor out = None)",
+            _torch_not_equal_Scalar,
+            "aten::not_equal.Scalar",
+            ops.not_equal_Scalar.call,
+        ),
     ),
 )
 
@@ -3374,8 +4362,18 @@ def _torch_greater_equal_Scalar(self: Any, other: Any, out: Any) -> Any:
 greater_equal = Binding(
     "torch.greater_equal",
     (
-        ("greater_equal(Tensor input, Tensor other, *, Tensor out = None)", _torch_greater_equal_Tensor, "aten::greater_equal.Tensor", ops.greater_equal_Tensor.call),
-        ("greater_equal(Tensor input, Number other, *, Tensor out = None)", _torch_greater_equal_Scalar, "aten::greater_equal.Scalar", ops.greater_equal_Scalar.call),
+        (
+            "greater_equal(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_greater_equal_Tensor,
+            "aten::greater_equal.Tensor",
+            ops.greater_equal_Tensor.call,
+        ),
+        (
+            "greater_equal(Tensor input, Number other, *, Tensor out = None)",
+            _torch_greater_equal_Scalar,
+            "aten::greater_equal.Scalar",
+            ops.greater_equal_Scalar.call,
+        ),
     ),
 )
 
@@ -3395,8 +4393,18 @@ def _torch_less_equal_Scalar(self: Any, other: Any, out: Any) -> Any:
 less_equal = Binding(
     "torch.less_equal",
     (
-        ("less_equal(Tensor input, Tensor other, *, Tensor out = None)", _torch_less_equal_Tensor, "aten::less_equal.Tensor", ops.less_equal_Tensor.call),
-        ("less_equal(Tensor input, Number other, *, Tensor out = None)", _torch_less_equal_Scalar, "aten::less_equal.Scalar", ops.less_equal_Scalar.call),
+        (
+            "less_equal(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_less_equal_Tensor,
+            "aten::less_equal.Tensor",
+            ops.less_equal_Tensor.call,
+        ),
+        (
+            "less_equal(Tensor input, Number other, *, Tensor out = None)",
+            _torch_less_equal_Scalar,
+            "aten::less_equal.Scalar",
+            ops.less_equal_Scalar.call,
+        ),
     ),
 )
 
@@ -3416,8 +4424,18 @@ def _torch_greater_Scalar(self: Any, other: Any, out: Any) -> Any:
 greater = Binding(
     "torch.greater",
     (
-        ("greater(Tensor input, Tensor other, *, Tensor out = None)", _torch_greater_Tensor, "aten::greater.Tensor", ops.greater_Tensor.call),
-        ("greater(Tensor input, Number other, *, Tensor out = None)", _torch_greater_Scalar, "aten::greater.Scalar", ops.greater_Scalar.call),
+        (
+            "greater(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_greater_Tensor,
+            "aten::greater.Tensor",
+            ops.greater_Tensor.call,
+        ),
+        (
+            "greater(Tensor input, Number other, *, Tensor out = None)",
+            _torch_greater_Scalar,
+            "aten::greater.Scalar",
+            ops.greater_Scalar.call,
+        ),
     ),
 )
 
@@ -3437,8 +4455,18 @@ def _torch_less_Scalar(self: Any, other: Any, out: Any) -> Any:
 less = Binding(
     "torch.less",
     (
-        ("less(Tensor input, Tensor other, *, Tensor out = None)", _torch_less_Tensor, "aten::less.Tensor", ops.less_Tensor.call),
-        ("less(Tensor input, Number other, *, Tensor out = None)", _torch_less_Scalar, "aten::less.Scalar", ops.less_Scalar.call),
+        (
+            "less(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_less_Tensor,
+            "aten::less.Tensor",
+            ops.less_Tensor.call,
+        ),
+        (
+            "less(Tensor input, Number other, *, Tensor out = None)",
+            _torch_less_Scalar,
+            "aten::less.Scalar",
+            ops.less_Scalar.call,
+        ),
     ),
 )
 
@@ -3458,9 +4486,19 @@ def _torch_remainder_Scalar(self: Any, other: Any, out: Any) -> Any:
 remainder = Binding(
     "torch.remainder",
     (
-        ("remainder(Tensor input, Tensor other, *, Tensor out = None)", _torch_remainder_Tensor, "aten::remainder.Tensor", ops.remainder_Tensor.call),
+        (
+            "remainder(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_remainder_Tensor,
+            "aten::remainder.Tensor",
+            ops.remainder_Tensor.call,
+        ),
         ("remainder(Number self, Tensor other)", ops.remainder_Scalar_Tensor.call, "aten::remainder.Scalar_Tensor"),
-        ("remainder(Tensor input, Number other, *, Tensor out = None)", _torch_remainder_Scalar, "aten::remainder.Scalar", ops.remainder_Scalar.call),
+        (
+            "remainder(Tensor input, Number other, *, Tensor out = None)",
+            _torch_remainder_Scalar,
+            "aten::remainder.Scalar",
+            ops.remainder_Scalar.call,
+        ),
     ),
 )
 
@@ -3474,7 +4512,12 @@ def _torch_bitwise_not(self: Any, out: Any) -> Any:
 bitwise_not = Binding(
     "torch.bitwise_not",
     (
-        ("bitwise_not(Tensor input, *, Tensor out = None)", _torch_bitwise_not, "aten::bitwise_not", ops.bitwise_not.call),
+        (
+            "bitwise_not(Tensor input, *, Tensor out = None)",
+            _torch_bitwise_not,
+            "aten::bitwise_not",
+            ops.bitwise_not.call,
+        ),
     ),
 )
 
@@ -3494,9 +4537,23 @@ def _torch_bitwise_and_Scalar(self: Any, other: Any, out: Any) -> Any:
 bitwise_and = Binding(
     "torch.bitwise_and",
     (
-        ("bitwise_and(Tensor input, Tensor other, *, Tensor out = None)", _torch_bitwise_and_Tensor, "aten::bitwise_and.Tensor", ops.bitwise_and_Tensor.call),
-        ("bitwise_and(Number self, Tensor other)", ops.bitwise_and_Scalar_Tensor.call, "aten::bitwise_and.Scalar_Tensor"),
-        ("bitwise_and(Tensor input, Number other, *, Tensor out = None)", _torch_bitwise_and_Scalar, "aten::bitwise_and.Scalar", ops.bitwise_and_Scalar.call),
+        (
+            "bitwise_and(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_bitwise_and_Tensor,
+            "aten::bitwise_and.Tensor",
+            ops.bitwise_and_Tensor.call,
+        ),
+        (
+            "bitwise_and(Number self, Tensor other)",
+            ops.bitwise_and_Scalar_Tensor.call,
+            "aten::bitwise_and.Scalar_Tensor",
+        ),
+        (
+            "bitwise_and(Tensor input, Number other, *, Tensor out = None)",
+            _torch_bitwise_and_Scalar,
+            "aten::bitwise_and.Scalar",
+            ops.bitwise_and_Scalar.call,
+        ),
     ),
 )
 
@@ -3516,9 +4573,19 @@ def _torch_bitwise_or_Scalar(self: Any, other: Any, out: Any) -> Any:
 bitwise_or = Binding(
     "torch.bitwise_or",
     (
-        ("bitwise_or(Tensor input, Tensor other, *, Tensor out = None)", _torch_bitwise_or_Tensor, "aten::bitwise_or.Tensor", ops.bitwise_or_Tensor.call),
+        (
+            "bitwise_or(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_bitwise_or_Tensor,
+            "aten::bitwise_or.Tensor",
+            ops.bitwise_or_Tensor.call,
+        ),
         ("bitwise_or(Number self, Tensor other)", ops.bitwise_or_Scalar_Tensor.call, "aten::bitwise_or.Scalar_Tensor"),
-        ("bitwise_or(Tensor input, Number other, *, Tensor out = None)", _torch_bitwise_or_Scalar, "aten::bitwise_or.Scalar", ops.bitwise_or_Scalar.call),
+        (
+            "bitwise_or(Tensor input, Number other, *, Tensor out = None)",
+            _torch_bitwise_or_Scalar,
+            "aten::bitwise_or.Scalar",
+            ops.bitwise_or_Scalar.call,
+        ),
     ),
 )
 
@@ -3556,9 +4623,23 @@ def _torch_bitwise_xor_Scalar(self: Any, other: Any, out: Any) -> Any:
 bitwise_xor = Binding(
     "torch.bitwise_xor",
     (
-        ("bitwise_xor(Tensor input, Tensor other, *, Tensor out = None)", _torch_bitwise_xor_Tensor, "aten::bitwise_xor.Tensor", ops.bitwise_xor_Tensor.call),
-        ("bitwise_xor(Number self, Tensor other)", ops.bitwise_xor_Scalar_Tensor.call, "aten::bitwise_xor.Scalar_Tensor"),
-        ("bitwise_xor(Tensor input, Number other, *, Tensor out = None)", _torch_bitwise_xor_Scalar, "aten::bitwise_xor.Scalar", ops.bitwise_xor_Scalar.call),
+        (
+            "bitwise_xor(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_bitwise_xor_Tensor,
+            "aten::bitwise_xor.Tensor",
+            ops.bitwise_xor_Tensor.call,
+        ),
+        (
+            "bitwise_xor(Number self, Tensor other)",
+            ops.bitwise_xor_Scalar_Tensor.call,
+            "aten::bitwise_xor.Scalar_Tensor",
+        ),
+        (
+            "bitwise_xor(Tensor input, Number other, *, Tensor out = None)",
+            _torch_bitwise_xor_Scalar,
+            "aten::bitwise_xor.Scalar",
+            ops.bitwise_xor_Scalar.call,
+        ),
     ),
 )
 
@@ -3596,9 +4677,23 @@ def _torch_bitwise_left_shift_Tensor_Scalar(self: Any, other: Any, out: Any) -> 
 bitwise_left_shift = Binding(
     "torch.bitwise_left_shift",
     (
-        ("bitwise_left_shift(Tensor input, Tensor other, *, Tensor out = None)", _torch_bitwise_left_shift_Tensor, "aten::bitwise_left_shift.Tensor", ops.bitwise_left_shift_Tensor.call),
-        ("bitwise_left_shift(Number self, Tensor other)", ops.bitwise_left_shift_Scalar_Tensor.call, "aten::bitwise_left_shift.Scalar_Tensor"),
-        ("bitwise_left_shift(Tensor input, Number other, *, Tensor out = None)", _torch_bitwise_left_shift_Tensor_Scalar, "aten::bitwise_left_shift.Tensor_Scalar", ops.bitwise_left_shift_Tensor_Scalar.call),
+        (
+            "bitwise_left_shift(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_bitwise_left_shift_Tensor,
+            "aten::bitwise_left_shift.Tensor",
+            ops.bitwise_left_shift_Tensor.call,
+        ),
+        (
+            "bitwise_left_shift(Number self, Tensor other)",
+            ops.bitwise_left_shift_Scalar_Tensor.call,
+            "aten::bitwise_left_shift.Scalar_Tensor",
+        ),
+        (
+            "bitwise_left_shift(Tensor input, Number other, *, Tensor out = None)",
+            _torch_bitwise_left_shift_Tensor_Scalar,
+            "aten::bitwise_left_shift.Tensor_Scalar",
+            ops.bitwise_left_shift_Tensor_Scalar.call,
+        ),
     ),
 )
 
@@ -3627,9 +4722,23 @@ def _torch_bitwise_right_shift_Tensor_Scalar(self: Any, other: Any, out: Any) ->
 bitwise_right_shift = Binding(
     "torch.bitwise_right_shift",
     (
-        ("bitwise_right_shift(Tensor input, Tensor other, *, Tensor out = None)", _torch_bitwise_right_shift_Tensor, "aten::bitwise_right_shift.Tensor", ops.bitwise_right_shift_Tensor.call),
-        ("bitwise_right_shift(Number self, Tensor other)", ops.bitwise_right_shift_Scalar_Tensor.call, "aten::bitwise_right_shift.Scalar_Tensor"),
-        ("bitwise_right_shift(Tensor input, Number other, *, Tensor out = None)", _torch_bitwise_right_shift_Tensor_Scalar, "aten::bitwise_right_shift.Tensor_Scalar", ops.bitwise_right_shift_Tensor_Scalar.call),
+        (
+            "bitwise_right_shift(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_bitwise_right_shift_Tensor,
+            "aten::bitwise_right_shift.Tensor",
+            ops.bitwise_right_shift_Tensor.call,
+        ),
+        (
+            "bitwise_right_shift(Number self, Tensor other)",
+            ops.bitwise_right_shift_Scalar_Tensor.call,
+            "aten::bitwise_right_shift.Scalar_Tensor",
+        ),
+        (
+            "bitwise_right_shift(Tensor input, Number other, *, Tensor out = None)",
+            _torch_bitwise_right_shift_Tensor_Scalar,
+            "aten::bitwise_right_shift.Tensor_Scalar",
+            ops.bitwise_right_shift_Tensor_Scalar.call,
+        ),
     ),
 )
 
@@ -3653,7 +4762,11 @@ isfinite = Binding(
 isclose = Binding(
     "torch.isclose",
     (
-        ("isclose(Tensor input, Tensor other, float rtol = 1e-05, float atol = 1e-08, bool equal_nan = False)", ops.isclose.call, "aten::isclose"),
+        (
+            "isclose(Tensor input, Tensor other, float rtol = 1e-05, float atol = 1e-08, bool equal_nan = False)",
+            ops.isclose.call,
+            "aten::isclose",
+        ),
     ),
 )
 
@@ -3661,7 +4774,11 @@ isclose = Binding(
 allclose = Binding(
     "torch.allclose",
     (
-        ("allclose(Tensor input, Tensor other, float rtol = 1e-05, float atol = 1e-08, bool equal_nan = False)", ops.allclose.call, "aten::allclose"),
+        (
+            "allclose(Tensor input, Tensor other, float rtol = 1e-05, float atol = 1e-08, bool equal_nan = False)",
+            ops.allclose.call,
+            "aten::allclose",
+        ),
     ),
 )
 
@@ -3669,8 +4786,16 @@ allclose = Binding(
 masked_fill = Binding(
     "torch.masked_fill",
     (
-        ("masked_fill(Tensor input, Tensor mask, Tensor value)", ops.masked_fill_Tensor.call, "aten::masked_fill.Tensor"),
-        ("masked_fill(Tensor input, Tensor mask, Number value)", ops.masked_fill_Scalar.call, "aten::masked_fill.Scalar"),
+        (
+            "masked_fill(Tensor input, Tensor mask, Tensor value)",
+            ops.masked_fill_Tensor.call,
+            "aten::masked_fill.Tensor",
+        ),
+        (
+            "masked_fill(Tensor input, Tensor mask, Number value)",
+            ops.masked_fill_Scalar.call,
+            "aten::masked_fill.Scalar",
+        ),
     ),
 )
 
@@ -3684,7 +4809,12 @@ def _torch_masked_select(self: Any, mask: Any, out: Any) -> Any:
 masked_select = Binding(
     "torch.masked_select",
     (
-        ("masked_select(Tensor input, Tensor mask, *, Tensor out = None)", _torch_masked_select, "aten::masked_select", ops.masked_select.call),
+        (
+            "masked_select(Tensor input, Tensor mask, *, Tensor out = None)",
+            _torch_masked_select,
+            "aten::masked_select",
+            ops.masked_select.call,
+        ),
     ),
 )
 
@@ -3707,7 +4837,15 @@ sum = Binding(
     "torch.sum",
     (
         ("sum(Tensor input, *, torch.dtype dtype = None)", ops.sum.call, "aten::sum"),
-        ("sum(Tensor input, tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _torch_sum_dim_IntList, "aten::sum.dim_IntList", ops.sum_dim_IntList.call),
+        (
+            (
+                "sum(Tensor input, tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out"
+                " = None)"
+            ),
+            _torch_sum_dim_IntList,
+            "aten::sum.dim_IntList",
+            ops.sum_dim_IntList.call,
+        ),
     ),
 )
 
@@ -3727,8 +4865,21 @@ def _torch_mean_dim(self: Any, dim: Any, keepdim: Any, dtype: Any, out: Any) -> 
 mean = Binding(
     "torch.mean",
     (
-        ("mean(Tensor input, *, torch.dtype dtype = None, Tensor out = None)", _torch_mean, "aten::mean", ops.mean.call),
-        ("mean(Tensor input, tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _torch_mean_dim, "aten::mean.dim", ops.mean_dim.call),
+        (
+            "mean(Tensor input, *, torch.dtype dtype = None, Tensor out = None)",
+            _torch_mean,
+            "aten::mean",
+            ops.mean.call,
+        ),
+        (
+            (
+                "mean(Tensor input, tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor "
+                "out = None)"
+            ),
+            _torch_mean_dim,
+            "aten::mean.dim",
+            ops.mean_dim.call,
+        ),
     ),
 )
 
@@ -3742,7 +4893,15 @@ def _torch_nansum(self: Any, dim: Any, keepdim: Any, dtype: Any, out: Any) -> An
 nansum = Binding(
     "torch.nansum",
     (
-        ("nansum(Tensor input, tuple of ints[1] dim = None, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _torch_nansum, "aten::nansum", ops.nansum.call),
+        (
+            (
+                "nansum(Tensor input, tuple of ints[1] dim = None, bool keepdim = False, *, torch.dtype dtype = None, "
+                "Tensor out = None)"
+            ),
+            _torch_nansum,
+            "aten::nansum",
+            ops.nansum.call,
+        ),
     ),
 )
 
@@ -3756,7 +4915,15 @@ def _torch_nanmean(self: Any, dim: Any, keepdim: Any, dtype: Any, out: Any) -> A
 nanmean = Binding(
     "torch.nanmean",
     (
-        ("nanmean(Tensor input, tuple of ints[1] dim = None, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _torch_nanmean, "aten::nanmean", ops.nanmean.call),
+        (
+            (
+                "nanmean(Tensor input, tuple of ints[1] dim = None, bool keepdim = False, *, torch.dtype dtype = None, "
+                "Tensor out = None)"
+            ),
+            _torch_nanmean,
+            "aten::nanmean",
+            ops.nanmean.call,
+        ),
     ),
 )
 
@@ -3776,8 +4943,24 @@ def _torch_quantile_scalar(self: Any, q: Any, dim: Any, keepdim: Any, interpolat
 quantile = Binding(
     "torch.quantile",
     (
-        ("quantile(Tensor input, Tensor q, int dim = None, bool keepdim = False, *, str interpolation = 'linear', Tensor out = None)", _torch_quantile, "aten::quantile", ops.quantile.call),
-        ("quantile(Tensor input, float q, int dim = None, bool keepdim = False, *, str interpolation = 'linear', Tensor out = None)", _torch_quantile_scalar, "aten::quantile.scalar", ops.quantile_scalar.call),
+        (
+            (
+                "quantile(Tensor input, Tensor q, int dim = None, bool keepdim = False, *, str interpolation = "
+                "'linear', Tensor out = None)"
+            ),
+            _torch_quantile,
+            "aten::quantile",
+            ops.quantile.call,
+        ),
+        (
+            (
+                "quantile(Tensor input, float q, int dim = None, bool keepdim = False, *, str interpolation = 'linear',"
+                " Tensor out = None)"
+            ),
+            _torch_quantile_scalar,
+            "aten::quantile.scalar",
+            ops.quantile_scalar.call,
+        ),
     ),
 )
 
@@ -3797,8 +4980,24 @@ def _torch_nanquantile_scalar(self: Any, q: Any, dim: Any, keepdim: Any, interpo
 nanquantile = Binding(
     "torch.nanquantile",
     (
-        ("nanquantile(Tensor input, Tensor q, int dim = None, bool keepdim = False, *, str interpolation = 'linear', Tensor out = None)", _torch_nanquantile, "aten::nanquantile", ops.nanquantile.call),
-        ("nanquantile(Tensor input, float q, int dim = None, bool keepdim = False, *, str interpolation = 'linear', Tensor out = None)", _torch_nanquantile_scalar, "aten::nanquantile.scalar", ops.nanquantile_scalar.call),
+        (
+            (
+                "nanquantile(Tensor input, Tensor q, int dim = None, bool keepdim = False, *, str interpolation = "
+                "'linear', Tensor out = None)"
+            ),
+            _torch_nanquantile,
+            "aten::nanquantile",
+            ops.nanquantile.call,
+        ),
+        (
+            (
+                "nanquantile(Tensor input, float q, int dim = None, bool keepdim = False, *, str interpolation = "
+                "'linear', Tensor out = None)"
+            ),
+            _torch_nanquantile_scalar,
+            "aten::nanquantile.scalar",
+            ops.nanquantile_scalar.call,
+        ),
     ),
 )
 
@@ -3833,8 +5032,18 @@ any = Binding(
     "torch.any",
     (
         ("any(Tensor input, *, Tensor out = None)", _torch_any, "aten::any", ops.any.call),
-        ("any(Tensor input, tuple of ints dim = None, bool keepdim = False, *, Tensor out = None)", _torch_any_dims, "aten::any.dims", ops.any_dims.call),
-        ("any(Tensor input, int dim, bool keepdim = False, *, Tensor out = None)", _torch_any_dim, "aten::any.dim", ops.any_dim.call),
+        (
+            "any(Tensor input, tuple of ints dim = None, bool keepdim = False, *, Tensor out = None)",
+            _torch_any_dims,
+            "aten::any.dims",
+            ops.any_dims.call,
+        ),
+        (
+            "any(Tensor input, int dim, bool keepdim = False, *, Tensor out = None)",
+            _torch_any_dim,
+            "aten::any.dim",
+            ops.any_dim.call,
+        ),
     ),
 )
 
@@ -3861,8 +5070,18 @@ all = Binding(
     "torch.all",
     (
         ("all(Tensor input, *, Tensor out = None)", _torch_all, "aten::all", ops.all.call),
-        ("all(Tensor input, tuple of ints dim = None, bool keepdim = False, *, Tensor out = None)", _torch_all_dims, "aten::all.dims", ops.all_dims.call),
-        ("all(Tensor input, int dim, bool keepdim = False, *, Tensor out = None)", _torch_all_dim, "aten::all.dim", ops.all_dim.call),
+        (
+            "all(Tensor input, tuple of ints dim = None, bool keepdim = False, *, Tensor out = None)",
+            _torch_all_dims,
+            "aten::all.dims",
+            ops.all_dims.call,
+        ),
+        (
+            "all(Tensor input, int dim, bool keepdim = False, *, Tensor out = None)",
+            _torch_all_dim,
+            "aten::all.dim",
+            ops.all_dim.call,
+        ),
     ),
 )
 
@@ -3885,7 +5104,12 @@ prod = Binding(
     "torch.prod",
     (
         ("prod(Tensor input, *, torch.dtype dtype = None)", ops.prod.call, "aten::prod"),
-        ("prod(Tensor input, int dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _torch_prod_dim_int, "aten::prod.dim_int", ops.prod_dim_int.call),
+        (
+            "prod(Tensor input, int dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)",
+            _torch_prod_dim_int,
+            "aten::prod.dim_int",
+            ops.prod_dim_int.call,
+        ),
     ),
 )
 
@@ -3912,8 +5136,17 @@ max = Binding(
     "torch.max",
     (
         ("max(Tensor input, *, Tensor out = None)", _torch_max, "aten::max", ops.max.call),
-        ("max(Tensor input, Tensor other, *, Tensor out = None)", _torch_max_other, "aten::max.other", ops.max_other.call),
-        ("max(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)", _torch_max_dim, "aten::max.dim"),
+        (
+            "max(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_max_other,
+            "aten::max.other",
+            ops.max_other.call,
+        ),
+        (
+            "max(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)",
+            _torch_max_dim,
+            "aten::max.dim",
+        ),
     ),
 )
 
@@ -3940,8 +5173,17 @@ min = Binding(
     "torch.min",
     (
         ("min(Tensor input, *, Tensor out = None)", _torch_min, "aten::min", ops.min.call),
-        ("min(Tensor input, Tensor other, *, Tensor out = None)", _torch_min_other, "aten::min.other", ops.min_other.call),
-        ("min(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)", _torch_min_dim, "aten::min.dim"),
+        (
+            "min(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_min_other,
+            "aten::min.other",
+            ops.min_other.call,
+        ),
+        (
+            "min(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)",
+            _torch_min_dim,
+            "aten::min.dim",
+        ),
     ),
 )
 
@@ -3963,7 +5205,11 @@ cummax = Binding(
 _cummax_helper = Binding(
     "torch._cummax_helper",
     (
-        ("_cummax_helper(Tensor input, Tensor values, Tensor indices, int dim)", ops._cummax_helper.call, "aten::_cummax_helper"),
+        (
+            "_cummax_helper(Tensor input, Tensor values, Tensor indices, int dim)",
+            ops._cummax_helper.call,
+            "aten::_cummax_helper",
+        ),
     ),
 )
 
@@ -3985,7 +5231,11 @@ cummin = Binding(
 _cummin_helper = Binding(
     "torch._cummin_helper",
     (
-        ("_cummin_helper(Tensor input, Tensor values, Tensor indices, int dim)", ops._cummin_helper.call, "aten::_cummin_helper"),
+        (
+            "_cummin_helper(Tensor input, Tensor values, Tensor indices, int dim)",
+            ops._cummin_helper.call,
+            "aten::_cummin_helper",
+        ),
     ),
 )
 
@@ -4008,7 +5258,11 @@ def _torch_aminmax(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
 aminmax = Binding(
     "torch.aminmax",
     (
-        ("aminmax(Tensor input, *, int dim = None, bool keepdim = False, tuple of Tensors out = None)", _torch_aminmax, "aten::aminmax"),
+        (
+            "aminmax(Tensor input, *, int dim = None, bool keepdim = False, tuple of Tensors out = None)",
+            _torch_aminmax,
+            "aten::aminmax",
+        ),
     ),
 )
 
@@ -4022,7 +5276,12 @@ def _torch_amax(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
 amax = Binding(
     "torch.amax",
     (
-        ("amax(Tensor input, tuple of ints[1] dim = [], bool keepdim = False, *, Tensor out = None)", _torch_amax, "aten::amax", ops.amax.call),
+        (
+            "amax(Tensor input, tuple of ints[1] dim = [], bool keepdim = False, *, Tensor out = None)",
+            _torch_amax,
+            "aten::amax",
+            ops.amax.call,
+        ),
     ),
 )
 
@@ -4036,7 +5295,12 @@ def _torch_amin(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
 amin = Binding(
     "torch.amin",
     (
-        ("amin(Tensor input, tuple of ints[1] dim = [], bool keepdim = False, *, Tensor out = None)", _torch_amin, "aten::amin", ops.amin.call),
+        (
+            "amin(Tensor input, tuple of ints[1] dim = [], bool keepdim = False, *, Tensor out = None)",
+            _torch_amin,
+            "aten::amin",
+            ops.amin.call,
+        ),
     ),
 )
 
@@ -4050,7 +5314,12 @@ def _torch_argmax(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
 argmax = Binding(
     "torch.argmax",
     (
-        ("argmax(Tensor input, int dim = None, bool keepdim = False, *, Tensor out = None)", _torch_argmax, "aten::argmax", ops.argmax.call),
+        (
+            "argmax(Tensor input, int dim = None, bool keepdim = False, *, Tensor out = None)",
+            _torch_argmax,
+            "aten::argmax",
+            ops.argmax.call,
+        ),
     ),
 )
 
@@ -4064,7 +5333,12 @@ def _torch_argmin(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
 argmin = Binding(
     "torch.argmin",
     (
-        ("argmin(Tensor input, int dim = None, bool keepdim = False, *, Tensor out = None)", _torch_argmin, "aten::argmin", ops.argmin.call),
+        (
+            "argmin(Tensor input, int dim = None, bool keepdim = False, *, Tensor out = None)",
+            _torch_argmin,
+            "aten::argmin",
+            ops.argmin.call,
+        ),
     ),
 )
 
@@ -4084,8 +5358,24 @@ def _torch_var_correction(self: Any, dim: Any, correction: Any, keepdim: Any, ou
 var = Binding(
     "torch.var",
     (
-        ("var(Tensor input, tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False, *, Tensor out = None)", _torch_var_dim, "aten::var.dim", ops.var_dim.call),
-        ("var(Tensor input, tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False, Tensor out = None)", _torch_var_correction, "aten::var.correction", ops.var_correction.call),
+        (
+            (
+                "var(Tensor input, tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False, *, Tensor out = "
+                "None)"
+            ),
+            _torch_var_dim,
+            "aten::var.dim",
+            ops.var_dim.call,
+        ),
+        (
+            (
+                "var(Tensor input, tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False, "
+                "Tensor out = None)"
+            ),
+            _torch_var_correction,
+            "aten::var.correction",
+            ops.var_correction.call,
+        ),
         ("var(Tensor input, bool unbiased = True)", ops.var.call, "aten::var"),
     ),
 )
@@ -4106,8 +5396,24 @@ def _torch_std_correction(self: Any, dim: Any, correction: Any, keepdim: Any, ou
 std = Binding(
     "torch.std",
     (
-        ("std(Tensor input, tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False, *, Tensor out = None)", _torch_std_dim, "aten::std.dim", ops.std_dim.call),
-        ("std(Tensor input, tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False, Tensor out = None)", _torch_std_correction, "aten::std.correction", ops.std_correction.call),
+        (
+            (
+                "std(Tensor input, tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False, *, Tensor out = "
+                "None)"
+            ),
+            _torch_std_dim,
+            "aten::std.dim",
+            ops.std_dim.call,
+        ),
+        (
+            (
+                "std(Tensor input, tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False, "
+                "Tensor out = None)"
+            ),
+            _torch_std_correction,
+            "aten::std.correction",
+            ops.std_correction.call,
+        ),
         ("std(Tensor input, bool unbiased = True)", ops.std.call, "aten::std"),
     ),
 )
@@ -4116,8 +5422,16 @@ std = Binding(
 std_mean = Binding(
     "torch.std_mean",
     (
-        ("std_mean(Tensor input, tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False)", ops.std_mean_dim.call, "aten::std_mean.dim"),
-        ("std_mean(Tensor input, tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)", ops.std_mean_correction.call, "aten::std_mean.correction"),
+        (
+            "std_mean(Tensor input, tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False)",
+            ops.std_mean_dim.call,
+            "aten::std_mean.dim",
+        ),
+        (
+            "std_mean(Tensor input, tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)",
+            ops.std_mean_correction.call,
+            "aten::std_mean.correction",
+        ),
         ("std_mean(Tensor input, bool unbiased = True)", ops.std_mean.call, "aten::std_mean"),
     ),
 )
@@ -4126,8 +5440,16 @@ std_mean = Binding(
 var_mean = Binding(
     "torch.var_mean",
     (
-        ("var_mean(Tensor input, tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False)", ops.var_mean_dim.call, "aten::var_mean.dim"),
-        ("var_mean(Tensor input, tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)", ops.var_mean_correction.call, "aten::var_mean.correction"),
+        (
+            "var_mean(Tensor input, tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False)",
+            ops.var_mean_dim.call,
+            "aten::var_mean.dim",
+        ),
+        (
+            "var_mean(Tensor input, tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)",
+            ops.var_mean_correction.call,
+            "aten::var_mean.correction",
+        ),
         ("var_mean(Tensor input, bool unbiased = True)", ops.var_mean.call, "aten::var_mean"),
     ),
 )
@@ -4142,7 +5464,12 @@ def _torch_logsumexp(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
 logsumexp = Binding(
     "torch.logsumexp",
     (
-        ("logsumexp(Tensor input, tuple of ints[1] dim, bool keepdim = False, *, Tensor out = None)", _torch_logsumexp, "aten::logsumexp", ops.logsumexp.call),
+        (
+            "logsumexp(Tensor input, tuple of ints[1] dim, bool keepdim = False, *, Tensor out = None)",
+            _torch_logsumexp,
+            "aten::logsumexp",
+            ops.logsumexp.call,
+        ),
     ),
 )
 
@@ -4156,7 +5483,12 @@ def _torch__logcumsumexp(self: Any, dim: Any, out: Any) -> Any:
 _logcumsumexp = Binding(
     "torch._logcumsumexp",
     (
-        ("_logcumsumexp(Tensor input, int dim, *, Tensor out = None)", _torch__logcumsumexp, "aten::_logcumsumexp", ops._logcumsumexp.call),
+        (
+            "_logcumsumexp(Tensor input, int dim, *, Tensor out = None)",
+            _torch__logcumsumexp,
+            "aten::_logcumsumexp",
+            ops._logcumsumexp.call,
+        ),
     ),
 )
 
@@ -4170,7 +5502,12 @@ def _torch_logcumsumexp(self: Any, dim: Any, out: Any) -> Any:
 logcumsumexp = Binding(
     "torch.logcumsumexp",
     (
-        ("logcumsumexp(Tensor input, int dim, *, Tensor out = None)", _torch_logcumsumexp, "aten::logcumsumexp", ops.logcumsumexp.call),
+        (
+            "logcumsumexp(Tensor input, int dim, *, Tensor out = None)",
+            _torch_logcumsumexp,
+            "aten::logcumsumexp",
+            ops.logcumsumexp.call,
+        ),
     ),
 )
 
@@ -4179,7 +5516,11 @@ count_nonzero = Binding(
     "torch.count_nonzero",
     (
         ("count_nonzero(Tensor input, int dim = None)", ops.count_nonzero.call, "aten::count_nonzero"),
-        ("count_nonzero(Tensor input, tuple of ints dim)", ops.count_nonzero_dim_IntList.call, "aten::count_nonzero.dim_IntList"),
+        (
+            "count_nonzero(Tensor input, tuple of ints dim)",
+            ops.count_nonzero_dim_IntList.call,
+            "aten::count_nonzero.dim_IntList",
+        ),
     ),
 )
 
@@ -4193,7 +5534,12 @@ def _torch_chain_matmul(matrices: Any, out: Any) -> Any:
 chain_matmul = Binding(
     "torch.chain_matmul",
     (
-        ("chain_matmul(tuple of Tensors matrices, *, Tensor out = None)", _torch_chain_matmul, "aten::chain_matmul", ops.chain_matmul.call),
+        (
+            "chain_matmul(tuple of Tensors matrices, *, Tensor out = None)",
+            _torch_chain_matmul,
+            "aten::chain_matmul",
+            ops.chain_matmul.call,
+        ),
     ),
 )
 
@@ -4229,7 +5575,12 @@ def _torch_matrix_power(self: Any, n: Any, out: Any) -> Any:
 matrix_power = Binding(
     "torch.matrix_power",
     (
-        ("matrix_power(Tensor input, int n, *, Tensor out = None)", _torch_matrix_power, "aten::matrix_power", ops.matrix_power.call),
+        (
+            "matrix_power(Tensor input, int n, *, Tensor out = None)",
+            _torch_matrix_power,
+            "aten::matrix_power",
+            ops.matrix_power.call,
+        ),
     ),
 )
 
@@ -4259,7 +5610,15 @@ def _torch_tensordot(self: Any, other: Any, dims_self: Any, dims_other: Any, out
 tensordot = Binding(
     "torch.tensordot",
     (
-        ("tensordot(Tensor input, Tensor other, tuple of ints dims_self, tuple of ints dims_other, *, Tensor out = None)", _torch_tensordot, "aten::tensordot", ops.tensordot.call),
+        (
+            (
+                "tensordot(Tensor input, Tensor other, tuple of ints dims_self, tuple of ints dims_other, *, Tensor out"
+                " = None)"
+            ),
+            _torch_tensordot,
+            "aten::tensordot",
+            ops.tensordot.call,
+        ),
     ),
 )
 
@@ -4273,7 +5632,12 @@ def _torch_frobenius_norm_dim(self: Any, dim: Any, keepdim: Any, out: Any) -> An
 frobenius_norm = Binding(
     "torch.frobenius_norm",
     (
-        ("frobenius_norm(Tensor input, tuple of ints[1] dim, bool keepdim = False, *, Tensor out = None)", _torch_frobenius_norm_dim, "aten::frobenius_norm.dim", ops.frobenius_norm_dim.call),
+        (
+            "frobenius_norm(Tensor input, tuple of ints[1] dim, bool keepdim = False, *, Tensor out = None)",
+            _torch_frobenius_norm_dim,
+            "aten::frobenius_norm.dim",
+            ops.frobenius_norm_dim.call,
+        ),
     ),
 )
 
@@ -4293,8 +5657,18 @@ def _torch_nuclear_norm(self: Any, keepdim: Any, out: Any) -> Any:
 nuclear_norm = Binding(
     "torch.nuclear_norm",
     (
-        ("nuclear_norm(Tensor input, tuple of ints[2] dim, bool keepdim = False, *, Tensor out = None)", _torch_nuclear_norm_dim, "aten::nuclear_norm.dim", ops.nuclear_norm_dim.call),
-        ("nuclear_norm(Tensor input, bool keepdim = False, *, Tensor out = None)", _torch_nuclear_norm, "aten::nuclear_norm", ops.nuclear_norm.call),
+        (
+            "nuclear_norm(Tensor input, tuple of ints[2] dim, bool keepdim = False, *, Tensor out = None)",
+            _torch_nuclear_norm_dim,
+            "aten::nuclear_norm.dim",
+            ops.nuclear_norm_dim.call,
+        ),
+        (
+            "nuclear_norm(Tensor input, bool keepdim = False, *, Tensor out = None)",
+            _torch_nuclear_norm,
+            "aten::nuclear_norm",
+            ops.nuclear_norm.call,
+        ),
     ),
 )
 
@@ -4308,7 +5682,12 @@ def _torch_cross(self: Any, other: Any, dim: Any, out: Any) -> Any:
 cross = Binding(
     "torch.cross",
     (
-        ("cross(Tensor input, Tensor other, int dim = None, *, Tensor out = None)", _torch_cross, "aten::cross", ops.cross.call),
+        (
+            "cross(Tensor input, Tensor other, int dim = None, *, Tensor out = None)",
+            _torch_cross,
+            "aten::cross",
+            ops.cross.call,
+        ),
     ),
 )
 
@@ -4332,7 +5711,14 @@ def _torch_triangular_solve(self: Any, A: Any, upper: Any, transpose: Any, unitr
 triangular_solve = Binding(
     "torch.triangular_solve",
     (
-        ("triangular_solve(Tensor input, Tensor A, bool upper = True, bool transpose = False, bool unitriangular = False, *, tuple of Tensors out = None)", _torch_triangular_solve, "aten::triangular_solve"),
+        (
+            (
+                "triangular_solve(Tensor input, Tensor A, bool upper = True, bool transpose = False, bool unitriangular"
+                " = False, *, tuple of Tensors out = None)"
+            ),
+            _torch_triangular_solve,
+            "aten::triangular_solve",
+        ),
     ),
 )
 
@@ -4340,7 +5726,11 @@ triangular_solve = Binding(
 _linalg_check_errors = Binding(
     "torch._linalg_check_errors",
     (
-        ("_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix)", ops._linalg_check_errors.call, "aten::_linalg_check_errors"),
+        (
+            "_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix)",
+            ops._linalg_check_errors.call,
+            "aten::_linalg_check_errors",
+        ),
     ),
 )
 
@@ -4362,7 +5752,11 @@ def _torch_svd(self: Any, some: Any, compute_uv: Any, out: Any) -> Any:
 svd = Binding(
     "torch.svd",
     (
-        ("svd(Tensor input, bool some = True, bool compute_uv = True, *, tuple of Tensors out = None)", _torch_svd, "aten::svd"),
+        (
+            "svd(Tensor input, bool some = True, bool compute_uv = True, *, tuple of Tensors out = None)",
+            _torch_svd,
+            "aten::svd",
+        ),
     ),
 )
 
@@ -4376,7 +5770,12 @@ def _torch_cholesky(self: Any, upper: Any, out: Any) -> Any:
 cholesky = Binding(
     "torch.cholesky",
     (
-        ("cholesky(Tensor input, bool upper = False, *, Tensor out = None)", _torch_cholesky, "aten::cholesky", ops.cholesky.call),
+        (
+            "cholesky(Tensor input, bool upper = False, *, Tensor out = None)",
+            _torch_cholesky,
+            "aten::cholesky",
+            ops.cholesky.call,
+        ),
     ),
 )
 
@@ -4390,7 +5789,12 @@ def _torch_cholesky_solve(self: Any, input2: Any, upper: Any, out: Any) -> Any:
 cholesky_solve = Binding(
     "torch.cholesky_solve",
     (
-        ("cholesky_solve(Tensor input, Tensor input2, bool upper = False, *, Tensor out = None)", _torch_cholesky_solve, "aten::cholesky_solve", ops.cholesky_solve.call),
+        (
+            "cholesky_solve(Tensor input, Tensor input2, bool upper = False, *, Tensor out = None)",
+            _torch_cholesky_solve,
+            "aten::cholesky_solve",
+            ops.cholesky_solve.call,
+        ),
     ),
 )
 
@@ -4398,7 +5802,11 @@ cholesky_solve = Binding(
 _cholesky_solve_helper = Binding(
     "torch._cholesky_solve_helper",
     (
-        ("_cholesky_solve_helper(Tensor input, Tensor A, bool upper)", ops._cholesky_solve_helper.call, "aten::_cholesky_solve_helper"),
+        (
+            "_cholesky_solve_helper(Tensor input, Tensor A, bool upper)",
+            ops._cholesky_solve_helper.call,
+            "aten::_cholesky_solve_helper",
+        ),
     ),
 )
 
@@ -4412,7 +5820,12 @@ def _torch_cholesky_inverse(self: Any, upper: Any, out: Any) -> Any:
 cholesky_inverse = Binding(
     "torch.cholesky_inverse",
     (
-        ("cholesky_inverse(Tensor input, bool upper = False, *, Tensor out = None)", _torch_cholesky_inverse, "aten::cholesky_inverse", ops.cholesky_inverse.call),
+        (
+            "cholesky_inverse(Tensor input, bool upper = False, *, Tensor out = None)",
+            _torch_cholesky_inverse,
+            "aten::cholesky_inverse",
+            ops.cholesky_inverse.call,
+        ),
     ),
 )
 
@@ -4468,7 +5881,15 @@ def _torch_ormqr(self: Any, input2: Any, input3: Any, left: Any, transpose: Any,
 ormqr = Binding(
     "torch.ormqr",
     (
-        ("ormqr(Tensor input, Tensor input2, Tensor input3, bool left = True, bool transpose = False, *, Tensor out = None)", _torch_ormqr, "aten::ormqr", ops.ormqr.call),
+        (
+            (
+                "ormqr(Tensor input, Tensor input2, Tensor input3, bool left = True, bool transpose = False, *, Tensor "
+                "out = None)"
+            ),
+            _torch_ormqr,
+            "aten::ormqr",
+            ops.ormqr.call,
+        ),
     ),
 )
 
@@ -4480,7 +5901,11 @@ def _torch__lu_with_info(self: Any, pivot: Any, check_errors: Any) -> Any:
 _lu_with_info = Binding(
     "torch._lu_with_info",
     (
-        ("_lu_with_info(Tensor input, bool pivot = True, bool check_errors = True)", _torch__lu_with_info, "aten::_lu_with_info"),
+        (
+            "_lu_with_info(Tensor input, bool pivot = True, bool check_errors = True)",
+            _torch__lu_with_info,
+            "aten::_lu_with_info",
+        ),
     ),
 )
 
@@ -4494,23 +5919,33 @@ def _torch_lu_solve(self: Any, LU_data: Any, LU_pivots: Any, out: Any) -> Any:
 lu_solve = Binding(
     "torch.lu_solve",
     (
-        ("lu_solve(Tensor input, Tensor LU_data, Tensor LU_pivots, *, Tensor out = None)", _torch_lu_solve, "aten::lu_solve", ops.lu_solve.call),
+        (
+            "lu_solve(Tensor input, Tensor LU_data, Tensor LU_pivots, *, Tensor out = None)",
+            _torch_lu_solve,
+            "aten::lu_solve",
+            ops.lu_solve.call,
+        ),
     ),
 )
 
 
 def _torch_lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: Any, unpack_pivots: Any, out: Any) -> Any:
     if out is not None:
-        return return_types.lu_unpack_out(
-            ops.lu_unpack_out.call(LU_data, LU_pivots, unpack_data, unpack_pivots, *out)
-        )
+        return return_types.lu_unpack_out(ops.lu_unpack_out.call(LU_data, LU_pivots, unpack_data, unpack_pivots, *out))
     return return_types.lu_unpack(ops.lu_unpack.call(LU_data, LU_pivots, unpack_data, unpack_pivots))
 
 
 lu_unpack = Binding(
     "torch.lu_unpack",
     (
-        ("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data = True, bool unpack_pivots = True, *, tuple of Tensors out = None)", _torch_lu_unpack, "aten::lu_unpack"),
+        (
+            (
+                "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data = True, bool unpack_pivots = True, *, "
+                "tuple of Tensors out = None)"
+            ),
+            _torch_lu_unpack,
+            "aten::lu_unpack",
+        ),
     ),
 )
 
@@ -4582,7 +6017,11 @@ def _torch__linalg_eigh(A: Any, UPLO: Any, compute_v: Any, out: Any) -> Any:
 _linalg_eigh = Binding(
     "torch._linalg_eigh",
     (
-        ("_linalg_eigh(Tensor A, str UPLO = \"L\", bool compute_v = True, *, tuple of Tensors out = None)", _torch__linalg_eigh, "aten::_linalg_eigh"),
+        (
+            "_linalg_eigh(Tensor A, str UPLO = \"L\", bool compute_v = True, *, tuple of Tensors out = None)",
+            _torch__linalg_eigh,
+            "aten::_linalg_eigh",
+        ),
     ),
 )
 
@@ -4624,7 +6063,14 @@ def _torch__linalg_svd(A: Any, full_matrices: Any, compute_uv: Any, driver: Any,
 _linalg_svd = Binding(
     "torch._linalg_svd",
     (
-        ("_linalg_svd(Tensor A, bool full_matrices = False, bool compute_uv = True, *, str driver = None, tuple of Tensors out = None)", _torch__linalg_svd, "aten::_linalg_svd"),
+        (
+            (
+                "_linalg_svd(Tensor A, bool full_matrices = False, bool compute_uv = True, *, str driver = None, tuple "
+                "of Tensors out = None)"
+            ),
+            _torch__linalg_svd,
+            "aten::_linalg_svd",
+        ),
     ),
 )
 
@@ -4638,7 +6084,14 @@ def _torch__linalg_solve_ex(A: Any, B: Any, left: Any, check_errors: Any, out: A
 _linalg_solve_ex = Binding(
     "torch._linalg_solve_ex",
     (
-        ("_linalg_solve_ex(Tensor A, Tensor B, *, bool left = True, bool check_errors = False, tuple of Tensors out = None)", _torch__linalg_solve_ex, "aten::_linalg_solve_ex"),
+        (
+            (
+                "_linalg_solve_ex(Tensor A, Tensor B, *, bool left = True, bool check_errors = False, tuple of Tensors "
+                "out = None)"
+            ),
+            _torch__linalg_solve_ex,
+            "aten::_linalg_solve_ex",
+        ),
     ),
 )
 
@@ -4652,7 +6105,12 @@ def _torch_cumsum(self: Any, dim: Any, dtype: Any, out: Any) -> Any:
 cumsum = Binding(
     "torch.cumsum",
     (
-        ("cumsum(Tensor input, int dim, *, torch.dtype dtype = None, Tensor out = None)", _torch_cumsum, "aten::cumsum", ops.cumsum.call),
+        (
+            "cumsum(Tensor input, int dim, *, torch.dtype dtype = None, Tensor out = None)",
+            _torch_cumsum,
+            "aten::cumsum",
+            ops.cumsum.call,
+        ),
     ),
 )
 
@@ -4666,7 +6124,12 @@ def _torch_cumprod(self: Any, dim: Any, dtype: Any, out: Any) -> Any:
 cumprod = Binding(
     "torch.cumprod",
     (
-        ("cumprod(Tensor input, int dim, *, torch.dtype dtype = None, Tensor out = None)", _torch_cumprod, "aten::cumprod", ops.cumprod.call),
+        (
+            "cumprod(Tensor input, int dim, *, torch.dtype dtype = None, Tensor out = None)",
+            _torch_cumprod,
+            "aten::cumprod",
+            ops.cumprod.call,
+        ),
     ),
 )
 
@@ -4674,8 +6137,16 @@ cumprod = Binding(
 cumulative_trapezoid = Binding(
     "torch.cumulative_trapezoid",
     (
-        ("cumulative_trapezoid(Tensor y, Tensor x, *, int dim = -1)", ops.cumulative_trapezoid_x.call, "aten::cumulative_trapezoid.x"),
-        ("cumulative_trapezoid(Tensor y, *, Number dx = 1, int dim = -1)", ops.cumulative_trapezoid_dx.call, "aten::cumulative_trapezoid.dx"),
+        (
+            "cumulative_trapezoid(Tensor y, Tensor x, *, int dim = -1)",
+            ops.cumulative_trapezoid_x.call,
+            "aten::cumulative_trapezoid.x",
+        ),
+        (
+            "cumulative_trapezoid(Tensor y, *, Number dx = 1, int dim = -1)",
+            ops.cumulative_trapezoid_dx.call,
+            "aten::cumulative_trapezoid.dx",
+        ),
     ),
 )
 
@@ -4689,7 +6160,15 @@ def _torch_diff(self: Any, n: Any, dim: Any, prepend: Any, append: Any, out: Any
 diff = Binding(
     "torch.diff",
     (
-        ("diff(Tensor input, int n = 1, int dim = -1, Tensor prepend = None, Tensor append = None, *, Tensor out = None)", _torch_diff, "aten::diff", ops.diff.call),
+        (
+            (
+                "diff(Tensor input, int n = 1, int dim = -1, Tensor prepend = None, Tensor append = None, *, Tensor out"
+                " = None)"
+            ),
+            _torch_diff,
+            "aten::diff",
+            ops.diff.call,
+        ),
     ),
 )
 
@@ -4725,13 +6204,41 @@ def _torch_gradient_tensorarray(self: Any, spacing: Any, dim: Any, edge_order: A
 gradient = Binding(
     "torch.gradient",
     (
-        ("gradient(Tensor input, *, tuple of ints dim, int edge_order = 1)", _torch_gradient_array, "aten::gradient.array"),
-        ("gradient(Tensor input, *, Number spacing, tuple of ints dim, int edge_order = 1)", _torch_gradient_scalararray, "aten::gradient.scalararray"),
-        ("gradient(Tensor input, *, Number spacing = None, int dim = None, int edge_order = 1)", _torch_gradient_scalarint, "aten::gradient.scalarint"),
-        ("gradient(Tensor input, *, tuple of Scalars spacing, int dim = None, int edge_order = 1)", _torch_gradient_scalarrayint, "aten::gradient.scalarrayint"),
-        ("gradient(Tensor input, *, tuple of Tensors spacing, int dim = None, int edge_order = 1)", _torch_gradient_tensorarrayint, "aten::gradient.tensorarrayint"),
-        ("gradient(Tensor input, *, tuple of Scalars spacing, tuple of ints dim, int edge_order = 1)", _torch_gradient_scalarrayarray, "aten::gradient.scalarrayarray"),
-        ("gradient(Tensor input, *, tuple of Tensors spacing, tuple of ints dim, int edge_order = 1)", _torch_gradient_tensorarray, "aten::gradient.tensorarray"),
+        (
+            "gradient(Tensor input, *, tuple of ints dim, int edge_order = 1)",
+            _torch_gradient_array,
+            "aten::gradient.array",
+        ),
+        (
+            "gradient(Tensor input, *, Number spacing, tuple of ints dim, int edge_order = 1)",
+            _torch_gradient_scalararray,
+            "aten::gradient.scalararray",
+        ),
+        (
+            "gradient(Tensor input, *, Number spacing = None, int dim = None, int edge_order = 1)",
+            _torch_gradient_scalarint,
+            "aten::gradient.scalarint",
+        ),
+        (
+            "gradient(Tensor input, *, tuple of Scalars spacing, int dim = None, int edge_order = 1)",
+            _torch_gradient_scalarrayint,
+            "aten::gradient.scalarrayint",
+        ),
+        (
+            "gradient(Tensor input, *, tuple of Tensors spacing, int dim = None, int edge_order = 1)",
+            _torch_gradient_tensorarrayint,
+            "aten::gradient.tensorarrayint",
+        ),
+        (
+            "gradient(Tensor input, *, tuple of Scalars spacing, tuple of ints dim, int edge_order = 1)",
+            _torch_gradient_scalarrayarray,
+            "aten::gradient.scalarrayarray",
+        ),
+        (
+            "gradient(Tensor input, *, tuple of Tensors spacing, tuple of ints dim, int edge_order = 1)",
+            _torch_gradient_tensorarray,
+            "aten::gradient.tensorarray",
+        ),
     ),
 )
 
@@ -4769,8 +6276,16 @@ def _torch_sort(self: Any, dim: Any, descending: Any, out: Any) -> Any:
 sort = Binding(
     "torch.sort",
     (
-        ("sort(Tensor input, *, bool? stable, int dim = -1, bool descending = False, tuple of Tensors out = None)", _torch_sort_stable, "aten::sort.stable"),
-        ("sort(Tensor input, int dim = -1, bool descending = False, *, tuple of Tensors out = None)", _torch_sort, "aten::sort"),
+        (
+            "sort(Tensor input, *, bool? stable, int dim = -1, bool descending = False, tuple of Tensors out = None)",
+            _torch_sort_stable,
+            "aten::sort.stable",
+        ),
+        (
+            "sort(Tensor input, int dim = -1, bool descending = False, *, tuple of Tensors out = None)",
+            _torch_sort,
+            "aten::sort",
+        ),
     ),
 )
 
@@ -4784,7 +6299,14 @@ def _torch_topk(self: Any, k: Any, dim: Any, largest: Any, sorted: Any, out: Any
 topk = Binding(
     "torch.topk",
     (
-        ("topk(Tensor input, SymInt k, int dim = -1, bool largest = True, bool sorted = True, *, tuple of Tensors out = None)", _torch_topk, "aten::topk"),
+        (
+            (
+                "topk(Tensor input, SymInt k, int dim = -1, bool largest = True, bool sorted = True, *, tuple of "
+                "Tensors out = None)"
+            ),
+            _torch_topk,
+            "aten::topk",
+        ),
     ),
 )
 
@@ -4798,7 +6320,11 @@ def _torch_kthvalue(self: Any, k: Any, dim: Any, keepdim: Any, out: Any) -> Any:
 kthvalue = Binding(
     "torch.kthvalue",
     (
-        ("kthvalue(Tensor input, SymInt k, int dim = -1, bool keepdim = False, *, tuple of Tensors out = None)", _torch_kthvalue, "aten::kthvalue"),
+        (
+            "kthvalue(Tensor input, SymInt k, int dim = -1, bool keepdim = False, *, tuple of Tensors out = None)",
+            _torch_kthvalue,
+            "aten::kthvalue",
+        ),
     ),
 )
 
@@ -4813,7 +6339,11 @@ median = Binding(
     "torch.median",
     (
         ("median(Tensor input)", ops.median.call, "aten::median"),
-        ("median(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)", _torch_median_dim, "aten::median.dim"),
+        (
+            "median(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)",
+            _torch_median_dim,
+            "aten::median.dim",
+        ),
     ),
 )
 
@@ -4828,7 +6358,11 @@ nanmedian = Binding(
     "torch.nanmedian",
     (
         ("nanmedian(Tensor input)", ops.nanmedian.call, "aten::nanmedian"),
-        ("nanmedian(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)", _torch_nanmedian_dim, "aten::nanmedian.dim"),
+        (
+            "nanmedian(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)",
+            _torch_nanmedian_dim,
+            "aten::nanmedian.dim",
+        ),
     ),
 )
 
@@ -4842,7 +6376,11 @@ def _torch_mode(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
 mode = Binding(
     "torch.mode",
     (
-        ("mode(Tensor input, int dim = -1, bool keepdim = False, *, tuple of Tensors out = None)", _torch_mode, "aten::mode"),
+        (
+            "mode(Tensor input, int dim = -1, bool keepdim = False, *, tuple of Tensors out = None)",
+            _torch_mode,
+            "aten::mode",
+        ),
     ),
 )
 
@@ -4870,7 +6408,12 @@ def _torch_argsort_stable(self: Any, stable: Any, dim: Any, descending: Any, out
 argsort = Binding(
     "torch.argsort",
     (
-        ("argsort(Tensor input, *, bool stable, int dim = -1, bool descending = False, Tensor out = None)", _torch_argsort_stable, "aten::argsort.stable", ops.argsort_stable.call),
+        (
+            "argsort(Tensor input, *, bool stable, int dim = -1, bool descending = False, Tensor out = None)",
+            _torch_argsort_stable,
+            "aten::argsort.stable",
+            ops.argsort_stable.call,
+        ),
         ("argsort(Tensor input, int dim = -1, bool descending = False)", ops.argsort.call, "aten::argsort"),
     ),
 )
@@ -4912,10 +6455,30 @@ def _torch_addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any, out: An
 addmm = Binding(
     "torch.addmm",
     (
-        ("addmm(Number beta, Tensor input, Number alpha, Tensor mat1, Tensor mat2, *, Tensor out = None)|deprecated", _torch_addmm_deprecated, "aten::addmm"),
-        ("addmm(Number beta, Tensor input, Tensor mat1, Tensor mat2, *, Tensor out = None)|deprecated", _torch_addmm_deprecated1, "aten::addmm"),
-        ("addmm(Tensor input, Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1, Tensor out = None)", _torch_addmm, "aten::addmm", ops.addmm.call),
-        ("addmm(Tensor input, Tensor mat1, Tensor mat2, torch.dtype out_dtype, *, Number beta = 1, Number alpha = 1, Tensor out = None)", not_modelled, ""),
+        (
+            "addmm(Number beta, Tensor input, Number alpha, Tensor mat1, Tensor mat2, *, Tensor out = None)|deprecated",
+            _torch_addmm_deprecated,
+            "aten::addmm",
+        ),
+        (
+            "addmm(Number beta, Tensor input, Tensor mat1, Tensor mat2, *, Tensor out = None)|deprecated",
+            _torch_addmm_deprecated1,
+            "aten::addmm",
+        ),
+        (
+            "addmm(Tensor input, Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1, Tensor out = None)",
+            _torch_addmm,
+            "aten::addmm",
+            ops.addmm.call,
+        ),
+        (
+            (
+                "addmm(Tensor input, Tensor mat1, Tensor mat2, torch.dtype out_dtype, *, Number beta = 1, Number alpha "
+                "= 1, Tensor out = None)"
+            ),
+            not_modelled,
+            "",
+        ),
     ),
 )
 
@@ -4929,7 +6492,15 @@ def _torch__addmm_activation(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: 
 _addmm_activation = Binding(
     "torch._addmm_activation",
     (
-        ("_addmm_activation(Tensor input, Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1, bool use_gelu = False, Tensor out = None)", _torch__addmm_activation, "aten::_addmm_activation", ops._addmm_activation.call),
+        (
+            (
+                "_addmm_activation(Tensor input, Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1, bool "
+                "use_gelu = False, Tensor out = None)"
+            ),
+            _torch__addmm_activation,
+            "aten::_addmm_activation",
+            ops._addmm_activation.call,
+        ),
     ),
 )
 
@@ -4955,9 +6526,22 @@ def _torch_addr(self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any, out: Any
 addr = Binding(
     "torch.addr",
     (
-        ("addr(Number beta, Tensor input, Number alpha, Tensor vec1, Tensor vec2, *, Tensor out = None)|deprecated", _torch_addr_deprecated, "aten::addr"),
-        ("addr(Number beta, Tensor input, Tensor vec1, Tensor vec2, *, Tensor out = None)|deprecated", _torch_addr_deprecated1, "aten::addr"),
-        ("addr(Tensor input, Tensor vec1, Tensor vec2, *, Number beta = 1, Number alpha = 1, Tensor out = None)", _torch_addr, "aten::addr", ops.addr.call),
+        (
+            "addr(Number beta, Tensor input, Number alpha, Tensor vec1, Tensor vec2, *, Tensor out = None)|deprecated",
+            _torch_addr_deprecated,
+            "aten::addr",
+        ),
+        (
+            "addr(Number beta, Tensor input, Tensor vec1, Tensor vec2, *, Tensor out = None)|deprecated",
+            _torch_addr_deprecated1,
+            "aten::addr",
+        ),
+        (
+            "addr(Tensor input, Tensor vec1, Tensor vec2, *, Number beta = 1, Number alpha = 1, Tensor out = None)",
+            _torch_addr,
+            "aten::addr",
+            ops.addr.call,
+        ),
     ),
 )
 
@@ -4983,9 +6567,28 @@ def _torch_addbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any, ou
 addbmm = Binding(
     "torch.addbmm",
     (
-        ("addbmm(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2, *, Tensor out = None)|deprecated", _torch_addbmm_deprecated, "aten::addbmm"),
-        ("addbmm(Number beta, Tensor input, Tensor batch1, Tensor batch2, *, Tensor out = None)|deprecated", _torch_addbmm_deprecated1, "aten::addbmm"),
-        ("addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1, Tensor out = None)", _torch_addbmm, "aten::addbmm", ops.addbmm.call),
+        (
+            (
+                "addbmm(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2, *, Tensor out = "
+                "None)|deprecated"
+            ),
+            _torch_addbmm_deprecated,
+            "aten::addbmm",
+        ),
+        (
+            "addbmm(Number beta, Tensor input, Tensor batch1, Tensor batch2, *, Tensor out = None)|deprecated",
+            _torch_addbmm_deprecated1,
+            "aten::addbmm",
+        ),
+        (
+            (
+                "addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1, Tensor out = "
+                "None)"
+            ),
+            _torch_addbmm,
+            "aten::addbmm",
+            ops.addbmm.call,
+        ),
     ),
 )
 
@@ -5040,9 +6643,22 @@ def _torch_addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any, out: Any)
 addmv = Binding(
     "torch.addmv",
     (
-        ("addmv(Number beta, Tensor input, Number alpha, Tensor mat, Tensor vec, *, Tensor out = None)|deprecated", _torch_addmv_deprecated, "aten::addmv"),
-        ("addmv(Number beta, Tensor input, Tensor mat, Tensor vec, *, Tensor out = None)|deprecated", _torch_addmv_deprecated1, "aten::addmv"),
-        ("addmv(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1, Tensor out = None)", _torch_addmv, "aten::addmv", ops.addmv.call),
+        (
+            "addmv(Number beta, Tensor input, Number alpha, Tensor mat, Tensor vec, *, Tensor out = None)|deprecated",
+            _torch_addmv_deprecated,
+            "aten::addmv",
+        ),
+        (
+            "addmv(Number beta, Tensor input, Tensor mat, Tensor vec, *, Tensor out = None)|deprecated",
+            _torch_addmv_deprecated1,
+            "aten::addmv",
+        ),
+        (
+            "addmv(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1, Tensor out = None)",
+            _torch_addmv,
+            "aten::addmv",
+            ops.addmv.call,
+        ),
     ),
 )
 
@@ -5050,7 +6666,11 @@ addmv = Binding(
 addmv_ = Binding(
     "torch.addmv_",
     (
-        ("addmv_(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)", ops.addmv_.call, "aten::addmv_"),
+        (
+            "addmv_(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)",
+            ops.addmv_.call,
+            "aten::addmv_",
+        ),
     ),
 )
 
@@ -5108,7 +6728,11 @@ matmul = Binding(
 as_strided = Binding(
     "torch.as_strided",
     (
-        ("as_strided(Tensor input, tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = None)", ops.as_strided.call, "aten::as_strided"),
+        (
+            "as_strided(Tensor input, tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = None)",
+            ops.as_strided.call,
+            "aten::as_strided",
+        ),
     ),
 )
 
@@ -5116,7 +6740,11 @@ as_strided = Binding(
 as_strided_ = Binding(
     "torch.as_strided_",
     (
-        ("as_strided_(Tensor input, tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = None)", ops.as_strided_.call, "aten::as_strided_"),
+        (
+            "as_strided_(Tensor input, tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = None)",
+            ops.as_strided_.call,
+            "aten::as_strided_",
+        ),
     ),
 )
 
@@ -5183,7 +6811,11 @@ movedim = Binding(
     "torch.movedim",
     (
         ("movedim(Tensor input, int source, int destination)", ops.movedim_int.call, "aten::movedim.int"),
-        ("movedim(Tensor input, tuple of ints source, tuple of ints destination)", ops.movedim_intlist.call, "aten::movedim.intlist"),
+        (
+            "movedim(Tensor input, tuple of ints source, tuple of ints destination)",
+            ops.movedim_intlist.call,
+            "aten::movedim.intlist",
+        ),
     ),
 )
 
@@ -5226,7 +6858,12 @@ def _torch_view_as_real_copy(self: Any, out: Any) -> Any:
 view_as_real_copy = Binding(
     "torch.view_as_real_copy",
     (
-        ("view_as_real_copy(Tensor input, *, Tensor out = None)", _torch_view_as_real_copy, "aten::view_as_real_copy", ops.view_as_real_copy.call),
+        (
+            "view_as_real_copy(Tensor input, *, Tensor out = None)",
+            _torch_view_as_real_copy,
+            "aten::view_as_real_copy",
+            ops.view_as_real_copy.call,
+        ),
     ),
 )
 
@@ -5240,7 +6877,12 @@ def _torch_view_as_complex_copy(self: Any, out: Any) -> Any:
 view_as_complex_copy = Binding(
     "torch.view_as_complex_copy",
     (
-        ("view_as_complex_copy(Tensor input, *, Tensor out = None)", _torch_view_as_complex_copy, "aten::view_as_complex_copy", ops.view_as_complex_copy.call),
+        (
+            "view_as_complex_copy(Tensor input, *, Tensor out = None)",
+            _torch_view_as_complex_copy,
+            "aten::view_as_complex_copy",
+            ops.view_as_complex_copy.call,
+        ),
     ),
 )
 
@@ -5268,7 +6910,12 @@ def _torch__neg_view_copy(self: Any, out: Any) -> Any:
 _neg_view_copy = Binding(
     "torch._neg_view_copy",
     (
-        ("_neg_view_copy(Tensor input, *, Tensor out = None)", _torch__neg_view_copy, "aten::_neg_view_copy", ops._neg_view_copy.call),
+        (
+            "_neg_view_copy(Tensor input, *, Tensor out = None)",
+            _torch__neg_view_copy,
+            "aten::_neg_view_copy",
+            ops._neg_view_copy.call,
+        ),
     ),
 )
 
@@ -5282,7 +6929,15 @@ def _torch_as_strided_copy(self: Any, size: Any, stride: Any, storage_offset: An
 as_strided_copy = Binding(
     "torch.as_strided_copy",
     (
-        ("as_strided_copy(Tensor input, tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = None, *, Tensor out = None)", _torch_as_strided_copy, "aten::as_strided_copy", ops.as_strided_copy.call),
+        (
+            (
+                "as_strided_copy(Tensor input, tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = "
+                "None, *, Tensor out = None)"
+            ),
+            _torch_as_strided_copy,
+            "aten::as_strided_copy",
+            ops.as_strided_copy.call,
+        ),
     ),
 )
 
@@ -5296,7 +6951,12 @@ def _torch_diagonal_copy(self: Any, offset: Any, dim1: Any, dim2: Any, out: Any)
 diagonal_copy = Binding(
     "torch.diagonal_copy",
     (
-        ("diagonal_copy(Tensor input, int offset = 0, int dim1 = 0, int dim2 = 1, *, Tensor out = None)", _torch_diagonal_copy, "aten::diagonal_copy", ops.diagonal_copy.call),
+        (
+            "diagonal_copy(Tensor input, int offset = 0, int dim1 = 0, int dim2 = 1, *, Tensor out = None)",
+            _torch_diagonal_copy,
+            "aten::diagonal_copy",
+            ops.diagonal_copy.call,
+        ),
     ),
 )
 
@@ -5310,7 +6970,12 @@ def _torch_expand_copy(self: Any, size: Any, implicit: Any, out: Any) -> Any:
 expand_copy = Binding(
     "torch.expand_copy",
     (
-        ("expand_copy(Tensor input, tuple of SymInts size, *, bool implicit = False, Tensor out = None)", _torch_expand_copy, "aten::expand_copy", ops.expand_copy.call),
+        (
+            "expand_copy(Tensor input, tuple of SymInts size, *, bool implicit = False, Tensor out = None)",
+            _torch_expand_copy,
+            "aten::expand_copy",
+            ops.expand_copy.call,
+        ),
     ),
 )
 
@@ -5324,7 +6989,12 @@ def _torch_permute_copy(self: Any, dims: Any, out: Any) -> Any:
 permute_copy = Binding(
     "torch.permute_copy",
     (
-        ("permute_copy(Tensor input, tuple of ints dims, *, Tensor out = None)", _torch_permute_copy, "aten::permute_copy", ops.permute_copy.call),
+        (
+            "permute_copy(Tensor input, tuple of ints dims, *, Tensor out = None)",
+            _torch_permute_copy,
+            "aten::permute_copy",
+            ops.permute_copy.call,
+        ),
     ),
 )
 
@@ -5338,7 +7008,12 @@ def _torch__reshape_alias_copy(self: Any, size: Any, stride: Any, out: Any) -> A
 _reshape_alias_copy = Binding(
     "torch._reshape_alias_copy",
     (
-        ("_reshape_alias_copy(Tensor input, tuple of SymInts size, tuple of SymInts stride, *, Tensor out = None)", _torch__reshape_alias_copy, "aten::_reshape_alias_copy", ops._reshape_alias_copy.call),
+        (
+            "_reshape_alias_copy(Tensor input, tuple of SymInts size, tuple of SymInts stride, *, Tensor out = None)",
+            _torch__reshape_alias_copy,
+            "aten::_reshape_alias_copy",
+            ops._reshape_alias_copy.call,
+        ),
     ),
 )
 
@@ -5352,7 +7027,12 @@ def _torch_select_copy_int(self: Any, dim: Any, index: Any, out: Any) -> Any:
 select_copy = Binding(
     "torch.select_copy",
     (
-        ("select_copy(Tensor input, int dim, SymInt index, *, Tensor out = None)", _torch_select_copy_int, "aten::select_copy.int", ops.select_copy_int.call),
+        (
+            "select_copy(Tensor input, int dim, SymInt index, *, Tensor out = None)",
+            _torch_select_copy_int,
+            "aten::select_copy.int",
+            ops.select_copy_int.call,
+        ),
     ),
 )
 
@@ -5366,7 +7046,12 @@ def _torch_detach_copy(self: Any, out: Any) -> Any:
 detach_copy = Binding(
     "torch.detach_copy",
     (
-        ("detach_copy(Tensor input, *, Tensor out = None)", _torch_detach_copy, "aten::detach_copy", ops.detach_copy.call),
+        (
+            "detach_copy(Tensor input, *, Tensor out = None)",
+            _torch_detach_copy,
+            "aten::detach_copy",
+            ops.detach_copy.call,
+        ),
     ),
 )
 
@@ -5380,7 +7065,15 @@ def _torch_slice_copy_Tensor(self: Any, dim: Any, start: Any, end: Any, step: An
 slice_copy = Binding(
     "torch.slice_copy",
     (
-        ("slice_copy(Tensor input, int dim = 0, SymInt start = None, SymInt end = None, SymInt step = 1, *, Tensor out = None)", _torch_slice_copy_Tensor, "aten::slice_copy.Tensor", ops.slice_copy_Tensor.call),
+        (
+            (
+                "slice_copy(Tensor input, int dim = 0, SymInt start = None, SymInt end = None, SymInt step = 1, *, "
+                "Tensor out = None)"
+            ),
+            _torch_slice_copy_Tensor,
+            "aten::slice_copy.Tensor",
+            ops.slice_copy_Tensor.call,
+        ),
     ),
 )
 
@@ -5394,7 +7087,11 @@ def _torch_split_copy_Tensor(self: Any, split_size: Any, dim: Any, out: Any) -> 
 split_copy = Binding(
     "torch.split_copy",
     (
-        ("split_copy(Tensor input, SymInt split_size, int dim = 0, *, tuple of Tensors out = None)", _torch_split_copy_Tensor, "aten::split_copy.Tensor"),
+        (
+            "split_copy(Tensor input, SymInt split_size, int dim = 0, *, tuple of Tensors out = None)",
+            _torch_split_copy_Tensor,
+            "aten::split_copy.Tensor",
+        ),
     ),
 )
 
@@ -5408,7 +7105,14 @@ def _torch_split_with_sizes_copy(self: Any, split_sizes: Any, dim: Any, out: Any
 split_with_sizes_copy = Binding(
     "torch.split_with_sizes_copy",
     (
-        ("split_with_sizes_copy(Tensor input, tuple of SymInts split_sizes, int dim = 0, *, tuple of Tensors out = None)", _torch_split_with_sizes_copy, "aten::split_with_sizes_copy"),
+        (
+            (
+                "split_with_sizes_copy(Tensor input, tuple of SymInts split_sizes, int dim = 0, *, tuple of Tensors out"
+                " = None)"
+            ),
+            _torch_split_with_sizes_copy,
+            "aten::split_with_sizes_copy",
+        ),
     ),
 )
 
@@ -5434,9 +7138,24 @@ def _torch_squeeze_copy_dims(self: Any, dim: Any, out: Any) -> Any:
 squeeze_copy = Binding(
     "torch.squeeze_copy",
     (
-        ("squeeze_copy(Tensor input, *, Tensor out = None)", _torch_squeeze_copy, "aten::squeeze_copy", ops.squeeze_copy.call),
-        ("squeeze_copy(Tensor input, int dim, *, Tensor out = None)", _torch_squeeze_copy_dim, "aten::squeeze_copy.dim", ops.squeeze_copy_dim.call),
-        ("squeeze_copy(Tensor input, tuple of ints dim, *, Tensor out = None)", _torch_squeeze_copy_dims, "aten::squeeze_copy.dims", ops.squeeze_copy_dims.call),
+        (
+            "squeeze_copy(Tensor input, *, Tensor out = None)",
+            _torch_squeeze_copy,
+            "aten::squeeze_copy",
+            ops.squeeze_copy.call,
+        ),
+        (
+            "squeeze_copy(Tensor input, int dim, *, Tensor out = None)",
+            _torch_squeeze_copy_dim,
+            "aten::squeeze_copy.dim",
+            ops.squeeze_copy_dim.call,
+        ),
+        (
+            "squeeze_copy(Tensor input, tuple of ints dim, *, Tensor out = None)",
+            _torch_squeeze_copy_dims,
+            "aten::squeeze_copy.dims",
+            ops.squeeze_copy_dims.call,
+        ),
     ),
 )
 
@@ -5464,7 +7183,12 @@ def _torch_transpose_copy_int(self: Any, dim0: Any, dim1: Any, out: Any) -> Any:
 transpose_copy = Binding(
     "torch.transpose_copy",
     (
-        ("transpose_copy(Tensor input, int dim0, int dim1, *, Tensor out = None)", _torch_transpose_copy_int, "aten::transpose_copy.int", ops.transpose_copy_int.call),
+        (
+            "transpose_copy(Tensor input, int dim0, int dim1, *, Tensor out = None)",
+            _torch_transpose_copy_int,
+            "aten::transpose_copy.int",
+            ops.transpose_copy_int.call,
+        ),
     ),
 )
 
@@ -5478,7 +7202,12 @@ def _torch_unsqueeze_copy(self: Any, dim: Any, out: Any) -> Any:
 unsqueeze_copy = Binding(
     "torch.unsqueeze_copy",
     (
-        ("unsqueeze_copy(Tensor input, int dim, *, Tensor out = None)", _torch_unsqueeze_copy, "aten::unsqueeze_copy", ops.unsqueeze_copy.call),
+        (
+            "unsqueeze_copy(Tensor input, int dim, *, Tensor out = None)",
+            _torch_unsqueeze_copy,
+            "aten::unsqueeze_copy",
+            ops.unsqueeze_copy.call,
+        ),
     ),
 )
 
@@ -5492,7 +7221,11 @@ def _torch_unbind_copy_int(self: Any, dim: Any, out: Any) -> Any:
 unbind_copy = Binding(
     "torch.unbind_copy",
     (
-        ("unbind_copy(Tensor input, int dim = 0, *, tuple of Tensors out = None)", _torch_unbind_copy_int, "aten::unbind_copy.int"),
+        (
+            "unbind_copy(Tensor input, int dim = 0, *, tuple of Tensors out = None)",
+            _torch_unbind_copy_int,
+            "aten::unbind_copy.int",
+        ),
     ),
 )
 
@@ -5506,7 +7239,12 @@ def _torch_narrow_copy(self: Any, dim: Any, start: Any, length: Any, out: Any) -
 narrow_copy = Binding(
     "torch.narrow_copy",
     (
-        ("narrow_copy(Tensor input, int dim, SymInt start, SymInt length, *, Tensor out = None)", _torch_narrow_copy, "aten::narrow_copy", ops.narrow_copy.call),
+        (
+            "narrow_copy(Tensor input, int dim, SymInt start, SymInt length, *, Tensor out = None)",
+            _torch_narrow_copy,
+            "aten::narrow_copy",
+            ops.narrow_copy.call,
+        ),
     ),
 )
 
@@ -5526,8 +7264,18 @@ def _torch_view_copy(self: Any, size: Any, out: Any) -> Any:
 view_copy = Binding(
     "torch.view_copy",
     (
-        ("view_copy(Tensor input, torch.dtype dtype, *, Tensor out = None)", _torch_view_copy_dtype, "aten::view_copy.dtype", ops.view_copy_dtype.call),
-        ("view_copy(Tensor input, tuple of SymInts size, *, Tensor out = None)", _torch_view_copy, "aten::view_copy", ops.view_copy.call),
+        (
+            "view_copy(Tensor input, torch.dtype dtype, *, Tensor out = None)",
+            _torch_view_copy_dtype,
+            "aten::view_copy.dtype",
+            ops.view_copy_dtype.call,
+        ),
+        (
+            "view_copy(Tensor input, tuple of SymInts size, *, Tensor out = None)",
+            _torch_view_copy,
+            "aten::view_copy",
+            ops.view_copy.call,
+        ),
     ),
 )
 
@@ -5541,7 +7289,12 @@ def _torch_unfold_copy(self: Any, dimension: Any, size: Any, step: Any, out: Any
 unfold_copy = Binding(
     "torch.unfold_copy",
     (
-        ("unfold_copy(Tensor input, int dimension, int size, int step, *, Tensor out = None)", _torch_unfold_copy, "aten::unfold_copy", ops.unfold_copy.call),
+        (
+            "unfold_copy(Tensor input, int dimension, int size, int step, *, Tensor out = None)",
+            _torch_unfold_copy,
+            "aten::unfold_copy",
+            ops.unfold_copy.call,
+        ),
     ),
 )
 
@@ -5575,9 +7328,21 @@ def _torch_tensor_split_sections(self: Any, sections: Any, dim: Any) -> Any:
 tensor_split = Binding(
     "torch.tensor_split",
     (
-        ("tensor_split(Tensor input, tuple of SymInts indices, int dim = 0)", _torch_tensor_split_indices, "aten::tensor_split.indices"),
-        ("tensor_split(Tensor input, Tensor tensor_indices_or_sections, int dim = 0)", _torch_tensor_split_tensor_indices_or_sections, "aten::tensor_split.tensor_indices_or_sections"),
-        ("tensor_split(Tensor input, SymInt sections, int dim = 0)", _torch_tensor_split_sections, "aten::tensor_split.sections"),
+        (
+            "tensor_split(Tensor input, tuple of SymInts indices, int dim = 0)",
+            _torch_tensor_split_indices,
+            "aten::tensor_split.indices",
+        ),
+        (
+            "tensor_split(Tensor input, Tensor tensor_indices_or_sections, int dim = 0)",
+            _torch_tensor_split_tensor_indices_or_sections,
+            "aten::tensor_split.tensor_indices_or_sections",
+        ),
+        (
+            "tensor_split(Tensor input, SymInt sections, int dim = 0)",
+            _torch_tensor_split_sections,
+            "aten::tensor_split.sections",
+        ),
     ),
 )
 
@@ -5614,7 +7379,11 @@ def _torch_split_with_sizes(self: Any, split_sizes: Any, dim: Any) -> Any:
 split_with_sizes = Binding(
     "torch.split_with_sizes",
     (
-        ("split_with_sizes(Tensor input, tuple of SymInts split_sizes, int dim = 0)", _torch_split_with_sizes, "aten::split_with_sizes"),
+        (
+            "split_with_sizes(Tensor input, tuple of SymInts split_sizes, int dim = 0)",
+            _torch_split_with_sizes,
+            "aten::split_with_sizes",
+        ),
     ),
 )
 
@@ -5634,7 +7403,11 @@ chunk = Binding(
 flatten = Binding(
     "torch.flatten",
     (
-        ("flatten(Tensor input, int start_dim = 0, int end_dim = -1)", ops.flatten_using_ints.call, "aten::flatten.using_ints"),
+        (
+            "flatten(Tensor input, int start_dim = 0, int end_dim = -1)",
+            ops.flatten_using_ints.call,
+            "aten::flatten.using_ints",
+        ),
     ),
 )
 
@@ -5718,9 +7491,21 @@ flipud = Binding(
 repeat_interleave = Binding(
     "torch.repeat_interleave",
     (
-        ("repeat_interleave(Tensor input, Tensor repeats, int dim = None, *, SymInt output_size = None)", ops.repeat_interleave_self_Tensor.call, "aten::repeat_interleave.self_Tensor"),
-        ("repeat_interleave(Tensor repeats, *, SymInt output_size = None)", ops.repeat_interleave_Tensor.call, "aten::repeat_interleave.Tensor"),
-        ("repeat_interleave(Tensor input, SymInt repeats, int dim = None, *, SymInt output_size = None)", ops.repeat_interleave_self_int.call, "aten::repeat_interleave.self_int"),
+        (
+            "repeat_interleave(Tensor input, Tensor repeats, int dim = None, *, SymInt output_size = None)",
+            ops.repeat_interleave_self_Tensor.call,
+            "aten::repeat_interleave.self_Tensor",
+        ),
+        (
+            "repeat_interleave(Tensor repeats, *, SymInt output_size = None)",
+            ops.repeat_interleave_Tensor.call,
+            "aten::repeat_interleave.Tensor",
+        ),
+        (
+            "repeat_interleave(Tensor input, SymInt repeats, int dim = None, *, SymInt output_size = None)",
+            ops.repeat_interleave_self_int.call,
+            "aten::repeat_interleave.self_int",
+        ),
     ),
 )
 
@@ -5783,7 +7568,11 @@ def _torch_unsafe_split_Tensor(self: Any, split_size: Any, dim: Any) -> Any:
 unsafe_split = Binding(
     "torch.unsafe_split",
     (
-        ("unsafe_split(Tensor input, SymInt split_size, int dim = 0)", _torch_unsafe_split_Tensor, "aten::unsafe_split.Tensor"),
+        (
+            "unsafe_split(Tensor input, SymInt split_size, int dim = 0)",
+            _torch_unsafe_split_Tensor,
+            "aten::unsafe_split.Tensor",
+        ),
     ),
 )
 
@@ -5795,7 +7584,11 @@ def _torch_unsafe_split_with_sizes(self: Any, split_sizes: Any, dim: Any) -> Any
 unsafe_split_with_sizes = Binding(
     "torch.unsafe_split_with_sizes",
     (
-        ("unsafe_split_with_sizes(Tensor input, tuple of SymInts split_sizes, int dim = 0)", _torch_unsafe_split_with_sizes, "aten::unsafe_split_with_sizes"),
+        (
+            "unsafe_split_with_sizes(Tensor input, tuple of SymInts split_sizes, int dim = 0)",
+            _torch_unsafe_split_with_sizes,
+            "aten::unsafe_split_with_sizes",
+        ),
     ),
 )
 
@@ -5832,7 +7625,11 @@ moveaxis = Binding(
     "torch.moveaxis",
     (
         ("moveaxis(Tensor input, int source, int destination)", ops.moveaxis_int.call, "aten::moveaxis.int"),
-        ("moveaxis(Tensor input, tuple of ints source, tuple of ints destination)", ops.moveaxis_intlist.call, "aten::moveaxis.intlist"),
+        (
+            "moveaxis(Tensor input, tuple of ints source, tuple of ints destination)",
+            ops.moveaxis_intlist.call,
+            "aten::moveaxis.intlist",
+        ),
     ),
 )
 
@@ -5873,7 +7670,11 @@ cartesian_prod = Binding(
 combinations = Binding(
     "torch.combinations",
     (
-        ("combinations(Tensor input, int r = 2, bool with_replacement = False)", ops.combinations.call, "aten::combinations"),
+        (
+            "combinations(Tensor input, int r = 2, bool with_replacement = False)",
+            ops.combinations.call,
+            "aten::combinations",
+        ),
     ),
 )
 
@@ -5887,7 +7688,12 @@ def _torch_diag_embed(self: Any, offset: Any, dim1: Any, dim2: Any, out: Any) ->
 diag_embed = Binding(
     "torch.diag_embed",
     (
-        ("diag_embed(Tensor input, int offset = 0, int dim1 = -2, int dim2 = -1, *, Tensor out = None)", _torch_diag_embed, "aten::diag_embed", ops.diag_embed.call),
+        (
+            "diag_embed(Tensor input, int offset = 0, int dim1 = -2, int dim2 = -1, *, Tensor out = None)",
+            _torch_diag_embed,
+            "aten::diag_embed",
+            ops.diag_embed.call,
+        ),
     ),
 )
 
@@ -5935,7 +7741,14 @@ def _torch_tril_indices(
 tril_indices = Binding(
     "torch.tril_indices",
     (
-        ("tril_indices(int row, int col, int offset = 0, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_tril_indices, "aten::tril_indices"),
+        (
+            (
+                "tril_indices(int row, int col, int offset = 0, *, torch.dtype dtype = None, torch.layout layout = "
+                "None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_tril_indices,
+            "aten::tril_indices",
+        ),
     ),
 )
 
@@ -5953,7 +7766,14 @@ def _torch_triu_indices(
 triu_indices = Binding(
     "torch.triu_indices",
     (
-        ("triu_indices(int row, int col, int offset = 0, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch_triu_indices, "aten::triu_indices"),
+        (
+            (
+                "triu_indices(int row, int col, int offset = 0, *, torch.dtype dtype = None, torch.layout layout = "
+                "None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch_triu_indices,
+            "aten::triu_indices",
+        ),
     ),
 )
 
@@ -5961,7 +7781,11 @@ triu_indices = Binding(
 select_scatter = Binding(
     "torch.select_scatter",
     (
-        ("select_scatter(Tensor input, Tensor src, int dim, SymInt index)", ops.select_scatter.call, "aten::select_scatter"),
+        (
+            "select_scatter(Tensor input, Tensor src, int dim, SymInt index)",
+            ops.select_scatter.call,
+            "aten::select_scatter",
+        ),
     ),
 )
 
@@ -5975,7 +7799,15 @@ def _torch_slice_scatter(self: Any, src: Any, dim: Any, start: Any, end: Any, st
 slice_scatter = Binding(
     "torch.slice_scatter",
     (
-        ("slice_scatter(Tensor input, Tensor src, int dim = 0, SymInt start = None, SymInt end = None, SymInt step = 1, *, Tensor out = None)", _torch_slice_scatter, "aten::slice_scatter", ops.slice_scatter.call),
+        (
+            (
+                "slice_scatter(Tensor input, Tensor src, int dim = 0, SymInt start = None, SymInt end = None, SymInt "
+                "step = 1, *, Tensor out = None)"
+            ),
+            _torch_slice_scatter,
+            "aten::slice_scatter",
+            ops.slice_scatter.call,
+        ),
     ),
 )
 
@@ -5983,7 +7815,11 @@ slice_scatter = Binding(
 diagonal_scatter = Binding(
     "torch.diagonal_scatter",
     (
-        ("diagonal_scatter(Tensor input, Tensor src, int offset = 0, int dim1 = 0, int dim2 = 1)", ops.diagonal_scatter.call, "aten::diagonal_scatter"),
+        (
+            "diagonal_scatter(Tensor input, Tensor src, int offset = 0, int dim1 = 0, int dim2 = 1)",
+            ops.diagonal_scatter.call,
+            "aten::diagonal_scatter",
+        ),
     ),
 )
 
@@ -5991,7 +7827,14 @@ diagonal_scatter = Binding(
 as_strided_scatter = Binding(
     "torch.as_strided_scatter",
     (
-        ("as_strided_scatter(Tensor input, Tensor src, tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = None)", ops.as_strided_scatter.call, "aten::as_strided_scatter"),
+        (
+            (
+                "as_strided_scatter(Tensor input, Tensor src, tuple of SymInts size, tuple of SymInts stride, SymInt "
+                "storage_offset = None)"
+            ),
+            ops.as_strided_scatter.call,
+            "aten::as_strided_scatter",
+        ),
     ),
 )
 
@@ -6015,8 +7858,24 @@ def _torch_searchsorted_Scalar(
 searchsorted = Binding(
     "torch.searchsorted",
     (
-        ("searchsorted(Tensor sorted_sequence, Tensor input, *, bool out_int32 = False, bool right = False, str side = None, Tensor sorter = None, Tensor out = None)", _torch_searchsorted_Tensor, "aten::searchsorted.Tensor", ops.searchsorted_Tensor.call),
-        ("searchsorted(Tensor sorted_sequence, Number self, *, bool out_int32 = False, bool right = False, str side = None, Tensor sorter = None, Tensor out = None)", _torch_searchsorted_Scalar, "aten::searchsorted.Scalar", ops.searchsorted_Scalar.call),
+        (
+            (
+                "searchsorted(Tensor sorted_sequence, Tensor input, *, bool out_int32 = False, bool right = False, str "
+                "side = None, Tensor sorter = None, Tensor out = None)"
+            ),
+            _torch_searchsorted_Tensor,
+            "aten::searchsorted.Tensor",
+            ops.searchsorted_Tensor.call,
+        ),
+        (
+            (
+                "searchsorted(Tensor sorted_sequence, Number self, *, bool out_int32 = False, bool right = False, str "
+                "side = None, Tensor sorter = None, Tensor out = None)"
+            ),
+            _torch_searchsorted_Scalar,
+            "aten::searchsorted.Scalar",
+            ops.searchsorted_Scalar.call,
+        ),
     ),
 )
 
@@ -6030,8 +7889,20 @@ def _torch_bucketize_Tensor(self: Any, boundaries: Any, out_int32: Any, right: A
 bucketize = Binding(
     "torch.bucketize",
     (
-        ("bucketize(Tensor input, Tensor boundaries, *, bool out_int32 = False, bool right = False, Tensor out = None)", _torch_bucketize_Tensor, "aten::bucketize.Tensor", ops.bucketize_Tensor.call),
-        ("bucketize(Number self, Tensor boundaries, *, bool out_int32 = False, bool right = False)", ops.bucketize_Scalar.call, "aten::bucketize.Scalar"),
+        (
+            (
+                "bucketize(Tensor input, Tensor boundaries, *, bool out_int32 = False, bool right = False, Tensor out ="
+                " None)"
+            ),
+            _torch_bucketize_Tensor,
+            "aten::bucketize.Tensor",
+            ops.bucketize_Tensor.call,
+        ),
+        (
+            "bucketize(Number self, Tensor boundaries, *, bool out_int32 = False, bool right = False)",
+            ops.bucketize_Scalar.call,
+            "aten::bucketize.Scalar",
+        ),
     ),
 )
 
@@ -6057,9 +7928,33 @@ def _torch_isin_Tensor_Scalar(elements: Any, test_element: Any, assume_unique: A
 isin = Binding(
     "torch.isin",
     (
-        ("isin(Tensor elements, Tensor test_elements, *, bool assume_unique = False, bool invert = False, Tensor out = None)", _torch_isin_Tensor_Tensor, "aten::isin.Tensor_Tensor", ops.isin_Tensor_Tensor.call),
-        ("isin(Number element, Tensor test_elements, *, bool assume_unique = False, bool invert = False, Tensor out = None)", _torch_isin_Scalar_Tensor, "aten::isin.Scalar_Tensor", ops.isin_Scalar_Tensor.call),
-        ("isin(Tensor elements, Number test_element, *, bool assume_unique = False, bool invert = False, Tensor out = None)", _torch_isin_Tensor_Scalar, "aten::isin.Tensor_Scalar", ops.isin_Tensor_Scalar.call),
+        (
+            (
+                "isin(Tensor elements, Tensor test_elements, *, bool assume_unique = False, bool invert = False, Tensor"
+                " out = None)"
+            ),
+            _torch_isin_Tensor_Tensor,
+            "aten::isin.Tensor_Tensor",
+            ops.isin_Tensor_Tensor.call,
+        ),
+        (
+            (
+                "isin(Number element, Tensor test_elements, *, bool assume_unique = False, bool invert = False, Tensor "
+                "out = None)"
+            ),
+            _torch_isin_Scalar_Tensor,
+            "aten::isin.Scalar_Tensor",
+            ops.isin_Scalar_Tensor.call,
+        ),
+        (
+            (
+                "isin(Tensor elements, Number test_element, *, bool assume_unique = False, bool invert = False, Tensor "
+                "out = None)"
+            ),
+            _torch_isin_Tensor_Scalar,
+            "aten::isin.Tensor_Scalar",
+            ops.isin_Tensor_Scalar.call,
+        ),
     ),
 )
 
@@ -6087,7 +7982,12 @@ def _torch_stack(tensors: Any, dim: Any, out: Any) -> Any:
 stack = Binding(
     "torch.stack",
     (
-        ("stack(tuple of Tensors tensors, int dim = 0, *, Tensor out = None)", _torch_stack, "aten::stack", ops.stack.call),
+        (
+            "stack(tuple of Tensors tensors, int dim = 0, *, Tensor out = None)",
+            _torch_stack,
+            "aten::stack",
+            ops.stack.call,
+        ),
     ),
 )
 
@@ -6140,7 +8040,12 @@ def _torch_concat(tensors: Any, dim: Any, out: Any) -> Any:
 concat = Binding(
     "torch.concat",
     (
-        ("concat(tuple of Tensors tensors, int dim = 0, *, Tensor out = None)", _torch_concat, "aten::concat", ops.concat.call),
+        (
+            "concat(tuple of Tensors tensors, int dim = 0, *, Tensor out = None)",
+            _torch_concat,
+            "aten::concat",
+            ops.concat.call,
+        ),
     ),
 )
 
@@ -6154,7 +8059,12 @@ def _torch_concatenate(tensors: Any, dim: Any, out: Any) -> Any:
 concatenate = Binding(
     "torch.concatenate",
     (
-        ("concatenate(tuple of Tensors tensors, int dim = 0, *, Tensor out = None)", _torch_concatenate, "aten::concatenate", ops.concatenate.call),
+        (
+            "concatenate(tuple of Tensors tensors, int dim = 0, *, Tensor out = None)",
+            _torch_concatenate,
+            "aten::concatenate",
+            ops.concatenate.call,
+        ),
     ),
 )
 
@@ -6168,7 +8078,12 @@ def _torch_row_stack(tensors: Any, out: Any) -> Any:
 row_stack = Binding(
     "torch.row_stack",
     (
-        ("row_stack(tuple of Tensors tensors, *, Tensor out = None)", _torch_row_stack, "aten::row_stack", ops.row_stack.call),
+        (
+            "row_stack(tuple of Tensors tensors, *, Tensor out = None)",
+            _torch_row_stack,
+            "aten::row_stack",
+            ops.row_stack.call,
+        ),
     ),
 )
 
@@ -6182,7 +8097,12 @@ def _torch__chunk_cat(tensors: Any, dim: Any, num_chunks: Any, out: Any) -> Any:
 _chunk_cat = Binding(
     "torch._chunk_cat",
     (
-        ("_chunk_cat(tuple of Tensors tensors, int dim, int num_chunks, *, Tensor out = None)", _torch__chunk_cat, "aten::_chunk_cat", ops._chunk_cat.call),
+        (
+            "_chunk_cat(tuple of Tensors tensors, int dim, int num_chunks, *, Tensor out = None)",
+            _torch__chunk_cat,
+            "aten::_chunk_cat",
+            ops._chunk_cat.call,
+        ),
     ),
 )
 
@@ -6238,7 +8158,12 @@ def _torch_column_stack(tensors: Any, out: Any) -> Any:
 column_stack = Binding(
     "torch.column_stack",
     (
-        ("column_stack(tuple of Tensors tensors, *, Tensor out = None)", _torch_column_stack, "aten::column_stack", ops.column_stack.call),
+        (
+            "column_stack(tuple of Tensors tensors, *, Tensor out = None)",
+            _torch_column_stack,
+            "aten::column_stack",
+            ops.column_stack.call,
+        ),
     ),
 )
 
@@ -6328,7 +8253,12 @@ def _torch_conj_physical(self: Any, out: Any) -> Any:
 conj_physical = Binding(
     "torch.conj_physical",
     (
-        ("conj_physical(Tensor input, *, Tensor out = None)", _torch_conj_physical, "aten::conj_physical", ops.conj_physical.call),
+        (
+            "conj_physical(Tensor input, *, Tensor out = None)",
+            _torch_conj_physical,
+            "aten::conj_physical",
+            ops.conj_physical.call,
+        ),
     ),
 )
 
@@ -6377,7 +8307,14 @@ def _torch__efficientzerotensor(
 _efficientzerotensor = Binding(
     "torch._efficientzerotensor",
     (
-        ("_efficientzerotensor(tuple of SymInts size, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _torch__efficientzerotensor, "aten::_efficientzerotensor"),
+        (
+            (
+                "_efficientzerotensor(tuple of SymInts size, *, torch.dtype dtype = None, torch.layout layout = None, "
+                "torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _torch__efficientzerotensor,
+            "aten::_efficientzerotensor",
+        ),
     ),
 )
 
@@ -6461,7 +8398,12 @@ def _torch_index_add(self: Any, dim: Any, index: Any, source: Any, alpha: Any, o
 index_add = Binding(
     "torch.index_add",
     (
-        ("index_add(Tensor input, int dim, Tensor index, Tensor source, *, Number alpha = 1, Tensor out = None)", _torch_index_add, "aten::index_add", ops.index_add.call),
+        (
+            "index_add(Tensor input, int dim, Tensor index, Tensor source, *, Number alpha = 1, Tensor out = None)",
+            _torch_index_add,
+            "aten::index_add",
+            ops.index_add.call,
+        ),
     ),
 )
 
@@ -6475,7 +8417,12 @@ def _torch_index_select(self: Any, dim: Any, index: Any, out: Any) -> Any:
 index_select = Binding(
     "torch.index_select",
     (
-        ("index_select(Tensor input, int dim, Tensor index, *, Tensor out = None)", _torch_index_select, "aten::index_select", ops.index_select.call),
+        (
+            "index_select(Tensor input, int dim, Tensor index, *, Tensor out = None)",
+            _torch_index_select,
+            "aten::index_select",
+            ops.index_select.call,
+        ),
     ),
 )
 
@@ -6489,7 +8436,12 @@ def _torch_index_copy(self: Any, dim: Any, index: Any, source: Any, out: Any) ->
 index_copy = Binding(
     "torch.index_copy",
     (
-        ("index_copy(Tensor input, int dim, Tensor index, Tensor source, *, Tensor out = None)", _torch_index_copy, "aten::index_copy", ops.index_copy.call),
+        (
+            "index_copy(Tensor input, int dim, Tensor index, Tensor source, *, Tensor out = None)",
+            _torch_index_copy,
+            "aten::index_copy",
+            ops.index_copy.call,
+        ),
     ),
 )
 
@@ -6497,15 +8449,21 @@ index_copy = Binding(
 index_fill = Binding(
     "torch.index_fill",
     (
-        ("index_fill(Tensor input, int dim, Tensor index, Tensor value)", ops.index_fill_int_Tensor.call, "aten::index_fill.int_Tensor"),
-        ("index_fill(Tensor input, int dim, Tensor index, Number value)", ops.index_fill_int_Scalar.call, "aten::index_fill.int_Scalar"),
+        (
+            "index_fill(Tensor input, int dim, Tensor index, Tensor value)",
+            ops.index_fill_int_Tensor.call,
+            "aten::index_fill.int_Tensor",
+        ),
+        (
+            "index_fill(Tensor input, int dim, Tensor index, Number value)",
+            ops.index_fill_int_Scalar.call,
+            "aten::index_fill.int_Scalar",
+        ),
     ),
 )
 
 
-def _torch_index_reduce(
-    self: Any, dim: Any, index: Any, source: Any, reduce: Any, include_self: Any, out: Any
-) -> Any:
+def _torch_index_reduce(self: Any, dim: Any, index: Any, source: Any, reduce: Any, include_self: Any, out: Any) -> Any:
     if out is not None:
         return ops.index_reduce_out.call(self, dim, index, source, reduce, include_self, out)
     return ops.index_reduce.call(self, dim, index, source, reduce, include_self)
@@ -6514,7 +8472,15 @@ def _torch_index_reduce(
 index_reduce = Binding(
     "torch.index_reduce",
     (
-        ("index_reduce(Tensor input, int dim, Tensor index, Tensor source, str reduce, *, bool include_self = True, Tensor out = None)", _torch_index_reduce, "aten::index_reduce", ops.index_reduce.call),
+        (
+            (
+                "index_reduce(Tensor input, int dim, Tensor index, Tensor source, str reduce, *, bool include_self = "
+                "True, Tensor out = None)"
+            ),
+            _torch_index_reduce,
+            "aten::index_reduce",
+            ops.index_reduce.call,
+        ),
     ),
 )
 
@@ -6550,7 +8516,12 @@ def _torch_take_along_dim(self: Any, indices: Any, dim: Any, out: Any) -> Any:
 take_along_dim = Binding(
     "torch.take_along_dim",
     (
-        ("take_along_dim(Tensor input, Tensor indices, int dim = None, *, Tensor out = None)", _torch_take_along_dim, "aten::take_along_dim", ops.take_along_dim.call),
+        (
+            "take_along_dim(Tensor input, Tensor indices, int dim = None, *, Tensor out = None)",
+            _torch_take_along_dim,
+            "aten::take_along_dim",
+            ops.take_along_dim.call,
+        ),
     ),
 )
 
@@ -6564,7 +8535,12 @@ def _torch_nonzero_static(self: Any, size: Any, fill_value: Any, out: Any) -> An
 nonzero_static = Binding(
     "torch.nonzero_static",
     (
-        ("nonzero_static(Tensor input, *, SymInt size, int fill_value = -1, Tensor out = None)", _torch_nonzero_static, "aten::nonzero_static", ops.nonzero_static.call),
+        (
+            "nonzero_static(Tensor input, *, SymInt size, int fill_value = -1, Tensor out = None)",
+            _torch_nonzero_static,
+            "aten::nonzero_static",
+            ops.nonzero_static.call,
+        ),
     ),
 )
 
@@ -6578,7 +8554,12 @@ def _torch_gather(self: Any, dim: Any, index: Any, sparse_grad: Any, out: Any) -
 gather = Binding(
     "torch.gather",
     (
-        ("gather(Tensor input, int dim, Tensor index, *, bool sparse_grad = False, Tensor out = None)", _torch_gather, "aten::gather", ops.gather.call),
+        (
+            "gather(Tensor input, int dim, Tensor index, *, bool sparse_grad = False, Tensor out = None)",
+            _torch_gather,
+            "aten::gather",
+            ops.gather.call,
+        ),
     ),
 )
 
@@ -6610,10 +8591,30 @@ def _torch_scatter_value_reduce(self: Any, dim: Any, index: Any, value: Any, red
 scatter = Binding(
     "torch.scatter",
     (
-        ("scatter(Tensor input, int dim, Tensor index, Tensor src, *, Tensor out = None)", _torch_scatter_src, "aten::scatter.src", ops.scatter_src.call),
-        ("scatter(Tensor input, int dim, Tensor index, Tensor src, *, str reduce, Tensor out = None)", _torch_scatter_reduce, "aten::scatter.reduce", ops.scatter_reduce.call),
-        ("scatter(Tensor input, int dim, Tensor index, Number value, *, Tensor out = None)", _torch_scatter_value, "aten::scatter.value", ops.scatter_value.call),
-        ("scatter(Tensor input, int dim, Tensor index, Number value, *, str reduce, Tensor out = None)", _torch_scatter_value_reduce, "aten::scatter.value_reduce", ops.scatter_value_reduce.call),
+        (
+            "scatter(Tensor input, int dim, Tensor index, Tensor src, *, Tensor out = None)",
+            _torch_scatter_src,
+            "aten::scatter.src",
+            ops.scatter_src.call,
+        ),
+        (
+            "scatter(Tensor input, int dim, Tensor index, Tensor src, *, str reduce, Tensor out = None)",
+            _torch_scatter_reduce,
+            "aten::scatter.reduce",
+            ops.scatter_reduce.call,
+        ),
+        (
+            "scatter(Tensor input, int dim, Tensor index, Number value, *, Tensor out = None)",
+            _torch_scatter_value,
+            "aten::scatter.value",
+            ops.scatter_value.call,
+        ),
+        (
+            "scatter(Tensor input, int dim, Tensor index, Number value, *, str reduce, Tensor out = None)",
+            _torch_scatter_value_reduce,
+            "aten::scatter.value_reduce",
+            ops.scatter_value_reduce.call,
+        ),
     ),
 )
 
@@ -6621,7 +8622,14 @@ scatter = Binding(
 segment_reduce = Binding(
     "torch.segment_reduce",
     (
-        ("segment_reduce(Tensor data, str reduce, *, Tensor lengths = None, Tensor indices = None, Tensor offsets = None, int axis = 0, bool unsafe = False, Number initial = None)", ops.segment_reduce.call, "aten::segment_reduce"),
+        (
+            (
+                "segment_reduce(Tensor data, str reduce, *, Tensor lengths = None, Tensor indices = None, Tensor "
+                "offsets = None, int axis = 0, bool unsafe = False, Number initial = None)"
+            ),
+            ops.segment_reduce.call,
+            "aten::segment_reduce",
+        ),
     ),
 )
 
@@ -6637,7 +8645,15 @@ def _torch_scatter_reduce_two(
 scatter_reduce = Binding(
     "torch.scatter_reduce",
     (
-        ("scatter_reduce(Tensor input, int dim, Tensor index, Tensor src, str reduce, *, bool include_self = True, Tensor out = None)", _torch_scatter_reduce_two, "aten::scatter_reduce.two", ops.scatter_reduce_two.call),
+        (
+            (
+                "scatter_reduce(Tensor input, int dim, Tensor index, Tensor src, str reduce, *, bool include_self = "
+                "True, Tensor out = None)"
+            ),
+            _torch_scatter_reduce_two,
+            "aten::scatter_reduce.two",
+            ops.scatter_reduce_two.call,
+        ),
     ),
 )
 
@@ -6651,7 +8667,12 @@ def _torch_scatter_add(self: Any, dim: Any, index: Any, src: Any, out: Any) -> A
 scatter_add = Binding(
     "torch.scatter_add",
     (
-        ("scatter_add(Tensor input, int dim, Tensor index, Tensor src, *, Tensor out = None)", _torch_scatter_add, "aten::scatter_add", ops.scatter_add.call),
+        (
+            "scatter_add(Tensor input, int dim, Tensor index, Tensor src, *, Tensor out = None)",
+            _torch_scatter_add,
+            "aten::scatter_add",
+            ops.scatter_add.call,
+        ),
     ),
 )
 
@@ -6659,7 +8680,11 @@ scatter_add = Binding(
 _unsafe_index = Binding(
     "torch._unsafe_index",
     (
-        ("_unsafe_index(Tensor input, tuple of Tensors indices)", ops._unsafe_index_Tensor.call, "aten::_unsafe_index.Tensor"),
+        (
+            "_unsafe_index(Tensor input, tuple of Tensors indices)",
+            ops._unsafe_index_Tensor.call,
+            "aten::_unsafe_index.Tensor",
+        ),
     ),
 )
 
@@ -6667,7 +8692,11 @@ _unsafe_index = Binding(
 _unsafe_masked_index = Binding(
     "torch._unsafe_masked_index",
     (
-        ("_unsafe_masked_index(Tensor input, Tensor mask, tuple of Tensors indices, Number fill)", ops._unsafe_masked_index.call, "aten::_unsafe_masked_index"),
+        (
+            "_unsafe_masked_index(Tensor input, Tensor mask, tuple of Tensors indices, Number fill)",
+            ops._unsafe_masked_index.call,
+            "aten::_unsafe_masked_index",
+        ),
     ),
 )
 
@@ -6675,7 +8704,11 @@ _unsafe_masked_index = Binding(
 _unsafe_masked_index_put_accumulate = Binding(
     "torch._unsafe_masked_index_put_accumulate",
     (
-        ("_unsafe_masked_index_put_accumulate(Tensor input, Tensor mask, tuple of Tensors indices, Tensor values)", ops._unsafe_masked_index_put_accumulate.call, "aten::_unsafe_masked_index_put_accumulate"),
+        (
+            "_unsafe_masked_index_put_accumulate(Tensor input, Tensor mask, tuple of Tensors indices, Tensor values)",
+            ops._unsafe_masked_index_put_accumulate.call,
+            "aten::_unsafe_masked_index_put_accumulate",
+        ),
     ),
 )
 
@@ -6683,7 +8716,11 @@ _unsafe_masked_index_put_accumulate = Binding(
 index_put_ = Binding(
     "torch.index_put_",
     (
-        ("index_put_(Tensor input, tuple of Tensors indices, Tensor values, bool accumulate = False)", ops.index_put_.call, "aten::index_put_"),
+        (
+            "index_put_(Tensor input, tuple of Tensors indices, Tensor values, bool accumulate = False)",
+            ops.index_put_.call,
+            "aten::index_put_",
+        ),
     ),
 )
 
@@ -6691,7 +8728,11 @@ index_put_ = Binding(
 index_put = Binding(
     "torch.index_put",
     (
-        ("index_put(Tensor input, tuple of Tensors indices, Tensor values, bool accumulate = False)", ops.index_put.call, "aten::index_put"),
+        (
+            "index_put(Tensor input, tuple of Tensors indices, Tensor values, bool accumulate = False)",
+            ops.index_put.call,
+            "aten::index_put",
+        ),
     ),
 )
 
@@ -6699,7 +8740,11 @@ index_put = Binding(
 _unsafe_index_put = Binding(
     "torch._unsafe_index_put",
     (
-        ("_unsafe_index_put(Tensor input, tuple of Tensors indices, Tensor values, bool accumulate = False)", ops._unsafe_index_put.call, "aten::_unsafe_index_put"),
+        (
+            "_unsafe_index_put(Tensor input, tuple of Tensors indices, Tensor values, bool accumulate = False)",
+            ops._unsafe_index_put.call,
+            "aten::_unsafe_index_put",
+        ),
     ),
 )
 
@@ -6707,7 +8752,14 @@ _unsafe_index_put = Binding(
 _index_put_impl_ = Binding(
     "torch._index_put_impl_",
     (
-        ("_index_put_impl_(Tensor input, tuple of Tensors indices, Tensor values, bool accumulate = False, bool unsafe = False)", ops._index_put_impl_.call, "aten::_index_put_impl_"),
+        (
+            (
+                "_index_put_impl_(Tensor input, tuple of Tensors indices, Tensor values, bool accumulate = False, bool "
+                "unsafe = False)"
+            ),
+            ops._index_put_impl_.call,
+            "aten::_index_put_impl_",
+        ),
     ),
 )
 
@@ -6729,7 +8781,12 @@ def _torch_histc(self: Any, bins: Any, min: Any, max: Any, out: Any) -> Any:
 histc = Binding(
     "torch.histc",
     (
-        ("histc(Tensor input, int bins = 100, Number min = 0, Number max = 0, *, Tensor out = None)", _torch_histc, "aten::histc", ops.histc.call),
+        (
+            "histc(Tensor input, int bins = 100, Number min = 0, Number max = 0, *, Tensor out = None)",
+            _torch_histc,
+            "aten::histc",
+            ops.histc.call,
+        ),
     ),
 )
 
@@ -6749,8 +8806,22 @@ def _torch_histogram_bin_ct(self: Any, bins: Any, range: Any, weight: Any, densi
 histogram = Binding(
     "torch.histogram",
     (
-        ("histogram(Tensor input, Tensor bins, *, Tensor weight = None, bool density = False, tuple of Tensors out = None)", _torch_histogram_bins_tensor, "aten::histogram.bins_tensor"),
-        ("histogram(Tensor input, int bins = 100, *, tuple of floats? range = None, Tensor weight = None, bool density = False, tuple of Tensors out = None)", _torch_histogram_bin_ct, "aten::histogram.bin_ct"),
+        (
+            (
+                "histogram(Tensor input, Tensor bins, *, Tensor weight = None, bool density = False, tuple of Tensors "
+                "out = None)"
+            ),
+            _torch_histogram_bins_tensor,
+            "aten::histogram.bins_tensor",
+        ),
+        (
+            (
+                "histogram(Tensor input, int bins = 100, *, tuple of floats? range = None, Tensor weight = None, bool "
+                "density = False, tuple of Tensors out = None)"
+            ),
+            _torch_histogram_bin_ct,
+            "aten::histogram.bin_ct",
+        ),
     ),
 )
 
@@ -6762,7 +8833,14 @@ def _torch__histogramdd_bin_edges(self: Any, bins: Any, range: Any, weight: Any,
 _histogramdd_bin_edges = Binding(
     "torch._histogramdd_bin_edges",
     (
-        ("_histogramdd_bin_edges(Tensor input, tuple of ints bins, *, tuple of floats? range = None, Tensor weight = None, bool density = False)", _torch__histogramdd_bin_edges, "aten::_histogramdd_bin_edges"),
+        (
+            (
+                "_histogramdd_bin_edges(Tensor input, tuple of ints bins, *, tuple of floats? range = None, Tensor "
+                "weight = None, bool density = False)"
+            ),
+            _torch__histogramdd_bin_edges,
+            "aten::_histogramdd_bin_edges",
+        ),
     ),
 )
 
@@ -6770,7 +8848,14 @@ _histogramdd_bin_edges = Binding(
 _histogramdd_from_bin_cts = Binding(
     "torch._histogramdd_from_bin_cts",
     (
-        ("_histogramdd_from_bin_cts(Tensor input, tuple of ints bins, *, tuple of floats? range = None, Tensor weight = None, bool density = False)", ops._histogramdd_from_bin_cts.call, "aten::_histogramdd_from_bin_cts"),
+        (
+            (
+                "_histogramdd_from_bin_cts(Tensor input, tuple of ints bins, *, tuple of floats? range = None, Tensor "
+                "weight = None, bool density = False)"
+            ),
+            ops._histogramdd_from_bin_cts.call,
+            "aten::_histogramdd_from_bin_cts",
+        ),
     ),
 )
 
@@ -6778,38 +8863,75 @@ _histogramdd_from_bin_cts = Binding(
 _histogramdd_from_bin_tensors = Binding(
     "torch._histogramdd_from_bin_tensors",
     (
-        ("_histogramdd_from_bin_tensors(Tensor input, tuple of Tensors bins, *, Tensor weight = None, bool density = False)", ops._histogramdd_from_bin_tensors.call, "aten::_histogramdd_from_bin_tensors"),
+        (
+            (
+                "_histogramdd_from_bin_tensors(Tensor input, tuple of Tensors bins, *, Tensor weight = None, bool "
+                "density = False)"
+            ),
+            ops._histogramdd_from_bin_tensors.call,
+            "aten::_histogramdd_from_bin_tensors",
+        ),
     ),
 )
 
 
 def _torch_histogramdd_int_bins(self: Any, bins: Any, range: Any, weight: Any, density: Any) -> Any:
     return return_types.histogramdd(
-        [tuple(one) if isinstance(one, list) else one for one in ops.histogramdd_int_bins.call(self, bins, range,
-        weight, density)]
+        [
+            tuple(one) if isinstance(one, list) else one for one in ops.histogramdd_int_bins.call(
+                self, bins, range, weight, density
+            )
+        ]
     )
 
 
 def _torch_histogramdd(self: Any, bins: Any, range: Any, weight: Any, density: Any) -> Any:
     return return_types.histogramdd(
-        [tuple(one) if isinstance(one, list) else one for one in ops.histogramdd.call(self, bins, range, weight,
-        density)]
+        [
+            tuple(one) if isinstance(one, list) else one for one in ops.histogramdd.call(
+                self, bins, range, weight, density
+            )
+        ]
     )
 
 
 def _torch_histogramdd_TensorList_bins(self: Any, bins: Any, range: Any, weight: Any, density: Any) -> Any:
     return return_types.histogramdd(
-        [tuple(one) if isinstance(one, list) else one for one in ops.histogramdd_TensorList_bins.call(self, bins,
-        range, weight, density)]
+        [
+            tuple(one) if isinstance(one, list) else one for one in ops.histogramdd_TensorList_bins.call(
+                self, bins, range, weight, density
+            )
+        ]
     )
 
 
 histogramdd = Binding(
     "torch.histogramdd",
     (
-        ("histogramdd(Tensor input, int bins, tuple of floats? range = None, Tensor weight = None, bool density = False)", _torch_histogramdd_int_bins, "aten::histogramdd.int_bins"),
-        ("histogramdd(Tensor input, tuple of ints bins, tuple of floats? range = None, Tensor weight = None, bool density = False)", _torch_histogramdd, "aten::histogramdd"),
-        ("histogramdd(Tensor input, tuple of Tensors bins, tuple of floats? range = None, Tensor weight = None, bool density = False)", _torch_histogramdd_TensorList_bins, "aten::histogramdd.TensorList_bins"),
+        (
+            (
+                "histogramdd(Tensor input, int bins, tuple of floats? range = None, Tensor weight = None, bool density "
+                "= False)"
+            ),
+            _torch_histogramdd_int_bins,
+            "aten::histogramdd.int_bins",
+        ),
+        (
+            (
+                "histogramdd(Tensor input, tuple of ints bins, tuple of floats? range = None, Tensor weight = None, "
+                "bool density = False)"
+            ),
+            _torch_histogramdd,
+            "aten::histogramdd",
+        ),
+        (
+            (
+                "histogramdd(Tensor input, tuple of Tensors bins, tuple of floats? range = None, Tensor weight = None, "
+                "bool density = False)"
+            ),
+            _torch_histogramdd_TensorList_bins,
+            "aten::histogramdd.TensorList_bins",
+        ),
     ),
 )
 
@@ -6825,7 +8947,14 @@ _unique = Binding(
 unique_dim = Binding(
     "torch.unique_dim",
     (
-        ("unique_dim(Tensor input, int dim, bool sorted = True, bool return_inverse = False, bool return_counts = False)", ops.unique_dim.call, "aten::unique_dim"),
+        (
+            (
+                "unique_dim(Tensor input, int dim, bool sorted = True, bool return_inverse = False, bool return_counts "
+                "= False)"
+            ),
+            ops.unique_dim.call,
+            "aten::unique_dim",
+        ),
     ),
 )
 
@@ -6833,7 +8962,11 @@ unique_dim = Binding(
 unique_consecutive = Binding(
     "torch.unique_consecutive",
     (
-        ("unique_consecutive(Tensor input, bool return_inverse = False, bool return_counts = False, int dim = None)", ops.unique_consecutive.call, "aten::unique_consecutive"),
+        (
+            "unique_consecutive(Tensor input, bool return_inverse = False, bool return_counts = False, int dim = None)",
+            ops.unique_consecutive.call,
+            "aten::unique_consecutive",
+        ),
     ),
 )
 
@@ -6841,7 +8974,11 @@ unique_consecutive = Binding(
 unique_dim_consecutive = Binding(
     "torch.unique_dim_consecutive",
     (
-        ("unique_dim_consecutive(Tensor input, int dim, bool return_inverse = False, bool return_counts = False)", ops.unique_dim_consecutive.call, "aten::unique_dim_consecutive"),
+        (
+            "unique_dim_consecutive(Tensor input, int dim, bool return_inverse = False, bool return_counts = False)",
+            ops.unique_dim_consecutive.call,
+            "aten::unique_dim_consecutive",
+        ),
     ),
 )
 
@@ -6849,7 +8986,11 @@ unique_dim_consecutive = Binding(
 _unique2 = Binding(
     "torch._unique2",
     (
-        ("_unique2(Tensor input, bool sorted = True, bool return_inverse = False, bool return_counts = False)", ops._unique2.call, "aten::_unique2"),
+        (
+            "_unique2(Tensor input, bool sorted = True, bool return_inverse = False, bool return_counts = False)",
+            ops._unique2.call,
+            "aten::_unique2",
+        ),
     ),
 )
 
@@ -6879,7 +9020,11 @@ argwhere = Binding(
 bilinear = Binding(
     "torch.bilinear",
     (
-        ("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor bias = None)", ops.bilinear.call, "aten::bilinear"),
+        (
+            "bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor bias = None)",
+            ops.bilinear.call,
+            "aten::bilinear",
+        ),
     ),
 )
 
@@ -6887,7 +9032,14 @@ bilinear = Binding(
 _trilinear = Binding(
     "torch._trilinear",
     (
-        ("_trilinear(Tensor i1, Tensor i2, Tensor i3, tuple of ints expand1, tuple of ints expand2, tuple of ints expand3, tuple of ints sumdim, int unroll_dim = 1)", ops._trilinear.call, "aten::_trilinear"),
+        (
+            (
+                "_trilinear(Tensor i1, Tensor i2, Tensor i3, tuple of ints expand1, tuple of ints expand2, tuple of "
+                "ints expand3, tuple of ints sumdim, int unroll_dim = 1)"
+            ),
+            ops._trilinear.call,
+            "aten::_trilinear",
+        ),
     ),
 )
 
@@ -6901,7 +9053,12 @@ def _torch_softmax_int(self: Any, dim: Any, dtype: Any, out: Any) -> Any:
 softmax = Binding(
     "torch.softmax",
     (
-        ("softmax(Tensor input, int dim, torch.dtype dtype = None, *, Tensor out = None)", _torch_softmax_int, "aten::softmax.int", ops.softmax_int.call),
+        (
+            "softmax(Tensor input, int dim, torch.dtype dtype = None, *, Tensor out = None)",
+            _torch_softmax_int,
+            "aten::softmax.int",
+            ops.softmax_int.call,
+        ),
     ),
 )
 
@@ -6915,7 +9072,12 @@ def _torch__softmax(self: Any, dim: Any, half_to_float: Any, out: Any) -> Any:
 _softmax = Binding(
     "torch._softmax",
     (
-        ("_softmax(Tensor input, int dim, bool half_to_float, *, Tensor out = None)", _torch__softmax, "aten::_softmax", ops._softmax.call),
+        (
+            "_softmax(Tensor input, int dim, bool half_to_float, *, Tensor out = None)",
+            _torch__softmax,
+            "aten::_softmax",
+            ops._softmax.call,
+        ),
     ),
 )
 
@@ -6923,7 +9085,11 @@ _softmax = Binding(
 _masked_softmax = Binding(
     "torch._masked_softmax",
     (
-        ("_masked_softmax(Tensor input, Tensor mask, int dim = None, int mask_type = None)", ops._masked_softmax.call, "aten::_masked_softmax"),
+        (
+            "_masked_softmax(Tensor input, Tensor mask, int dim = None, int mask_type = None)",
+            ops._masked_softmax.call,
+            "aten::_masked_softmax",
+        ),
     ),
 )
 
@@ -6937,7 +9103,15 @@ def _torch__softmax_backward_data(grad_output: Any, output: Any, dim: Any, input
 _softmax_backward_data = Binding(
     "torch._softmax_backward_data",
     (
-        ("_softmax_backward_data(Tensor grad_output, Tensor output, int dim, torch.dtype input_dtype, *, Tensor out = None)", _torch__softmax_backward_data, "aten::_softmax_backward_data", ops._softmax_backward_data.call),
+        (
+            (
+                "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, torch.dtype input_dtype, *, Tensor "
+                "out = None)"
+            ),
+            _torch__softmax_backward_data,
+            "aten::_softmax_backward_data",
+            ops._softmax_backward_data.call,
+        ),
     ),
 )
 
@@ -6951,7 +9125,12 @@ def _torch_log_softmax_int(self: Any, dim: Any, dtype: Any, out: Any) -> Any:
 log_softmax = Binding(
     "torch.log_softmax",
     (
-        ("log_softmax(Tensor input, int dim, torch.dtype dtype = None, *, Tensor out = None)", _torch_log_softmax_int, "aten::log_softmax.int", ops.log_softmax_int.call),
+        (
+            "log_softmax(Tensor input, int dim, torch.dtype dtype = None, *, Tensor out = None)",
+            _torch_log_softmax_int,
+            "aten::log_softmax.int",
+            ops.log_softmax_int.call,
+        ),
     ),
 )
 
@@ -6965,7 +9144,12 @@ def _torch__log_softmax(self: Any, dim: Any, half_to_float: Any, out: Any) -> An
 _log_softmax = Binding(
     "torch._log_softmax",
     (
-        ("_log_softmax(Tensor input, int dim, bool half_to_float, *, Tensor out = None)", _torch__log_softmax, "aten::_log_softmax", ops._log_softmax.call),
+        (
+            "_log_softmax(Tensor input, int dim, bool half_to_float, *, Tensor out = None)",
+            _torch__log_softmax,
+            "aten::_log_softmax",
+            ops._log_softmax.call,
+        ),
     ),
 )
 
@@ -6979,7 +9163,15 @@ def _torch__log_softmax_backward_data(grad_output: Any, output: Any, dim: Any, i
 _log_softmax_backward_data = Binding(
     "torch._log_softmax_backward_data",
     (
-        ("_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, torch.dtype input_dtype, *, Tensor out = None)", _torch__log_softmax_backward_data, "aten::_log_softmax_backward_data", ops._log_softmax_backward_data.call),
+        (
+            (
+                "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, torch.dtype input_dtype, *, "
+                "Tensor out = None)"
+            ),
+            _torch__log_softmax_backward_data,
+            "aten::_log_softmax_backward_data",
+            ops._log_softmax_backward_data.call,
+        ),
     ),
 )
 
@@ -6987,7 +9179,14 @@ _log_softmax_backward_data = Binding(
 layer_norm = Binding(
     "torch.layer_norm",
     (
-        ("layer_norm(Tensor input, tuple of SymInts normalized_shape, Tensor weight = None, Tensor bias = None, float eps = 1e-05, bool cudnn_enable = True)", ops.layer_norm.call, "aten::layer_norm"),
+        (
+            (
+                "layer_norm(Tensor input, tuple of SymInts normalized_shape, Tensor weight = None, Tensor bias = None, "
+                "float eps = 1e-05, bool cudnn_enable = True)"
+            ),
+            ops.layer_norm.call,
+            "aten::layer_norm",
+        ),
     ),
 )
 
@@ -6995,7 +9194,14 @@ layer_norm = Binding(
 native_layer_norm = Binding(
     "torch.native_layer_norm",
     (
-        ("native_layer_norm(Tensor input, tuple of SymInts normalized_shape, Tensor? weight, Tensor? bias, float eps)", ops.native_layer_norm.call, "aten::native_layer_norm"),
+        (
+            (
+                "native_layer_norm(Tensor input, tuple of SymInts normalized_shape, Tensor? weight, Tensor? bias, float"
+                " eps)"
+            ),
+            ops.native_layer_norm.call,
+            "aten::native_layer_norm",
+        ),
     ),
 )
 
@@ -7003,7 +9209,11 @@ native_layer_norm = Binding(
 einsum = Binding(
     "torch.einsum",
     (
-        ("einsum(str equation, tuple of Tensors tensors, *, tuple of ints path = None)", ops.einsum.call, "aten::einsum"),
+        (
+            "einsum(str equation, tuple of Tensors tensors, *, tuple of ints path = None)",
+            ops.einsum.call,
+            "aten::einsum",
+        ),
     ),
 )
 
@@ -7011,7 +9221,14 @@ einsum = Binding(
 embedding = Binding(
     "torch.embedding",
     (
-        ("embedding(Tensor weight, Tensor indices, SymInt padding_idx = -1, bool scale_grad_by_freq = False, bool sparse = False)", ops.embedding.call, "aten::embedding"),
+        (
+            (
+                "embedding(Tensor weight, Tensor indices, SymInt padding_idx = -1, bool scale_grad_by_freq = False, "
+                "bool sparse = False)"
+            ),
+            ops.embedding.call,
+            "aten::embedding",
+        ),
     ),
 )
 
@@ -7019,7 +9236,11 @@ embedding = Binding(
 embedding_renorm_ = Binding(
     "torch.embedding_renorm_",
     (
-        ("embedding_renorm_(Tensor input, Tensor indices, float max_norm, float norm_type)", ops.embedding_renorm_.call, "aten::embedding_renorm_"),
+        (
+            "embedding_renorm_(Tensor input, Tensor indices, float max_norm, float norm_type)",
+            ops.embedding_renorm_.call,
+            "aten::embedding_renorm_",
+        ),
     ),
 )
 
@@ -7027,8 +9248,22 @@ embedding_renorm_ = Binding(
 embedding_bag = Binding(
     "torch.embedding_bag",
     (
-        ("embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx)", ops.embedding_bag_padding_idx.call, "aten::embedding_bag.padding_idx"),
-        ("embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq = False, int mode = 0, bool sparse = False, Tensor per_sample_weights = None, bool include_last_offset = False)", ops.embedding_bag.call, "aten::embedding_bag"),
+        (
+            (
+                "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool "
+                "sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx)"
+            ),
+            ops.embedding_bag_padding_idx.call,
+            "aten::embedding_bag.padding_idx",
+        ),
+        (
+            (
+                "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq = False, int mode"
+                " = 0, bool sparse = False, Tensor per_sample_weights = None, bool include_last_offset = False)"
+            ),
+            ops.embedding_bag.call,
+            "aten::embedding_bag",
+        ),
     ),
 )
 
@@ -7036,7 +9271,15 @@ embedding_bag = Binding(
 _embedding_bag = Binding(
     "torch._embedding_bag",
     (
-        ("_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq = False, int mode = 0, bool sparse = False, Tensor per_sample_weights = None, bool include_last_offset = False, int padding_idx = -1)", ops._embedding_bag.call, "aten::_embedding_bag"),
+        (
+            (
+                "_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq = False, int "
+                "mode = 0, bool sparse = False, Tensor per_sample_weights = None, bool include_last_offset = False, int"
+                " padding_idx = -1)"
+            ),
+            ops._embedding_bag.call,
+            "aten::_embedding_bag",
+        ),
     ),
 )
 
@@ -7044,7 +9287,15 @@ _embedding_bag = Binding(
 _embedding_bag_forward_only = Binding(
     "torch._embedding_bag_forward_only",
     (
-        ("_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq = False, int mode = 0, bool sparse = False, Tensor per_sample_weights = None, bool include_last_offset = False, int padding_idx = -1)", ops._embedding_bag_forward_only.call, "aten::_embedding_bag_forward_only"),
+        (
+            (
+                "_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq = "
+                "False, int mode = 0, bool sparse = False, Tensor per_sample_weights = None, bool include_last_offset ="
+                " False, int padding_idx = -1)"
+            ),
+            ops._embedding_bag_forward_only.call,
+            "aten::_embedding_bag_forward_only",
+        ),
     ),
 )
 
@@ -7052,8 +9303,22 @@ _embedding_bag_forward_only = Binding(
 conv2d = Binding(
     "torch.conv2d",
     (
-        ("conv2d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[2] stride = 1, tuple of SymInts[2] padding = 0, tuple of SymInts[2] dilation = 1, SymInt groups = 1)", ops.conv2d.call, "aten::conv2d"),
-        ("conv2d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[2] stride = 1, str padding = \"valid\", tuple of SymInts[2] dilation = 1, SymInt groups = 1)", ops.conv2d_padding.call, "aten::conv2d.padding"),
+        (
+            (
+                "conv2d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[2] stride = 1, tuple of "
+                "SymInts[2] padding = 0, tuple of SymInts[2] dilation = 1, SymInt groups = 1)"
+            ),
+            ops.conv2d.call,
+            "aten::conv2d",
+        ),
+        (
+            (
+                "conv2d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[2] stride = 1, str padding = "
+                "\"valid\", tuple of SymInts[2] dilation = 1, SymInt groups = 1)"
+            ),
+            ops.conv2d_padding.call,
+            "aten::conv2d.padding",
+        ),
     ),
 )
 
@@ -7061,7 +9326,14 @@ conv2d = Binding(
 convolution = Binding(
     "torch.convolution",
     (
-        ("convolution(Tensor input, Tensor weight, Tensor? bias, tuple of SymInts stride, tuple of SymInts padding, tuple of SymInts dilation, bool transposed, tuple of SymInts output_padding, SymInt groups)", ops.convolution.call, "aten::convolution"),
+        (
+            (
+                "convolution(Tensor input, Tensor weight, Tensor? bias, tuple of SymInts stride, tuple of SymInts "
+                "padding, tuple of SymInts dilation, bool transposed, tuple of SymInts output_padding, SymInt groups)"
+            ),
+            ops.convolution.call,
+            "aten::convolution",
+        ),
     ),
 )
 
@@ -7069,7 +9341,14 @@ convolution = Binding(
 max_pool2d = Binding(
     "torch.max_pool2d",
     (
-        ("max_pool2d(Tensor input, tuple of ints[2] kernel_size, tuple of ints[2] stride = [], tuple of ints[2] padding = 0, tuple of ints[2] dilation = 1, bool ceil_mode = False)", ops.max_pool2d.call, "aten::max_pool2d"),
+        (
+            (
+                "max_pool2d(Tensor input, tuple of ints[2] kernel_size, tuple of ints[2] stride = [], tuple of ints[2] "
+                "padding = 0, tuple of ints[2] dilation = 1, bool ceil_mode = False)"
+            ),
+            ops.max_pool2d.call,
+            "aten::max_pool2d",
+        ),
     ),
 )
 
@@ -7093,8 +9372,22 @@ native_dropout = Binding(
 lstm = Binding(
     "torch.lstm",
     (
-        ("lstm(Tensor data, Tensor batch_sizes, tuple of Tensors hx, tuple of Tensors params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)", ops.lstm_data.call, "aten::lstm.data"),
-        ("lstm(Tensor input, tuple of Tensors hx, tuple of Tensors params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", ops.lstm_input.call, "aten::lstm.input"),
+        (
+            (
+                "lstm(Tensor data, Tensor batch_sizes, tuple of Tensors hx, tuple of Tensors params, bool has_biases, "
+                "int num_layers, float dropout, bool train, bool bidirectional)"
+            ),
+            ops.lstm_data.call,
+            "aten::lstm.data",
+        ),
+        (
+            (
+                "lstm(Tensor input, tuple of Tensors hx, tuple of Tensors params, bool has_biases, int num_layers, "
+                "float dropout, bool train, bool bidirectional, bool batch_first)"
+            ),
+            ops.lstm_input.call,
+            "aten::lstm.input",
+        ),
     ),
 )
 
@@ -7102,8 +9395,22 @@ lstm = Binding(
 gru = Binding(
     "torch.gru",
     (
-        ("gru(Tensor data, Tensor batch_sizes, Tensor hx, tuple of Tensors params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)", ops.gru_data.call, "aten::gru.data"),
-        ("gru(Tensor input, Tensor hx, tuple of Tensors params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", ops.gru_input.call, "aten::gru.input"),
+        (
+            (
+                "gru(Tensor data, Tensor batch_sizes, Tensor hx, tuple of Tensors params, bool has_biases, int "
+                "num_layers, float dropout, bool train, bool bidirectional)"
+            ),
+            ops.gru_data.call,
+            "aten::gru.data",
+        ),
+        (
+            (
+                "gru(Tensor input, Tensor hx, tuple of Tensors params, bool has_biases, int num_layers, float dropout, "
+                "bool train, bool bidirectional, bool batch_first)"
+            ),
+            ops.gru_input.call,
+            "aten::gru.input",
+        ),
     ),
 )
 
@@ -7111,8 +9418,22 @@ gru = Binding(
 rnn_tanh = Binding(
     "torch.rnn_tanh",
     (
-        ("rnn_tanh(Tensor data, Tensor batch_sizes, Tensor hx, tuple of Tensors params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)", ops.rnn_tanh_data.call, "aten::rnn_tanh.data"),
-        ("rnn_tanh(Tensor input, Tensor hx, tuple of Tensors params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", ops.rnn_tanh_input.call, "aten::rnn_tanh.input"),
+        (
+            (
+                "rnn_tanh(Tensor data, Tensor batch_sizes, Tensor hx, tuple of Tensors params, bool has_biases, int "
+                "num_layers, float dropout, bool train, bool bidirectional)"
+            ),
+            ops.rnn_tanh_data.call,
+            "aten::rnn_tanh.data",
+        ),
+        (
+            (
+                "rnn_tanh(Tensor input, Tensor hx, tuple of Tensors params, bool has_biases, int num_layers, float "
+                "dropout, bool train, bool bidirectional, bool batch_first)"
+            ),
+            ops.rnn_tanh_input.call,
+            "aten::rnn_tanh.input",
+        ),
     ),
 )
 
@@ -7120,8 +9441,22 @@ rnn_tanh = Binding(
 rnn_relu = Binding(
     "torch.rnn_relu",
     (
-        ("rnn_relu(Tensor data, Tensor batch_sizes, Tensor hx, tuple of Tensors params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)", ops.rnn_relu_data.call, "aten::rnn_relu.data"),
-        ("rnn_relu(Tensor input, Tensor hx, tuple of Tensors params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", ops.rnn_relu_input.call, "aten::rnn_relu.input"),
+        (
+            (
+                "rnn_relu(Tensor data, Tensor batch_sizes, Tensor hx, tuple of Tensors params, bool has_biases, int "
+                "num_layers, float dropout, bool train, bool bidirectional)"
+            ),
+            ops.rnn_relu_data.call,
+            "aten::rnn_relu.data",
+        ),
+        (
+            (
+                "rnn_relu(Tensor input, Tensor hx, tuple of Tensors params, bool has_biases, int num_layers, float "
+                "dropout, bool train, bool bidirectional, bool batch_first)"
+            ),
+            ops.rnn_relu_input.call,
+            "aten::rnn_relu.input",
+        ),
     ),
 )
 
@@ -7129,7 +9464,14 @@ rnn_relu = Binding(
 lstm_cell = Binding(
     "torch.lstm_cell",
     (
-        ("lstm_cell(Tensor input, tuple of Tensors hx, Tensor w_ih, Tensor w_hh, Tensor b_ih = None, Tensor b_hh = None)", ops.lstm_cell.call, "aten::lstm_cell"),
+        (
+            (
+                "lstm_cell(Tensor input, tuple of Tensors hx, Tensor w_ih, Tensor w_hh, Tensor b_ih = None, Tensor b_hh"
+                " = None)"
+            ),
+            ops.lstm_cell.call,
+            "aten::lstm_cell",
+        ),
     ),
 )
 
@@ -7137,7 +9479,11 @@ lstm_cell = Binding(
 gru_cell = Binding(
     "torch.gru_cell",
     (
-        ("gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih = None, Tensor b_hh = None)", ops.gru_cell.call, "aten::gru_cell"),
+        (
+            "gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih = None, Tensor b_hh = None)",
+            ops.gru_cell.call,
+            "aten::gru_cell",
+        ),
     ),
 )
 
@@ -7145,7 +9491,11 @@ gru_cell = Binding(
 rnn_tanh_cell = Binding(
     "torch.rnn_tanh_cell",
     (
-        ("rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih = None, Tensor b_hh = None)", ops.rnn_tanh_cell.call, "aten::rnn_tanh_cell"),
+        (
+            "rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih = None, Tensor b_hh = None)",
+            ops.rnn_tanh_cell.call,
+            "aten::rnn_tanh_cell",
+        ),
     ),
 )
 
@@ -7153,7 +9503,11 @@ rnn_tanh_cell = Binding(
 rnn_relu_cell = Binding(
     "torch.rnn_relu_cell",
     (
-        ("rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih = None, Tensor b_hh = None)", ops.rnn_relu_cell.call, "aten::rnn_relu_cell"),
+        (
+            "rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih = None, Tensor b_hh = None)",
+            ops.rnn_relu_cell.call,
+            "aten::rnn_relu_cell",
+        ),
     ),
 )
 
@@ -7161,7 +9515,14 @@ rnn_relu_cell = Binding(
 _thnn_fused_lstm_cell = Binding(
     "torch._thnn_fused_lstm_cell",
     (
-        ("_thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor input_bias = None, Tensor hidden_bias = None)", ops._thnn_fused_lstm_cell.call, "aten::_thnn_fused_lstm_cell"),
+        (
+            (
+                "_thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor input_bias = None, "
+                "Tensor hidden_bias = None)"
+            ),
+            ops._thnn_fused_lstm_cell.call,
+            "aten::_thnn_fused_lstm_cell",
+        ),
     ),
 )
 
@@ -7169,7 +9530,14 @@ _thnn_fused_lstm_cell = Binding(
 _thnn_fused_lstm_cell_backward_impl = Binding(
     "torch._thnn_fused_lstm_cell_backward_impl",
     (
-        ("_thnn_fused_lstm_cell_backward_impl(Tensor? grad_hy, Tensor? grad_cy, Tensor cx, Tensor cy, Tensor workspace, bool has_bias)", ops._thnn_fused_lstm_cell_backward_impl.call, "aten::_thnn_fused_lstm_cell_backward_impl"),
+        (
+            (
+                "_thnn_fused_lstm_cell_backward_impl(Tensor? grad_hy, Tensor? grad_cy, Tensor cx, Tensor cy, Tensor "
+                "workspace, bool has_bias)"
+            ),
+            ops._thnn_fused_lstm_cell_backward_impl.call,
+            "aten::_thnn_fused_lstm_cell_backward_impl",
+        ),
     ),
 )
 
@@ -7177,7 +9545,14 @@ _thnn_fused_lstm_cell_backward_impl = Binding(
 _thnn_fused_gru_cell = Binding(
     "torch._thnn_fused_gru_cell",
     (
-        ("_thnn_fused_gru_cell(Tensor input_gates, Tensor hidden_gates, Tensor hx, Tensor input_bias = None, Tensor hidden_bias = None)", ops._thnn_fused_gru_cell.call, "aten::_thnn_fused_gru_cell"),
+        (
+            (
+                "_thnn_fused_gru_cell(Tensor input_gates, Tensor hidden_gates, Tensor hx, Tensor input_bias = None, "
+                "Tensor hidden_bias = None)"
+            ),
+            ops._thnn_fused_gru_cell.call,
+            "aten::_thnn_fused_gru_cell",
+        ),
     ),
 )
 
@@ -7185,7 +9560,11 @@ _thnn_fused_gru_cell = Binding(
 _pack_padded_sequence = Binding(
     "torch._pack_padded_sequence",
     (
-        ("_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first)", ops._pack_padded_sequence.call, "aten::_pack_padded_sequence"),
+        (
+            "_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first)",
+            ops._pack_padded_sequence.call,
+            "aten::_pack_padded_sequence",
+        ),
     ),
 )
 
@@ -7193,7 +9572,14 @@ _pack_padded_sequence = Binding(
 _pad_packed_sequence = Binding(
     "torch._pad_packed_sequence",
     (
-        ("_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Number padding_value, int total_length)", ops._pad_packed_sequence.call, "aten::_pad_packed_sequence"),
+        (
+            (
+                "_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Number padding_value, int "
+                "total_length)"
+            ),
+            ops._pad_packed_sequence.call,
+            "aten::_pad_packed_sequence",
+        ),
     ),
 )
 
@@ -7201,7 +9587,15 @@ _pad_packed_sequence = Binding(
 mkldnn_rnn_layer = Binding(
     "torch.mkldnn_rnn_layer",
     (
-        ("mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor cx_, bool reverse, tuple of ints batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, bool batch_first, bool train)", ops.mkldnn_rnn_layer.call, "aten::mkldnn_rnn_layer"),
+        (
+            (
+                "mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor "
+                "hx_, Tensor cx_, bool reverse, tuple of ints batch_sizes, int mode, int hidden_size, int num_layers, "
+                "bool has_biases, bool bidirectional, bool batch_first, bool train)"
+            ),
+            ops.mkldnn_rnn_layer.call,
+            "aten::mkldnn_rnn_layer",
+        ),
     ),
 )
 
@@ -7217,8 +9611,22 @@ cudnn_is_acceptable = Binding(
 conv1d = Binding(
     "torch.conv1d",
     (
-        ("conv1d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[1] stride = 1, tuple of SymInts[1] padding = 0, tuple of SymInts[1] dilation = 1, SymInt groups = 1)", ops.conv1d.call, "aten::conv1d"),
-        ("conv1d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[1] stride = 1, str padding = \"valid\", tuple of SymInts[1] dilation = 1, SymInt groups = 1)", ops.conv1d_padding.call, "aten::conv1d.padding"),
+        (
+            (
+                "conv1d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[1] stride = 1, tuple of "
+                "SymInts[1] padding = 0, tuple of SymInts[1] dilation = 1, SymInt groups = 1)"
+            ),
+            ops.conv1d.call,
+            "aten::conv1d",
+        ),
+        (
+            (
+                "conv1d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[1] stride = 1, str padding = "
+                "\"valid\", tuple of SymInts[1] dilation = 1, SymInt groups = 1)"
+            ),
+            ops.conv1d_padding.call,
+            "aten::conv1d.padding",
+        ),
     ),
 )
 
@@ -7226,8 +9634,22 @@ conv1d = Binding(
 conv3d = Binding(
     "torch.conv3d",
     (
-        ("conv3d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[3] stride = 1, tuple of SymInts[3] padding = 0, tuple of SymInts[3] dilation = 1, SymInt groups = 1)", ops.conv3d.call, "aten::conv3d"),
-        ("conv3d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[3] stride = 1, str padding = \"valid\", tuple of SymInts[3] dilation = 1, SymInt groups = 1)", ops.conv3d_padding.call, "aten::conv3d.padding"),
+        (
+            (
+                "conv3d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[3] stride = 1, tuple of "
+                "SymInts[3] padding = 0, tuple of SymInts[3] dilation = 1, SymInt groups = 1)"
+            ),
+            ops.conv3d.call,
+            "aten::conv3d",
+        ),
+        (
+            (
+                "conv3d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[3] stride = 1, str padding = "
+                "\"valid\", tuple of SymInts[3] dilation = 1, SymInt groups = 1)"
+            ),
+            ops.conv3d_padding.call,
+            "aten::conv3d.padding",
+        ),
     ),
 )
 
@@ -7235,7 +9657,15 @@ conv3d = Binding(
 _convolution = Binding(
     "torch._convolution",
     (
-        ("_convolution(Tensor input, Tensor weight, Tensor? bias, tuple of SymInts stride, tuple of SymInts padding, tuple of SymInts dilation, bool transposed, tuple of SymInts output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32)", ops._convolution.call, "aten::_convolution"),
+        (
+            (
+                "_convolution(Tensor input, Tensor weight, Tensor? bias, tuple of SymInts stride, tuple of SymInts "
+                "padding, tuple of SymInts dilation, bool transposed, tuple of SymInts output_padding, SymInt groups, "
+                "bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32)"
+            ),
+            ops._convolution.call,
+            "aten::_convolution",
+        ),
     ),
 )
 
@@ -7243,7 +9673,14 @@ _convolution = Binding(
 _convolution_mode = Binding(
     "torch._convolution_mode",
     (
-        ("_convolution_mode(Tensor input, Tensor weight, Tensor? bias, tuple of SymInts stride, str padding, tuple of SymInts dilation, SymInt groups)", ops._convolution_mode.call, "aten::_convolution_mode"),
+        (
+            (
+                "_convolution_mode(Tensor input, Tensor weight, Tensor? bias, tuple of SymInts stride, str padding, "
+                "tuple of SymInts dilation, SymInt groups)"
+            ),
+            ops._convolution_mode.call,
+            "aten::_convolution_mode",
+        ),
     ),
 )
 
@@ -7251,7 +9688,15 @@ _convolution_mode = Binding(
 conv_transpose1d = Binding(
     "torch.conv_transpose1d",
     (
-        ("conv_transpose1d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[1] stride = 1, tuple of SymInts[1] padding = 0, tuple of SymInts[1] output_padding = 0, SymInt groups = 1, tuple of SymInts[1] dilation = 1)", ops.conv_transpose1d.call, "aten::conv_transpose1d"),
+        (
+            (
+                "conv_transpose1d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[1] stride = 1, "
+                "tuple of SymInts[1] padding = 0, tuple of SymInts[1] output_padding = 0, SymInt groups = 1, tuple of "
+                "SymInts[1] dilation = 1)"
+            ),
+            ops.conv_transpose1d.call,
+            "aten::conv_transpose1d",
+        ),
     ),
 )
 
@@ -7259,7 +9704,15 @@ conv_transpose1d = Binding(
 conv_transpose2d = Binding(
     "torch.conv_transpose2d",
     (
-        ("conv_transpose2d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[2] stride = 1, tuple of SymInts[2] padding = 0, tuple of SymInts[2] output_padding = 0, SymInt groups = 1, tuple of SymInts[2] dilation = 1)", ops.conv_transpose2d_input.call, "aten::conv_transpose2d.input"),
+        (
+            (
+                "conv_transpose2d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[2] stride = 1, "
+                "tuple of SymInts[2] padding = 0, tuple of SymInts[2] output_padding = 0, SymInt groups = 1, tuple of "
+                "SymInts[2] dilation = 1)"
+            ),
+            ops.conv_transpose2d_input.call,
+            "aten::conv_transpose2d.input",
+        ),
     ),
 )
 
@@ -7267,7 +9720,15 @@ conv_transpose2d = Binding(
 conv_transpose3d = Binding(
     "torch.conv_transpose3d",
     (
-        ("conv_transpose3d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[3] stride = 1, tuple of SymInts[3] padding = 0, tuple of SymInts[3] output_padding = 0, SymInt groups = 1, tuple of SymInts[3] dilation = 1)", ops.conv_transpose3d_input.call, "aten::conv_transpose3d.input"),
+        (
+            (
+                "conv_transpose3d(Tensor input, Tensor weight, Tensor bias = None, tuple of SymInts[3] stride = 1, "
+                "tuple of SymInts[3] padding = 0, tuple of SymInts[3] output_padding = 0, SymInt groups = 1, tuple of "
+                "SymInts[3] dilation = 1)"
+            ),
+            ops.conv_transpose3d_input.call,
+            "aten::conv_transpose3d.input",
+        ),
     ),
 )
 
@@ -7275,7 +9736,14 @@ conv_transpose3d = Binding(
 mkldnn_convolution = Binding(
     "torch.mkldnn_convolution",
     (
-        ("mkldnn_convolution(Tensor input, Tensor weight, Tensor? bias, tuple of SymInts padding, tuple of SymInts stride, tuple of SymInts dilation, SymInt groups)", ops.mkldnn_convolution.call, "aten::mkldnn_convolution"),
+        (
+            (
+                "mkldnn_convolution(Tensor input, Tensor weight, Tensor? bias, tuple of SymInts padding, tuple of "
+                "SymInts stride, tuple of SymInts dilation, SymInt groups)"
+            ),
+            ops.mkldnn_convolution.call,
+            "aten::mkldnn_convolution",
+        ),
     ),
 )
 
@@ -7283,7 +9751,14 @@ mkldnn_convolution = Binding(
 cudnn_convolution = Binding(
     "torch.cudnn_convolution",
     (
-        ("cudnn_convolution(Tensor input, Tensor weight, tuple of SymInts padding, tuple of SymInts stride, tuple of SymInts dilation, SymInt groups, bool benchmark, bool deterministic, bool allow_tf32)", ops.cudnn_convolution.call, "aten::cudnn_convolution"),
+        (
+            (
+                "cudnn_convolution(Tensor input, Tensor weight, tuple of SymInts padding, tuple of SymInts stride, "
+                "tuple of SymInts dilation, SymInt groups, bool benchmark, bool deterministic, bool allow_tf32)"
+            ),
+            ops.cudnn_convolution.call,
+            "aten::cudnn_convolution",
+        ),
     ),
 )
 
@@ -7291,7 +9766,15 @@ cudnn_convolution = Binding(
 cudnn_convolution_transpose = Binding(
     "torch.cudnn_convolution_transpose",
     (
-        ("cudnn_convolution_transpose(Tensor input, Tensor weight, tuple of SymInts padding, tuple of SymInts output_padding, tuple of SymInts stride, tuple of SymInts dilation, SymInt groups, bool benchmark, bool deterministic, bool allow_tf32)", ops.cudnn_convolution_transpose.call, "aten::cudnn_convolution_transpose"),
+        (
+            (
+                "cudnn_convolution_transpose(Tensor input, Tensor weight, tuple of SymInts padding, tuple of SymInts "
+                "output_padding, tuple of SymInts stride, tuple of SymInts dilation, SymInt groups, bool benchmark, "
+                "bool deterministic, bool allow_tf32)"
+            ),
+            ops.cudnn_convolution_transpose.call,
+            "aten::cudnn_convolution_transpose",
+        ),
     ),
 )
 
@@ -7307,7 +9790,11 @@ _nnpack_available = Binding(
 resize_as_ = Binding(
     "torch.resize_as_",
     (
-        ("resize_as_(Tensor input, Tensor the_template, *, torch.memory_format memory_format = None)", ops.resize_as_.call, "aten::resize_as_"),
+        (
+            "resize_as_(Tensor input, Tensor the_template, *, torch.memory_format memory_format = None)",
+            ops.resize_as_.call,
+            "aten::resize_as_",
+        ),
     ),
 )
 
@@ -7315,7 +9802,11 @@ resize_as_ = Binding(
 constant_pad_nd = Binding(
     "torch.constant_pad_nd",
     (
-        ("constant_pad_nd(Tensor input, tuple of SymInts pad, Number value = 0)", ops.constant_pad_nd.call, "aten::constant_pad_nd"),
+        (
+            "constant_pad_nd(Tensor input, tuple of SymInts pad, Number value = 0)",
+            ops.constant_pad_nd.call,
+            "aten::constant_pad_nd",
+        ),
     ),
 )
 
@@ -7347,7 +9838,11 @@ channel_shuffle = Binding(
 native_channel_shuffle = Binding(
     "torch.native_channel_shuffle",
     (
-        ("native_channel_shuffle(Tensor input, SymInt groups)", ops.native_channel_shuffle.call, "aten::native_channel_shuffle"),
+        (
+            "native_channel_shuffle(Tensor input, SymInt groups)",
+            ops.native_channel_shuffle.call,
+            "aten::native_channel_shuffle",
+        ),
     ),
 )
 
@@ -7364,7 +9859,11 @@ _foreach_add = Binding(
     "torch._foreach_add",
     (
         ("_foreach_add(tuple of Tensors self, Number scalar)", _torch__foreach_add_Scalar, "aten::_foreach_add.Scalar"),
-        ("_foreach_add(tuple of Tensors self, tuple of Tensors other, *, Number alpha = 1)", _torch__foreach_add_List, "aten::_foreach_add.List"),
+        (
+            "_foreach_add(tuple of Tensors self, tuple of Tensors other, *, Number alpha = 1)",
+            _torch__foreach_add_List,
+            "aten::_foreach_add.List",
+        ),
     ),
 )
 
@@ -7372,10 +9871,26 @@ _foreach_add = Binding(
 _foreach_add_ = Binding(
     "torch._foreach_add_",
     (
-        ("_foreach_add_(tuple of Tensors self, Number scalar)", ops._foreach_add__Scalar.call, "aten::_foreach_add_.Scalar"),
-        ("_foreach_add_(tuple of Tensors self, tuple of Scalars scalars)", ops._foreach_add__ScalarList.call, "aten::_foreach_add_.ScalarList"),
-        ("_foreach_add_(tuple of Tensors self, Tensor other, *, Number alpha = 1)", ops._foreach_add__Tensor.call, "aten::_foreach_add_.Tensor"),
-        ("_foreach_add_(tuple of Tensors self, tuple of Tensors other, *, Number alpha = 1)", ops._foreach_add__List.call, "aten::_foreach_add_.List"),
+        (
+            "_foreach_add_(tuple of Tensors self, Number scalar)",
+            ops._foreach_add__Scalar.call,
+            "aten::_foreach_add_.Scalar",
+        ),
+        (
+            "_foreach_add_(tuple of Tensors self, tuple of Scalars scalars)",
+            ops._foreach_add__ScalarList.call,
+            "aten::_foreach_add_.ScalarList",
+        ),
+        (
+            "_foreach_add_(tuple of Tensors self, Tensor other, *, Number alpha = 1)",
+            ops._foreach_add__Tensor.call,
+            "aten::_foreach_add_.Tensor",
+        ),
+        (
+            "_foreach_add_(tuple of Tensors self, tuple of Tensors other, *, Number alpha = 1)",
+            ops._foreach_add__List.call,
+            "aten::_foreach_add_.List",
+        ),
     ),
 )
 
@@ -7392,7 +9907,11 @@ _foreach_sub = Binding(
     "torch._foreach_sub",
     (
         ("_foreach_sub(tuple of Tensors self, Number scalar)", _torch__foreach_sub_Scalar, "aten::_foreach_sub.Scalar"),
-        ("_foreach_sub(tuple of Tensors self, tuple of Tensors other, *, Number alpha = 1)", _torch__foreach_sub_List, "aten::_foreach_sub.List"),
+        (
+            "_foreach_sub(tuple of Tensors self, tuple of Tensors other, *, Number alpha = 1)",
+            _torch__foreach_sub_List,
+            "aten::_foreach_sub.List",
+        ),
     ),
 )
 
@@ -7400,8 +9919,16 @@ _foreach_sub = Binding(
 _foreach_sub_ = Binding(
     "torch._foreach_sub_",
     (
-        ("_foreach_sub_(tuple of Tensors self, Number scalar)", ops._foreach_sub__Scalar.call, "aten::_foreach_sub_.Scalar"),
-        ("_foreach_sub_(tuple of Tensors self, tuple of Tensors other, *, Number alpha = 1)", ops._foreach_sub__List.call, "aten::_foreach_sub_.List"),
+        (
+            "_foreach_sub_(tuple of Tensors self, Number scalar)",
+            ops._foreach_sub__Scalar.call,
+            "aten::_foreach_sub_.Scalar",
+        ),
+        (
+            "_foreach_sub_(tuple of Tensors self, tuple of Tensors other, *, Number alpha = 1)",
+            ops._foreach_sub__List.call,
+            "aten::_foreach_sub_.List",
+        ),
     ),
 )
 
@@ -7422,8 +9949,16 @@ _foreach_mul = Binding(
     "torch._foreach_mul",
     (
         ("_foreach_mul(tuple of Tensors self, Number scalar)", _torch__foreach_mul_Scalar, "aten::_foreach_mul.Scalar"),
-        ("_foreach_mul(tuple of Tensors self, tuple of Scalars scalars)", _torch__foreach_mul_ScalarList, "aten::_foreach_mul.ScalarList"),
-        ("_foreach_mul(tuple of Tensors self, tuple of Tensors other)", _torch__foreach_mul_List, "aten::_foreach_mul.List"),
+        (
+            "_foreach_mul(tuple of Tensors self, tuple of Scalars scalars)",
+            _torch__foreach_mul_ScalarList,
+            "aten::_foreach_mul.ScalarList",
+        ),
+        (
+            "_foreach_mul(tuple of Tensors self, tuple of Tensors other)",
+            _torch__foreach_mul_List,
+            "aten::_foreach_mul.List",
+        ),
     ),
 )
 
@@ -7431,10 +9966,26 @@ _foreach_mul = Binding(
 _foreach_mul_ = Binding(
     "torch._foreach_mul_",
     (
-        ("_foreach_mul_(tuple of Tensors self, tuple of Scalars scalars)", ops._foreach_mul__ScalarList.call, "aten::_foreach_mul_.ScalarList"),
-        ("_foreach_mul_(tuple of Tensors self, Tensor other)", ops._foreach_mul__Tensor.call, "aten::_foreach_mul_.Tensor"),
-        ("_foreach_mul_(tuple of Tensors self, tuple of Tensors other)", ops._foreach_mul__List.call, "aten::_foreach_mul_.List"),
-        ("_foreach_mul_(tuple of Tensors self, Number scalar)", ops._foreach_mul__Scalar.call, "aten::_foreach_mul_.Scalar"),
+        (
+            "_foreach_mul_(tuple of Tensors self, tuple of Scalars scalars)",
+            ops._foreach_mul__ScalarList.call,
+            "aten::_foreach_mul_.ScalarList",
+        ),
+        (
+            "_foreach_mul_(tuple of Tensors self, Tensor other)",
+            ops._foreach_mul__Tensor.call,
+            "aten::_foreach_mul_.Tensor",
+        ),
+        (
+            "_foreach_mul_(tuple of Tensors self, tuple of Tensors other)",
+            ops._foreach_mul__List.call,
+            "aten::_foreach_mul_.List",
+        ),
+        (
+            "_foreach_mul_(tuple of Tensors self, Number scalar)",
+            ops._foreach_mul__Scalar.call,
+            "aten::_foreach_mul_.Scalar",
+        ),
     ),
 )
 
@@ -7442,10 +9993,26 @@ _foreach_mul_ = Binding(
 _foreach_div_ = Binding(
     "torch._foreach_div_",
     (
-        ("_foreach_div_(tuple of Tensors self, tuple of Scalars scalars)", ops._foreach_div__ScalarList.call, "aten::_foreach_div_.ScalarList"),
-        ("_foreach_div_(tuple of Tensors self, Tensor other)", ops._foreach_div__Tensor.call, "aten::_foreach_div_.Tensor"),
-        ("_foreach_div_(tuple of Tensors self, tuple of Tensors other)", ops._foreach_div__List.call, "aten::_foreach_div_.List"),
-        ("_foreach_div_(tuple of Tensors self, Number scalar)", ops._foreach_div__Scalar.call, "aten::_foreach_div_.Scalar"),
+        (
+            "_foreach_div_(tuple of Tensors self, tuple of Scalars scalars)",
+            ops._foreach_div__ScalarList.call,
+            "aten::_foreach_div_.ScalarList",
+        ),
+        (
+            "_foreach_div_(tuple of Tensors self, Tensor other)",
+            ops._foreach_div__Tensor.call,
+            "aten::_foreach_div_.Tensor",
+        ),
+        (
+            "_foreach_div_(tuple of Tensors self, tuple of Tensors other)",
+            ops._foreach_div__List.call,
+            "aten::_foreach_div_.List",
+        ),
+        (
+            "_foreach_div_(tuple of Tensors self, Number scalar)",
+            ops._foreach_div__Scalar.call,
+            "aten::_foreach_div_.Scalar",
+        ),
     ),
 )
 
@@ -7453,7 +10020,11 @@ _foreach_div_ = Binding(
 _amp_foreach_non_finite_check_and_unscale_ = Binding(
     "torch._amp_foreach_non_finite_check_and_unscale_",
     (
-        ("_amp_foreach_non_finite_check_and_unscale_(tuple of Tensors self, Tensor found_inf, Tensor inv_scale)", ops._amp_foreach_non_finite_check_and_unscale_.call, "aten::_amp_foreach_non_finite_check_and_unscale_"),
+        (
+            "_amp_foreach_non_finite_check_and_unscale_(tuple of Tensors self, Tensor found_inf, Tensor inv_scale)",
+            ops._amp_foreach_non_finite_check_and_unscale_.call,
+            "aten::_amp_foreach_non_finite_check_and_unscale_",
+        ),
     ),
 )
 
@@ -7461,7 +10032,14 @@ _amp_foreach_non_finite_check_and_unscale_ = Binding(
 _amp_update_scale_ = Binding(
     "torch._amp_update_scale_",
     (
-        ("_amp_update_scale_(Tensor input, Tensor growth_tracker, Tensor found_inf, float scale_growth_factor, float scale_backoff_factor, int growth_interval)", ops._amp_update_scale_.call, "aten::_amp_update_scale_"),
+        (
+            (
+                "_amp_update_scale_(Tensor input, Tensor growth_tracker, Tensor found_inf, float scale_growth_factor, "
+                "float scale_backoff_factor, int growth_interval)"
+            ),
+            ops._amp_update_scale_.call,
+            "aten::_amp_update_scale_",
+        ),
     ),
 )
 
@@ -7469,8 +10047,26 @@ _amp_update_scale_ = Binding(
 _fused_adam_ = Binding(
     "torch._fused_adam_",
     (
-        ("_fused_adam_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors exp_avgs, tuple of Tensors exp_avg_sqs, tuple of Tensors max_exp_avg_sqs, tuple of Tensors state_steps, *, Tensor lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor grad_scale = None, Tensor found_inf = None)", ops._fused_adam__tensor_lr.call, "aten::_fused_adam_.tensor_lr"),
-        ("_fused_adam_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors exp_avgs, tuple of Tensors exp_avg_sqs, tuple of Tensors max_exp_avg_sqs, tuple of Tensors state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor grad_scale = None, Tensor found_inf = None)", ops._fused_adam_.call, "aten::_fused_adam_"),
+        (
+            (
+                "_fused_adam_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors exp_avgs, tuple of "
+                "Tensors exp_avg_sqs, tuple of Tensors max_exp_avg_sqs, tuple of Tensors state_steps, *, Tensor lr, "
+                "float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor "
+                "grad_scale = None, Tensor found_inf = None)"
+            ),
+            ops._fused_adam__tensor_lr.call,
+            "aten::_fused_adam_.tensor_lr",
+        ),
+        (
+            (
+                "_fused_adam_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors exp_avgs, tuple of "
+                "Tensors exp_avg_sqs, tuple of Tensors max_exp_avg_sqs, tuple of Tensors state_steps, *, float lr, "
+                "float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor "
+                "grad_scale = None, Tensor found_inf = None)"
+            ),
+            ops._fused_adam_.call,
+            "aten::_fused_adam_",
+        ),
     ),
 )
 
@@ -7478,8 +10074,26 @@ _fused_adam_ = Binding(
 _fused_adamw_ = Binding(
     "torch._fused_adamw_",
     (
-        ("_fused_adamw_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors exp_avgs, tuple of Tensors exp_avg_sqs, tuple of Tensors max_exp_avg_sqs, tuple of Tensors state_steps, *, Tensor lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor grad_scale = None, Tensor found_inf = None)", ops._fused_adamw__tensor_lr.call, "aten::_fused_adamw_.tensor_lr"),
-        ("_fused_adamw_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors exp_avgs, tuple of Tensors exp_avg_sqs, tuple of Tensors max_exp_avg_sqs, tuple of Tensors state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor grad_scale = None, Tensor found_inf = None)", ops._fused_adamw_.call, "aten::_fused_adamw_"),
+        (
+            (
+                "_fused_adamw_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors exp_avgs, tuple of "
+                "Tensors exp_avg_sqs, tuple of Tensors max_exp_avg_sqs, tuple of Tensors state_steps, *, Tensor lr, "
+                "float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor "
+                "grad_scale = None, Tensor found_inf = None)"
+            ),
+            ops._fused_adamw__tensor_lr.call,
+            "aten::_fused_adamw_.tensor_lr",
+        ),
+        (
+            (
+                "_fused_adamw_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors exp_avgs, tuple of "
+                "Tensors exp_avg_sqs, tuple of Tensors max_exp_avg_sqs, tuple of Tensors state_steps, *, float lr, "
+                "float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor "
+                "grad_scale = None, Tensor found_inf = None)"
+            ),
+            ops._fused_adamw_.call,
+            "aten::_fused_adamw_",
+        ),
     ),
 )
 
@@ -7487,8 +10101,24 @@ _fused_adamw_ = Binding(
 _fused_sgd_ = Binding(
     "torch._fused_sgd_",
     (
-        ("_fused_sgd_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors momentum_buffer_list, *, float weight_decay, float momentum, Tensor lr, float dampening, bool nesterov, bool maximize, bool is_first_step, Tensor grad_scale = None, Tensor found_inf = None)", ops._fused_sgd__tensor_lr.call, "aten::_fused_sgd_.tensor_lr"),
-        ("_fused_sgd_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors momentum_buffer_list, *, float weight_decay, float momentum, float lr, float dampening, bool nesterov, bool maximize, bool is_first_step, Tensor grad_scale = None, Tensor found_inf = None)", ops._fused_sgd_.call, "aten::_fused_sgd_"),
+        (
+            (
+                "_fused_sgd_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors momentum_buffer_list, *, "
+                "float weight_decay, float momentum, Tensor lr, float dampening, bool nesterov, bool maximize, bool "
+                "is_first_step, Tensor grad_scale = None, Tensor found_inf = None)"
+            ),
+            ops._fused_sgd__tensor_lr.call,
+            "aten::_fused_sgd_.tensor_lr",
+        ),
+        (
+            (
+                "_fused_sgd_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors momentum_buffer_list, *, "
+                "float weight_decay, float momentum, float lr, float dampening, bool nesterov, bool maximize, bool "
+                "is_first_step, Tensor grad_scale = None, Tensor found_inf = None)"
+            ),
+            ops._fused_sgd_.call,
+            "aten::_fused_sgd_",
+        ),
     ),
 )
 
@@ -7496,8 +10126,24 @@ _fused_sgd_ = Binding(
 _fused_adagrad_ = Binding(
     "torch._fused_adagrad_",
     (
-        ("_fused_adagrad_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors state_sums, tuple of Tensors state_steps, *, Tensor lr, float lr_decay, float weight_decay, float eps, bool maximize, Tensor grad_scale = None, Tensor found_inf = None)", ops._fused_adagrad__tensor_lr.call, "aten::_fused_adagrad_.tensor_lr"),
-        ("_fused_adagrad_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors state_sums, tuple of Tensors state_steps, *, float lr, float lr_decay, float weight_decay, float eps, bool maximize, Tensor grad_scale = None, Tensor found_inf = None)", ops._fused_adagrad_.call, "aten::_fused_adagrad_"),
+        (
+            (
+                "_fused_adagrad_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors state_sums, tuple of "
+                "Tensors state_steps, *, Tensor lr, float lr_decay, float weight_decay, float eps, bool maximize, "
+                "Tensor grad_scale = None, Tensor found_inf = None)"
+            ),
+            ops._fused_adagrad__tensor_lr.call,
+            "aten::_fused_adagrad_.tensor_lr",
+        ),
+        (
+            (
+                "_fused_adagrad_(tuple of Tensors self, tuple of Tensors grads, tuple of Tensors state_sums, tuple of "
+                "Tensors state_steps, *, float lr, float lr_decay, float weight_decay, float eps, bool maximize, Tensor"
+                " grad_scale = None, Tensor found_inf = None)"
+            ),
+            ops._fused_adagrad_.call,
+            "aten::_fused_adagrad_",
+        ),
     ),
 )
 
@@ -7513,8 +10159,16 @@ def _torch__foreach_clamp_max_List(self: Any, other: Any) -> Any:
 _foreach_clamp_max = Binding(
     "torch._foreach_clamp_max",
     (
-        ("_foreach_clamp_max(tuple of Tensors self, Number scalar)", _torch__foreach_clamp_max_Scalar, "aten::_foreach_clamp_max.Scalar"),
-        ("_foreach_clamp_max(tuple of Tensors self, tuple of Tensors other)", _torch__foreach_clamp_max_List, "aten::_foreach_clamp_max.List"),
+        (
+            "_foreach_clamp_max(tuple of Tensors self, Number scalar)",
+            _torch__foreach_clamp_max_Scalar,
+            "aten::_foreach_clamp_max.Scalar",
+        ),
+        (
+            "_foreach_clamp_max(tuple of Tensors self, tuple of Tensors other)",
+            _torch__foreach_clamp_max_List,
+            "aten::_foreach_clamp_max.List",
+        ),
     ),
 )
 
@@ -7522,8 +10176,16 @@ _foreach_clamp_max = Binding(
 _foreach_clamp_max_ = Binding(
     "torch._foreach_clamp_max_",
     (
-        ("_foreach_clamp_max_(tuple of Tensors self, Number scalar)", ops._foreach_clamp_max__Scalar.call, "aten::_foreach_clamp_max_.Scalar"),
-        ("_foreach_clamp_max_(tuple of Tensors self, tuple of Tensors other)", ops._foreach_clamp_max__List.call, "aten::_foreach_clamp_max_.List"),
+        (
+            "_foreach_clamp_max_(tuple of Tensors self, Number scalar)",
+            ops._foreach_clamp_max__Scalar.call,
+            "aten::_foreach_clamp_max_.Scalar",
+        ),
+        (
+            "_foreach_clamp_max_(tuple of Tensors self, tuple of Tensors other)",
+            ops._foreach_clamp_max__List.call,
+            "aten::_foreach_clamp_max_.List",
+        ),
     ),
 )
 
@@ -7539,8 +10201,16 @@ def _torch__foreach_clamp_min_List(self: Any, other: Any) -> Any:
 _foreach_clamp_min = Binding(
     "torch._foreach_clamp_min",
     (
-        ("_foreach_clamp_min(tuple of Tensors self, Number scalar)", _torch__foreach_clamp_min_Scalar, "aten::_foreach_clamp_min.Scalar"),
-        ("_foreach_clamp_min(tuple of Tensors self, tuple of Tensors other)", _torch__foreach_clamp_min_List, "aten::_foreach_clamp_min.List"),
+        (
+            "_foreach_clamp_min(tuple of Tensors self, Number scalar)",
+            _torch__foreach_clamp_min_Scalar,
+            "aten::_foreach_clamp_min.Scalar",
+        ),
+        (
+            "_foreach_clamp_min(tuple of Tensors self, tuple of Tensors other)",
+            _torch__foreach_clamp_min_List,
+            "aten::_foreach_clamp_min.List",
+        ),
     ),
 )
 
@@ -7548,8 +10218,16 @@ _foreach_clamp_min = Binding(
 _foreach_clamp_min_ = Binding(
     "torch._foreach_clamp_min_",
     (
-        ("_foreach_clamp_min_(tuple of Tensors self, Number scalar)", ops._foreach_clamp_min__Scalar.call, "aten::_foreach_clamp_min_.Scalar"),
-        ("_foreach_clamp_min_(tuple of Tensors self, tuple of Tensors other)", ops._foreach_clamp_min__List.call, "aten::_foreach_clamp_min_.List"),
+        (
+            "_foreach_clamp_min_(tuple of Tensors self, Number scalar)",
+            ops._foreach_clamp_min__Scalar.call,
+            "aten::_foreach_clamp_min_.Scalar",
+        ),
+        (
+            "_foreach_clamp_min_(tuple of Tensors self, tuple of Tensors other)",
+            ops._foreach_clamp_min__List.call,
+            "aten::_foreach_clamp_min_.List",
+        ),
     ),
 )
 
@@ -7557,8 +10235,16 @@ _foreach_clamp_min_ = Binding(
 _foreach_maximum_ = Binding(
     "torch._foreach_maximum_",
     (
-        ("_foreach_maximum_(tuple of Tensors self, Number scalar)", ops._foreach_maximum__Scalar.call, "aten::_foreach_maximum_.Scalar"),
-        ("_foreach_maximum_(tuple of Tensors self, tuple of Tensors other)", ops._foreach_maximum__List.call, "aten::_foreach_maximum_.List"),
+        (
+            "_foreach_maximum_(tuple of Tensors self, Number scalar)",
+            ops._foreach_maximum__Scalar.call,
+            "aten::_foreach_maximum_.Scalar",
+        ),
+        (
+            "_foreach_maximum_(tuple of Tensors self, tuple of Tensors other)",
+            ops._foreach_maximum__List.call,
+            "aten::_foreach_maximum_.List",
+        ),
     ),
 )
 
@@ -7566,7 +10252,11 @@ _foreach_maximum_ = Binding(
 _foreach_minimum_ = Binding(
     "torch._foreach_minimum_",
     (
-        ("_foreach_minimum_(tuple of Tensors self, tuple of Tensors other)", ops._foreach_minimum__List.call, "aten::_foreach_minimum_.List"),
+        (
+            "_foreach_minimum_(tuple of Tensors self, tuple of Tensors other)",
+            ops._foreach_minimum__List.call,
+            "aten::_foreach_minimum_.List",
+        ),
     ),
 )
 
@@ -7578,7 +10268,11 @@ def _torch__foreach_pow_ScalarAndTensor(self: Any, exponent: Any) -> Any:
 _foreach_pow = Binding(
     "torch._foreach_pow",
     (
-        ("_foreach_pow(Number self, tuple of Tensors exponent)", _torch__foreach_pow_ScalarAndTensor, "aten::_foreach_pow.ScalarAndTensor"),
+        (
+            "_foreach_pow(Number self, tuple of Tensors exponent)",
+            _torch__foreach_pow_ScalarAndTensor,
+            "aten::_foreach_pow.ScalarAndTensor",
+        ),
     ),
 )
 
@@ -7586,7 +10280,11 @@ _foreach_pow = Binding(
 _foreach_pow_ = Binding(
     "torch._foreach_pow_",
     (
-        ("_foreach_pow_(tuple of Tensors self, Number exponent)", ops._foreach_pow__Scalar.call, "aten::_foreach_pow_.Scalar"),
+        (
+            "_foreach_pow_(tuple of Tensors self, Number exponent)",
+            ops._foreach_pow__Scalar.call,
+            "aten::_foreach_pow_.Scalar",
+        ),
     ),
 )
 
@@ -7686,7 +10384,11 @@ _foreach_neg_ = Binding(
 _foreach_copy_ = Binding(
     "torch._foreach_copy_",
     (
-        ("_foreach_copy_(tuple of Tensors self, tuple of Tensors src, bool non_blocking = False)", ops._foreach_copy_.call, "aten::_foreach_copy_"),
+        (
+            "_foreach_copy_(tuple of Tensors self, tuple of Tensors src, bool non_blocking = False)",
+            ops._foreach_copy_.call,
+            "aten::_foreach_copy_",
+        ),
     ),
 )
 
@@ -7706,7 +10408,11 @@ def _torch__foreach_norm_Scalar(self: Any, ord: Any, dtype: Any) -> Any:
 _foreach_norm = Binding(
     "torch._foreach_norm",
     (
-        ("_foreach_norm(tuple of Tensors self, Number ord = 2, torch.dtype dtype = None)", _torch__foreach_norm_Scalar, "aten::_foreach_norm.Scalar"),
+        (
+            "_foreach_norm(tuple of Tensors self, Number ord = 2, torch.dtype dtype = None)",
+            _torch__foreach_norm_Scalar,
+            "aten::_foreach_norm.Scalar",
+        ),
     ),
 )
 
@@ -7714,7 +10420,11 @@ _foreach_norm = Binding(
 _foreach_lerp_ = Binding(
     "torch._foreach_lerp_",
     (
-        ("_foreach_lerp_(tuple of Tensors self, tuple of Tensors tensors1, Number weight)", ops._foreach_lerp__Scalar.call, "aten::_foreach_lerp_.Scalar"),
+        (
+            "_foreach_lerp_(tuple of Tensors self, tuple of Tensors tensors1, Number weight)",
+            ops._foreach_lerp__Scalar.call,
+            "aten::_foreach_lerp_.Scalar",
+        ),
     ),
 )
 
@@ -7722,7 +10432,14 @@ _foreach_lerp_ = Binding(
 _foreach_addcmul_ = Binding(
     "torch._foreach_addcmul_",
     (
-        ("_foreach_addcmul_(tuple of Tensors self, tuple of Tensors tensor1, tuple of Tensors tensor2, Number value = 1)", ops._foreach_addcmul__Scalar.call, "aten::_foreach_addcmul_.Scalar"),
+        (
+            (
+                "_foreach_addcmul_(tuple of Tensors self, tuple of Tensors tensor1, tuple of Tensors tensor2, Number "
+                "value = 1)"
+            ),
+            ops._foreach_addcmul__Scalar.call,
+            "aten::_foreach_addcmul_.Scalar",
+        ),
     ),
 )
 
@@ -7730,8 +10447,22 @@ _foreach_addcmul_ = Binding(
 _foreach_addcdiv_ = Binding(
     "torch._foreach_addcdiv_",
     (
-        ("_foreach_addcdiv_(tuple of Tensors self, tuple of Tensors tensor1, tuple of Tensors tensor2, Number value = 1)", ops._foreach_addcdiv__Scalar.call, "aten::_foreach_addcdiv_.Scalar"),
-        ("_foreach_addcdiv_(tuple of Tensors self, tuple of Tensors tensor1, tuple of Tensors tensor2, tuple of Scalars scalars)", ops._foreach_addcdiv__ScalarList.call, "aten::_foreach_addcdiv_.ScalarList"),
+        (
+            (
+                "_foreach_addcdiv_(tuple of Tensors self, tuple of Tensors tensor1, tuple of Tensors tensor2, Number "
+                "value = 1)"
+            ),
+            ops._foreach_addcdiv__Scalar.call,
+            "aten::_foreach_addcdiv_.Scalar",
+        ),
+        (
+            (
+                "_foreach_addcdiv_(tuple of Tensors self, tuple of Tensors tensor1, tuple of Tensors tensor2, tuple of "
+                "Scalars scalars)"
+            ),
+            ops._foreach_addcdiv__ScalarList.call,
+            "aten::_foreach_addcdiv_.ScalarList",
+        ),
     ),
 )
 
@@ -7757,10 +10488,36 @@ def _torch_baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any, o
 baddbmm = Binding(
     "torch.baddbmm",
     (
-        ("baddbmm(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2, *, Tensor out = None)|deprecated", _torch_baddbmm_deprecated, "aten::baddbmm"),
-        ("baddbmm(Number beta, Tensor input, Tensor batch1, Tensor batch2, *, Tensor out = None)|deprecated", _torch_baddbmm_deprecated1, "aten::baddbmm"),
-        ("baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1, Tensor out = None)", _torch_baddbmm, "aten::baddbmm", ops.baddbmm.call),
-        ("baddbmm(Tensor input, Tensor batch1, Tensor batch2, torch.dtype out_dtype, *, Number beta = 1, Number alpha = 1, Tensor out = None)", not_modelled, ""),
+        (
+            (
+                "baddbmm(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2, *, Tensor out = "
+                "None)|deprecated"
+            ),
+            _torch_baddbmm_deprecated,
+            "aten::baddbmm",
+        ),
+        (
+            "baddbmm(Number beta, Tensor input, Tensor batch1, Tensor batch2, *, Tensor out = None)|deprecated",
+            _torch_baddbmm_deprecated1,
+            "aten::baddbmm",
+        ),
+        (
+            (
+                "baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1, Tensor out ="
+                " None)"
+            ),
+            _torch_baddbmm,
+            "aten::baddbmm",
+            ops.baddbmm.call,
+        ),
+        (
+            (
+                "baddbmm(Tensor input, Tensor batch1, Tensor batch2, torch.dtype out_dtype, *, Number beta = 1, Number "
+                "alpha = 1, Tensor out = None)"
+            ),
+            not_modelled,
+            "",
+        ),
     ),
 )
 
@@ -7790,7 +10547,11 @@ isneginf = Binding(
 _transform_bias_rescale_qkv = Binding(
     "torch._transform_bias_rescale_qkv",
     (
-        ("_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads)", ops._transform_bias_rescale_qkv.call, "aten::_transform_bias_rescale_qkv"),
+        (
+            "_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads)",
+            ops._transform_bias_rescale_qkv.call,
+            "aten::_transform_bias_rescale_qkv",
+        ),
     ),
 )
 
@@ -7798,7 +10559,11 @@ _transform_bias_rescale_qkv = Binding(
 _nested_tensor_from_mask_left_aligned = Binding(
     "torch._nested_tensor_from_mask_left_aligned",
     (
-        ("_nested_tensor_from_mask_left_aligned(Tensor t, Tensor mask)", ops._nested_tensor_from_mask_left_aligned.call, "aten::_nested_tensor_from_mask_left_aligned"),
+        (
+            "_nested_tensor_from_mask_left_aligned(Tensor t, Tensor mask)",
+            ops._nested_tensor_from_mask_left_aligned.call,
+            "aten::_nested_tensor_from_mask_left_aligned",
+        ),
     ),
 )
 
@@ -7806,7 +10571,16 @@ _nested_tensor_from_mask_left_aligned = Binding(
 _transformer_encoder_layer_fwd = Binding(
     "torch._transformer_encoder_layer_fwd",
     (
-        ("_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool norm_first, float eps, Tensor norm_weight_1, Tensor norm_bias_1, Tensor norm_weight_2, Tensor norm_bias_2, Tensor ffn_weight_1, Tensor ffn_bias_1, Tensor ffn_weight_2, Tensor ffn_bias_2, Tensor mask = None, int mask_type = None)", ops._transformer_encoder_layer_fwd.call, "aten::_transformer_encoder_layer_fwd"),
+        (
+            (
+                "_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor qkv_weight, Tensor "
+                "qkv_bias, Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool norm_first, float eps, Tensor "
+                "norm_weight_1, Tensor norm_bias_1, Tensor norm_weight_2, Tensor norm_bias_2, Tensor ffn_weight_1, "
+                "Tensor ffn_bias_1, Tensor ffn_weight_2, Tensor ffn_bias_2, Tensor mask = None, int mask_type = None)"
+            ),
+            ops._transformer_encoder_layer_fwd.call,
+            "aten::_transformer_encoder_layer_fwd",
+        ),
     ),
 )
 
@@ -7814,7 +10588,15 @@ _transformer_encoder_layer_fwd = Binding(
 _native_multi_head_attention = Binding(
     "torch._native_multi_head_attention",
     (
-        ("_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor mask = None, bool need_weights = True, bool average_attn_weights = True, int mask_type = None)", ops._native_multi_head_attention.call, "aten::_native_multi_head_attention"),
+        (
+            (
+                "_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, "
+                "Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor mask = None, bool "
+                "need_weights = True, bool average_attn_weights = True, int mask_type = None)"
+            ),
+            ops._native_multi_head_attention.call,
+            "aten::_native_multi_head_attention",
+        ),
     ),
 )
 
@@ -7822,7 +10604,15 @@ _native_multi_head_attention = Binding(
 _scaled_dot_product_attention_math = Binding(
     "torch._scaled_dot_product_attention_math",
     (
-        ("_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor attn_mask = None, float dropout_p = 0.0, bool is_causal = False, Tensor dropout_mask = None, *, float scale = None, bool enable_gqa = False)", ops._scaled_dot_product_attention_math.call, "aten::_scaled_dot_product_attention_math"),
+        (
+            (
+                "_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor attn_mask = None, "
+                "float dropout_p = 0.0, bool is_causal = False, Tensor dropout_mask = None, *, float scale = None, bool"
+                " enable_gqa = False)"
+            ),
+            ops._scaled_dot_product_attention_math.call,
+            "aten::_scaled_dot_product_attention_math",
+        ),
     ),
 )
 
@@ -7830,7 +10620,11 @@ _scaled_dot_product_attention_math = Binding(
 _safe_softmax = Binding(
     "torch._safe_softmax",
     (
-        ("_safe_softmax(Tensor input, int dim, torch.dtype dtype = None)", ops._safe_softmax.call, "aten::_safe_softmax"),
+        (
+            "_safe_softmax(Tensor input, int dim, torch.dtype dtype = None)",
+            ops._safe_softmax.call,
+            "aten::_safe_softmax",
+        ),
     ),
 )
 
@@ -7839,15 +10633,21 @@ def _torch__scaled_dot_product_flash_attention_for_cpu(
     query: Any, key: Any, value: Any, dropout_p: Any, is_causal: Any, attn_mask: Any, scale: Any
 ) -> Any:
     return return_types._scaled_dot_product_flash_attention_for_cpu(
-        ops._scaled_dot_product_flash_attention_for_cpu.call(query, key, value, dropout_p, is_causal, attn_mask,
-        scale)
+        ops._scaled_dot_product_flash_attention_for_cpu.call(query, key, value, dropout_p, is_causal, attn_mask, scale)
     )
 
 
 _scaled_dot_product_flash_attention_for_cpu = Binding(
     "torch._scaled_dot_product_flash_attention_for_cpu",
     (
-        ("_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p = 0.0, bool is_causal = False, *, Tensor attn_mask = None, float scale = None)", _torch__scaled_dot_product_flash_attention_for_cpu, "aten::_scaled_dot_product_flash_attention_for_cpu"),
+        (
+            (
+                "_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p = "
+                "0.0, bool is_causal = False, *, Tensor attn_mask = None, float scale = None)"
+            ),
+            _torch__scaled_dot_product_flash_attention_for_cpu,
+            "aten::_scaled_dot_product_flash_attention_for_cpu",
+        ),
     ),
 )
 
@@ -7859,7 +10659,14 @@ def _torch__foreach_addcmul_Scalar(self: Any, tensor1: Any, tensor2: Any, value:
 _foreach_addcmul = Binding(
     "torch._foreach_addcmul",
     (
-        ("_foreach_addcmul(tuple of Tensors self, tuple of Tensors tensor1, tuple of Tensors tensor2, Number value = 1)", _torch__foreach_addcmul_Scalar, "aten::_foreach_addcmul.Scalar"),
+        (
+            (
+                "_foreach_addcmul(tuple of Tensors self, tuple of Tensors tensor1, tuple of Tensors tensor2, Number "
+                "value = 1)"
+            ),
+            _torch__foreach_addcmul_Scalar,
+            "aten::_foreach_addcmul.Scalar",
+        ),
     ),
 )
 
@@ -7875,7 +10682,14 @@ _foreach_sqrt_ = Binding(
 rrelu = Binding(
     "torch.rrelu",
     (
-        ("rrelu(Tensor input, Number lower = 0.125, Number upper = 0.3333333333333333, bool training = False, torch.Generator generator = None)", ops.rrelu.call, "aten::rrelu"),
+        (
+            (
+                "rrelu(Tensor input, Number lower = 0.125, Number upper = 0.3333333333333333, bool training = False, "
+                "torch.Generator generator = None)"
+            ),
+            ops.rrelu.call,
+            "aten::rrelu",
+        ),
     ),
 )
 
@@ -7883,7 +10697,14 @@ rrelu = Binding(
 rrelu_ = Binding(
     "torch.rrelu_",
     (
-        ("rrelu_(Tensor input, Number lower = 0.125, Number upper = 0.3333333333333333, bool training = False, torch.Generator generator = None)", ops.rrelu_.call, "aten::rrelu_"),
+        (
+            (
+                "rrelu_(Tensor input, Number lower = 0.125, Number upper = 0.3333333333333333, bool training = False, "
+                "torch.Generator generator = None)"
+            ),
+            ops.rrelu_.call,
+            "aten::rrelu_",
+        ),
     ),
 )
 
@@ -7891,7 +10712,14 @@ rrelu_ = Binding(
 max_pool1d = Binding(
     "torch.max_pool1d",
     (
-        ("max_pool1d(Tensor input, tuple of ints[1] kernel_size, tuple of ints[1] stride = [], tuple of ints[1] padding = 0, tuple of ints[1] dilation = 1, bool ceil_mode = False)", ops.max_pool1d.call, "aten::max_pool1d"),
+        (
+            (
+                "max_pool1d(Tensor input, tuple of ints[1] kernel_size, tuple of ints[1] stride = [], tuple of ints[1] "
+                "padding = 0, tuple of ints[1] dilation = 1, bool ceil_mode = False)"
+            ),
+            ops.max_pool1d.call,
+            "aten::max_pool1d",
+        ),
     ),
 )
 
@@ -7899,7 +10727,14 @@ max_pool1d = Binding(
 max_pool1d_with_indices = Binding(
     "torch.max_pool1d_with_indices",
     (
-        ("max_pool1d_with_indices(Tensor input, tuple of ints[1] kernel_size, tuple of ints[1] stride = [], tuple of ints[1] padding = 0, tuple of ints[1] dilation = 1, bool ceil_mode = False)", ops.max_pool1d_with_indices.call, "aten::max_pool1d_with_indices"),
+        (
+            (
+                "max_pool1d_with_indices(Tensor input, tuple of ints[1] kernel_size, tuple of ints[1] stride = [], "
+                "tuple of ints[1] padding = 0, tuple of ints[1] dilation = 1, bool ceil_mode = False)"
+            ),
+            ops.max_pool1d_with_indices.call,
+            "aten::max_pool1d_with_indices",
+        ),
     ),
 )
 
@@ -7907,7 +10742,14 @@ max_pool1d_with_indices = Binding(
 max_pool3d = Binding(
     "torch.max_pool3d",
     (
-        ("max_pool3d(Tensor input, tuple of ints[3] kernel_size, tuple of ints[3] stride = [], tuple of ints[3] padding = 0, tuple of ints[3] dilation = 1, bool ceil_mode = False)", ops.max_pool3d.call, "aten::max_pool3d"),
+        (
+            (
+                "max_pool3d(Tensor input, tuple of ints[3] kernel_size, tuple of ints[3] stride = [], tuple of ints[3] "
+                "padding = 0, tuple of ints[3] dilation = 1, bool ceil_mode = False)"
+            ),
+            ops.max_pool3d.call,
+            "aten::max_pool3d",
+        ),
     ),
 )
 
@@ -7915,7 +10757,14 @@ max_pool3d = Binding(
 avg_pool1d = Binding(
     "torch.avg_pool1d",
     (
-        ("avg_pool1d(Tensor input, tuple of ints[1] kernel_size, tuple of ints[1] stride = [], tuple of ints[1] padding = 0, bool ceil_mode = False, bool count_include_pad = True)", ops.avg_pool1d.call, "aten::avg_pool1d"),
+        (
+            (
+                "avg_pool1d(Tensor input, tuple of ints[1] kernel_size, tuple of ints[1] stride = [], tuple of ints[1] "
+                "padding = 0, bool ceil_mode = False, bool count_include_pad = True)"
+            ),
+            ops.avg_pool1d.call,
+            "aten::avg_pool1d",
+        ),
     ),
 )
 
@@ -7923,7 +10772,11 @@ avg_pool1d = Binding(
 adaptive_avg_pool1d = Binding(
     "torch.adaptive_avg_pool1d",
     (
-        ("adaptive_avg_pool1d(Tensor input, tuple of ints[1] output_size)", ops.adaptive_avg_pool1d.call, "aten::adaptive_avg_pool1d"),
+        (
+            "adaptive_avg_pool1d(Tensor input, tuple of ints[1] output_size)",
+            ops.adaptive_avg_pool1d.call,
+            "aten::adaptive_avg_pool1d",
+        ),
     ),
 )
 
@@ -7931,7 +10784,11 @@ adaptive_avg_pool1d = Binding(
 _adaptive_avg_pool2d = Binding(
     "torch._adaptive_avg_pool2d",
     (
-        ("_adaptive_avg_pool2d(Tensor input, tuple of SymInts[2] output_size)", ops._adaptive_avg_pool2d.call, "aten::_adaptive_avg_pool2d"),
+        (
+            "_adaptive_avg_pool2d(Tensor input, tuple of SymInts[2] output_size)",
+            ops._adaptive_avg_pool2d.call,
+            "aten::_adaptive_avg_pool2d",
+        ),
     ),
 )
 
@@ -7939,7 +10796,11 @@ _adaptive_avg_pool2d = Binding(
 _adaptive_avg_pool3d = Binding(
     "torch._adaptive_avg_pool3d",
     (
-        ("_adaptive_avg_pool3d(Tensor input, tuple of SymInts[3] output_size)", ops._adaptive_avg_pool3d.call, "aten::_adaptive_avg_pool3d"),
+        (
+            "_adaptive_avg_pool3d(Tensor input, tuple of SymInts[3] output_size)",
+            ops._adaptive_avg_pool3d.call,
+            "aten::_adaptive_avg_pool3d",
+        ),
     ),
 )
 
@@ -7947,7 +10808,11 @@ _adaptive_avg_pool3d = Binding(
 adaptive_max_pool1d = Binding(
     "torch.adaptive_max_pool1d",
     (
-        ("adaptive_max_pool1d(Tensor input, tuple of ints[1] output_size)", ops.adaptive_max_pool1d.call, "aten::adaptive_max_pool1d"),
+        (
+            "adaptive_max_pool1d(Tensor input, tuple of ints[1] output_size)",
+            ops.adaptive_max_pool1d.call,
+            "aten::adaptive_max_pool1d",
+        ),
     ),
 )
 
@@ -7963,7 +10828,11 @@ conv_tbc = Binding(
 affine_grid_generator = Binding(
     "torch.affine_grid_generator",
     (
-        ("affine_grid_generator(Tensor theta, tuple of SymInts size, bool align_corners)", ops.affine_grid_generator.call, "aten::affine_grid_generator"),
+        (
+            "affine_grid_generator(Tensor theta, tuple of SymInts size, bool align_corners)",
+            ops.affine_grid_generator.call,
+            "aten::affine_grid_generator",
+        ),
     ),
 )
 
@@ -7971,7 +10840,11 @@ affine_grid_generator = Binding(
 grid_sampler = Binding(
     "torch.grid_sampler",
     (
-        ("grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)", ops.grid_sampler.call, "aten::grid_sampler"),
+        (
+            "grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)",
+            ops.grid_sampler.call,
+            "aten::grid_sampler",
+        ),
     ),
 )
 
@@ -7979,7 +10852,11 @@ grid_sampler = Binding(
 grid_sampler_2d = Binding(
     "torch.grid_sampler_2d",
     (
-        ("grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)", ops.grid_sampler_2d.call, "aten::grid_sampler_2d"),
+        (
+            "grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)",
+            ops.grid_sampler_2d.call,
+            "aten::grid_sampler_2d",
+        ),
     ),
 )
 
@@ -7987,7 +10864,11 @@ grid_sampler_2d = Binding(
 grid_sampler_3d = Binding(
     "torch.grid_sampler_3d",
     (
-        ("grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)", ops.grid_sampler_3d.call, "aten::grid_sampler_3d"),
+        (
+            "grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)",
+            ops.grid_sampler_3d.call,
+            "aten::grid_sampler_3d",
+        ),
     ),
 )
 
@@ -7995,8 +10876,22 @@ grid_sampler_3d = Binding(
 ctc_loss = Binding(
     "torch.ctc_loss",
     (
-        ("ctc_loss(Tensor log_probs, Tensor targets, tuple of ints input_lengths, tuple of ints target_lengths, int blank = 0, int reduction = 0, bool zero_infinity = False)", ops.ctc_loss_IntList.call, "aten::ctc_loss.IntList"),
-        ("ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank = 0, int reduction = 0, bool zero_infinity = False)", ops.ctc_loss_Tensor.call, "aten::ctc_loss.Tensor"),
+        (
+            (
+                "ctc_loss(Tensor log_probs, Tensor targets, tuple of ints input_lengths, tuple of ints target_lengths, "
+                "int blank = 0, int reduction = 0, bool zero_infinity = False)"
+            ),
+            ops.ctc_loss_IntList.call,
+            "aten::ctc_loss.IntList",
+        ),
+        (
+            (
+                "ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank = 0,"
+                " int reduction = 0, bool zero_infinity = False)"
+            ),
+            ops.ctc_loss_Tensor.call,
+            "aten::ctc_loss.Tensor",
+        ),
     ),
 )
 
@@ -8004,8 +10899,22 @@ ctc_loss = Binding(
 _ctc_loss = Binding(
     "torch._ctc_loss",
     (
-        ("_ctc_loss(Tensor log_probs, Tensor targets, tuple of ints input_lengths, tuple of ints target_lengths, int blank = 0, bool zero_infinity = False)", ops._ctc_loss.call, "aten::_ctc_loss"),
-        ("_ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank = 0, bool zero_infinity = False)", ops._ctc_loss_Tensor.call, "aten::_ctc_loss.Tensor"),
+        (
+            (
+                "_ctc_loss(Tensor log_probs, Tensor targets, tuple of ints input_lengths, tuple of ints target_lengths,"
+                " int blank = 0, bool zero_infinity = False)"
+            ),
+            ops._ctc_loss.call,
+            "aten::_ctc_loss",
+        ),
+        (
+            (
+                "_ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank = "
+                "0, bool zero_infinity = False)"
+            ),
+            ops._ctc_loss_Tensor.call,
+            "aten::_ctc_loss.Tensor",
+        ),
     ),
 )
 
@@ -8013,7 +10922,14 @@ _ctc_loss = Binding(
 binary_cross_entropy_with_logits = Binding(
     "torch.binary_cross_entropy_with_logits",
     (
-        ("binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor weight = None, Tensor pos_weight = None, int reduction = 0)", ops.binary_cross_entropy_with_logits.call, "aten::binary_cross_entropy_with_logits"),
+        (
+            (
+                "binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor weight = None, Tensor pos_weight "
+                "= None, int reduction = 0)"
+            ),
+            ops.binary_cross_entropy_with_logits.call,
+            "aten::binary_cross_entropy_with_logits",
+        ),
     ),
 )
 
@@ -8021,7 +10937,11 @@ binary_cross_entropy_with_logits = Binding(
 kl_div = Binding(
     "torch.kl_div",
     (
-        ("kl_div(Tensor input, Tensor target, int reduction = 0, *, bool log_target = False)", ops.kl_div.call, "aten::kl_div"),
+        (
+            "kl_div(Tensor input, Tensor target, int reduction = 0, *, bool log_target = False)",
+            ops.kl_div.call,
+            "aten::kl_div",
+        ),
     ),
 )
 
@@ -8029,7 +10949,11 @@ kl_div = Binding(
 cosine_embedding_loss = Binding(
     "torch.cosine_embedding_loss",
     (
-        ("cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin = 0.0, int reduction = 0)", ops.cosine_embedding_loss.call, "aten::cosine_embedding_loss"),
+        (
+            "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin = 0.0, int reduction = 0)",
+            ops.cosine_embedding_loss.call,
+            "aten::cosine_embedding_loss",
+        ),
     ),
 )
 
@@ -8037,7 +10961,11 @@ cosine_embedding_loss = Binding(
 hinge_embedding_loss = Binding(
     "torch.hinge_embedding_loss",
     (
-        ("hinge_embedding_loss(Tensor input, Tensor target, float margin = 1.0, int reduction = 0)", ops.hinge_embedding_loss.call, "aten::hinge_embedding_loss"),
+        (
+            "hinge_embedding_loss(Tensor input, Tensor target, float margin = 1.0, int reduction = 0)",
+            ops.hinge_embedding_loss.call,
+            "aten::hinge_embedding_loss",
+        ),
     ),
 )
 
@@ -8045,7 +10973,11 @@ hinge_embedding_loss = Binding(
 margin_ranking_loss = Binding(
     "torch.margin_ranking_loss",
     (
-        ("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin = 0.0, int reduction = 0)", ops.margin_ranking_loss.call, "aten::margin_ranking_loss"),
+        (
+            "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin = 0.0, int reduction = 0)",
+            ops.margin_ranking_loss.call,
+            "aten::margin_ranking_loss",
+        ),
     ),
 )
 
@@ -8053,7 +10985,14 @@ margin_ranking_loss = Binding(
 triplet_margin_loss = Binding(
     "torch.triplet_margin_loss",
     (
-        ("triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin = 1.0, float p = 2, float eps = 1e-06, bool swap = False, int reduction = 0)", ops.triplet_margin_loss.call, "aten::triplet_margin_loss"),
+        (
+            (
+                "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin = 1.0, float p = 2, "
+                "float eps = 1e-06, bool swap = False, int reduction = 0)"
+            ),
+            ops.triplet_margin_loss.call,
+            "aten::triplet_margin_loss",
+        ),
     ),
 )
 
@@ -8061,7 +11000,11 @@ triplet_margin_loss = Binding(
 pairwise_distance = Binding(
     "torch.pairwise_distance",
     (
-        ("pairwise_distance(Tensor x1, Tensor x2, float p = 2, float eps = 1e-06, bool keepdim = False)", ops.pairwise_distance.call, "aten::pairwise_distance"),
+        (
+            "pairwise_distance(Tensor x1, Tensor x2, float p = 2, float eps = 1e-06, bool keepdim = False)",
+            ops.pairwise_distance.call,
+            "aten::pairwise_distance",
+        ),
     ),
 )
 
@@ -8093,7 +11036,11 @@ pdist = Binding(
 poisson_nll_loss = Binding(
     "torch.poisson_nll_loss",
     (
-        ("poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction)", ops.poisson_nll_loss.call, "aten::poisson_nll_loss"),
+        (
+            "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction)",
+            ops.poisson_nll_loss.call,
+            "aten::poisson_nll_loss",
+        ),
     ),
 )
 
@@ -8101,7 +11048,11 @@ poisson_nll_loss = Binding(
 cosine_similarity = Binding(
     "torch.cosine_similarity",
     (
-        ("cosine_similarity(Tensor x1, Tensor x2, int dim = 1, float eps = 1e-08)", ops.cosine_similarity.call, "aten::cosine_similarity"),
+        (
+            "cosine_similarity(Tensor x1, Tensor x2, int dim = 1, float eps = 1e-08)",
+            ops.cosine_similarity.call,
+            "aten::cosine_similarity",
+        ),
     ),
 )
 
@@ -8109,7 +11060,11 @@ cosine_similarity = Binding(
 cov = Binding(
     "torch.cov",
     (
-        ("cov(Tensor input, *, int correction = 1, Tensor fweights = None, Tensor aweights = None)", ops.cov.call, "aten::cov"),
+        (
+            "cov(Tensor input, *, int correction = 1, Tensor fweights = None, Tensor aweights = None)",
+            ops.cov.call,
+            "aten::cov",
+        ),
     ),
 )
 
@@ -8143,9 +11098,24 @@ def _torch_xlogy_Scalar_Other(self: Any, other: Any, out: Any) -> Any:
 xlogy = Binding(
     "torch.xlogy",
     (
-        ("xlogy(Tensor input, Tensor other, *, Tensor out = None)", _torch_xlogy_Tensor, "aten::xlogy.Tensor", ops.xlogy_Tensor.call),
-        ("xlogy(Number self, Tensor other, *, Tensor out = None)", _torch_xlogy_Scalar_Self, "aten::xlogy.Scalar_Self", ops.xlogy_Scalar_Self.call),
-        ("xlogy(Tensor input, Number other, *, Tensor out = None)", _torch_xlogy_Scalar_Other, "aten::xlogy.Scalar_Other", ops.xlogy_Scalar_Other.call),
+        (
+            "xlogy(Tensor input, Tensor other, *, Tensor out = None)",
+            _torch_xlogy_Tensor,
+            "aten::xlogy.Tensor",
+            ops.xlogy_Tensor.call,
+        ),
+        (
+            "xlogy(Number self, Tensor other, *, Tensor out = None)",
+            _torch_xlogy_Scalar_Self,
+            "aten::xlogy.Scalar_Self",
+            ops.xlogy_Scalar_Self.call,
+        ),
+        (
+            "xlogy(Tensor input, Number other, *, Tensor out = None)",
+            _torch_xlogy_Scalar_Other,
+            "aten::xlogy.Scalar_Other",
+            ops.xlogy_Scalar_Other.call,
+        ),
     ),
 )
 
@@ -8179,8 +11149,18 @@ def _torch_clamp_max(self: Any, max: Any, out: Any) -> Any:
 clamp_max = Binding(
     "torch.clamp_max",
     (
-        ("clamp_max(Tensor input, Tensor max, *, Tensor out = None)", _torch_clamp_max_Tensor, "aten::clamp_max.Tensor", ops.clamp_max_Tensor.call),
-        ("clamp_max(Tensor input, Number max, *, Tensor out = None)", _torch_clamp_max, "aten::clamp_max", ops.clamp_max.call),
+        (
+            "clamp_max(Tensor input, Tensor max, *, Tensor out = None)",
+            _torch_clamp_max_Tensor,
+            "aten::clamp_max.Tensor",
+            ops.clamp_max_Tensor.call,
+        ),
+        (
+            "clamp_max(Tensor input, Number max, *, Tensor out = None)",
+            _torch_clamp_max,
+            "aten::clamp_max",
+            ops.clamp_max.call,
+        ),
     ),
 )
 
@@ -8220,7 +11200,12 @@ def _torch__fft_r2c(self: Any, dim: Any, normalization: Any, onesided: Any, out:
 _fft_r2c = Binding(
     "torch._fft_r2c",
     (
-        ("_fft_r2c(Tensor input, tuple of ints dim, int normalization, bool onesided, *, Tensor out = None)", _torch__fft_r2c, "aten::_fft_r2c", ops._fft_r2c.call),
+        (
+            "_fft_r2c(Tensor input, tuple of ints dim, int normalization, bool onesided, *, Tensor out = None)",
+            _torch__fft_r2c,
+            "aten::_fft_r2c",
+            ops._fft_r2c.call,
+        ),
     ),
 )
 
@@ -8234,7 +11219,12 @@ def _torch__fft_c2r(self: Any, dim: Any, normalization: Any, last_dim_size: Any,
 _fft_c2r = Binding(
     "torch._fft_c2r",
     (
-        ("_fft_c2r(Tensor input, tuple of ints dim, int normalization, SymInt last_dim_size, *, Tensor out = None)", _torch__fft_c2r, "aten::_fft_c2r", ops._fft_c2r.call),
+        (
+            "_fft_c2r(Tensor input, tuple of ints dim, int normalization, SymInt last_dim_size, *, Tensor out = None)",
+            _torch__fft_c2r,
+            "aten::_fft_c2r",
+            ops._fft_c2r.call,
+        ),
     ),
 )
 
@@ -8248,7 +11238,12 @@ def _torch__fft_c2c(self: Any, dim: Any, normalization: Any, forward: Any, out: 
 _fft_c2c = Binding(
     "torch._fft_c2c",
     (
-        ("_fft_c2c(Tensor input, tuple of SymInts dim, int normalization, bool forward, *, Tensor out = None)", _torch__fft_c2c, "aten::_fft_c2c", ops._fft_c2c.call),
+        (
+            "_fft_c2c(Tensor input, tuple of SymInts dim, int normalization, bool forward, *, Tensor out = None)",
+            _torch__fft_c2c,
+            "aten::_fft_c2c",
+            ops._fft_c2c.call,
+        ),
     ),
 )
 
@@ -8256,8 +11251,23 @@ _fft_c2c = Binding(
 stft = Binding(
     "torch.stft",
     (
-        ("stft(Tensor input, int n_fft, int hop_length = None, int win_length = None, Tensor window = None, bool center = True, str pad_mode = \"reflect\", bool normalized = False, bool onesided = None, bool return_complex = None, bool align_to_window = None)", ops.stft_center.call, "aten::stft.center"),
-        ("stft(Tensor input, int n_fft, int hop_length = None, int win_length = None, Tensor window = None, bool normalized = False, bool onesided = None, bool return_complex = None, bool align_to_window = None)", ops.stft.call, "aten::stft"),
+        (
+            (
+                "stft(Tensor input, int n_fft, int hop_length = None, int win_length = None, Tensor window = None, bool"
+                " center = True, str pad_mode = \"reflect\", bool normalized = False, bool onesided = None, bool "
+                "return_complex = None, bool align_to_window = None)"
+            ),
+            ops.stft_center.call,
+            "aten::stft.center",
+        ),
+        (
+            (
+                "stft(Tensor input, int n_fft, int hop_length = None, int win_length = None, Tensor window = None, bool"
+                " normalized = False, bool onesided = None, bool return_complex = None, bool align_to_window = None)"
+            ),
+            ops.stft.call,
+            "aten::stft",
+        ),
     ),
 )
 
@@ -8265,7 +11275,15 @@ stft = Binding(
 istft = Binding(
     "torch.istft",
     (
-        ("istft(Tensor input, int n_fft, int hop_length = None, int win_length = None, Tensor window = None, bool center = True, bool normalized = False, bool onesided = None, int length = None, bool return_complex = False)", ops.istft.call, "aten::istft"),
+        (
+            (
+                "istft(Tensor input, int n_fft, int hop_length = None, int win_length = None, Tensor window = None, "
+                "bool center = True, bool normalized = False, bool onesided = None, int length = None, bool "
+                "return_complex = False)"
+            ),
+            ops.istft.call,
+            "aten::istft",
+        ),
     ),
 )
 
@@ -8289,7 +11307,11 @@ _weight_norm = Binding(
 _weight_norm_interface = Binding(
     "torch._weight_norm_interface",
     (
-        ("_weight_norm_interface(Tensor v, Tensor g, int dim = 0)", ops._weight_norm_interface.call, "aten::_weight_norm_interface"),
+        (
+            "_weight_norm_interface(Tensor v, Tensor g, int dim = 0)",
+            ops._weight_norm_interface.call,
+            "aten::_weight_norm_interface",
+        ),
     ),
 )
 
@@ -8311,7 +11333,12 @@ def _torch_renorm(self: Any, p: Any, dim: Any, maxnorm: Any, out: Any) -> Any:
 renorm = Binding(
     "torch.renorm",
     (
-        ("renorm(Tensor input, Number p, int dim, Number maxnorm, *, Tensor out = None)", _torch_renorm, "aten::renorm", ops.renorm.call),
+        (
+            "renorm(Tensor input, Number p, int dim, Number maxnorm, *, Tensor out = None)",
+            _torch_renorm,
+            "aten::renorm",
+            ops.renorm.call,
+        ),
     ),
 )
 
@@ -8319,7 +11346,14 @@ renorm = Binding(
 batch_norm = Binding(
     "torch.batch_norm",
     (
-        ("batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled)", ops.batch_norm.call, "aten::batch_norm"),
+        (
+            (
+                "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool"
+                " training, float momentum, float eps, bool cudnn_enabled)"
+            ),
+            ops.batch_norm.call,
+            "aten::batch_norm",
+        ),
     ),
 )
 
@@ -8327,14 +11361,28 @@ batch_norm = Binding(
 _batch_norm_impl_index = Binding(
     "torch._batch_norm_impl_index",
     (
-        ("_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled)", ops._batch_norm_impl_index.call, "aten::_batch_norm_impl_index"),
+        (
+            (
+                "_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+                "running_var, bool training, float momentum, float eps, bool cudnn_enabled)"
+            ),
+            ops._batch_norm_impl_index.call,
+            "aten::_batch_norm_impl_index",
+        ),
     ),
 )
 
 
 def _torch_native_batch_norm(
-    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: Any, momentum: Any, eps: Any,
-    out: Any
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: Any,
+    momentum: Any,
+    eps: Any,
+    out: Any,
 ) -> Any:
     if out is not None:
         return ops.native_batch_norm_out.call(
@@ -8346,14 +11394,29 @@ def _torch_native_batch_norm(
 native_batch_norm = Binding(
     "torch.native_batch_norm",
     (
-        ("native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, *, tuple of Tensors out = None)", _torch_native_batch_norm, "aten::native_batch_norm", ops.native_batch_norm.call),
+        (
+            (
+                "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+                "running_var, bool training, float momentum, float eps, *, tuple of Tensors out = None)"
+            ),
+            _torch_native_batch_norm,
+            "aten::native_batch_norm",
+            ops.native_batch_norm.call,
+        ),
     ),
 )
 
 
 def _torch__native_batch_norm_legit(
-    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: Any, momentum: Any, eps: Any,
-    out: Any
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: Any,
+    momentum: Any,
+    eps: Any,
+    out: Any,
 ) -> Any:
     if out is not None:
         return ops._native_batch_norm_legit_out.call(
@@ -8373,8 +11436,24 @@ def _torch__native_batch_norm_legit_no_stats(
 _native_batch_norm_legit = Binding(
     "torch._native_batch_norm_legit",
     (
-        ("_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps, *, tuple of Tensors out = None)", _torch__native_batch_norm_legit, "aten::_native_batch_norm_legit", ops._native_batch_norm_legit.call),
-        ("_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps, *, tuple of Tensors out = None)", _torch__native_batch_norm_legit_no_stats, "aten::_native_batch_norm_legit.no_stats", ops._native_batch_norm_legit_no_stats.call),
+        (
+            (
+                "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor "
+                "running_var, bool training, float momentum, float eps, *, tuple of Tensors out = None)"
+            ),
+            _torch__native_batch_norm_legit,
+            "aten::_native_batch_norm_legit",
+            ops._native_batch_norm_legit.call,
+        ),
+        (
+            (
+                "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, "
+                "float eps, *, tuple of Tensors out = None)"
+            ),
+            _torch__native_batch_norm_legit_no_stats,
+            "aten::_native_batch_norm_legit.no_stats",
+            ops._native_batch_norm_legit_no_stats.call,
+        ),
     ),
 )
 
@@ -8382,7 +11461,14 @@ _native_batch_norm_legit = Binding(
 _native_batch_norm_legit_no_training = Binding(
     "torch._native_batch_norm_legit_no_training",
     (
-        ("_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps)", ops._native_batch_norm_legit_no_training.call, "aten::_native_batch_norm_legit_no_training"),
+        (
+            (
+                "_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
+                "Tensor running_var, float momentum, float eps)"
+            ),
+            ops._native_batch_norm_legit_no_training.call,
+            "aten::_native_batch_norm_legit_no_training",
+        ),
     ),
 )
 
@@ -8391,16 +11477,22 @@ def _torch__batch_norm_with_update(
     input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, momentum: Any, eps: Any, out: Any
 ) -> Any:
     if out is not None:
-        return ops._batch_norm_with_update_out.call(
-            input, weight, bias, running_mean, running_var, momentum, eps, *out
-        )
+        return ops._batch_norm_with_update_out.call(input, weight, bias, running_mean, running_var, momentum, eps, *out)
     return ops._batch_norm_with_update.call(input, weight, bias, running_mean, running_var, momentum, eps)
 
 
 _batch_norm_with_update = Binding(
     "torch._batch_norm_with_update",
     (
-        ("_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps, *, tuple of Tensors out = None)", _torch__batch_norm_with_update, "aten::_batch_norm_with_update", ops._batch_norm_with_update.call),
+        (
+            (
+                "_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor "
+                "running_var, float momentum, float eps, *, tuple of Tensors out = None)"
+            ),
+            _torch__batch_norm_with_update,
+            "aten::_batch_norm_with_update",
+            ops._batch_norm_with_update.call,
+        ),
     ),
 )
 
@@ -8408,7 +11500,14 @@ _batch_norm_with_update = Binding(
 _batch_norm_no_update = Binding(
     "torch._batch_norm_no_update",
     (
-        ("_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, float momentum, float eps)", ops._batch_norm_no_update.call, "aten::_batch_norm_no_update"),
+        (
+            (
+                "_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+                "running_var, float momentum, float eps)"
+            ),
+            ops._batch_norm_no_update.call,
+            "aten::_batch_norm_no_update",
+        ),
     ),
 )
 
@@ -8416,7 +11515,14 @@ _batch_norm_no_update = Binding(
 instance_norm = Binding(
     "torch.instance_norm",
     (
-        ("instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled)", ops.instance_norm.call, "aten::instance_norm"),
+        (
+            (
+                "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+                "bool use_input_stats, float momentum, float eps, bool cudnn_enabled)"
+            ),
+            ops.instance_norm.call,
+            "aten::instance_norm",
+        ),
     ),
 )
 
@@ -8424,7 +11530,14 @@ instance_norm = Binding(
 group_norm = Binding(
     "torch.group_norm",
     (
-        ("group_norm(Tensor input, int num_groups, Tensor weight = None, Tensor bias = None, float eps = 1e-05, bool cudnn_enabled = True)", ops.group_norm.call, "aten::group_norm"),
+        (
+            (
+                "group_norm(Tensor input, int num_groups, Tensor weight = None, Tensor bias = None, float eps = 1e-05, "
+                "bool cudnn_enabled = True)"
+            ),
+            ops.group_norm.call,
+            "aten::group_norm",
+        ),
     ),
 )
 
@@ -8432,7 +11545,14 @@ group_norm = Binding(
 native_group_norm = Binding(
     "torch.native_group_norm",
     (
-        ("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps)", ops.native_group_norm.call, "aten::native_group_norm"),
+        (
+            (
+                "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int "
+                "group, float eps)"
+            ),
+            ops.native_group_norm.call,
+            "aten::native_group_norm",
+        ),
     ),
 )
 
@@ -8440,7 +11560,11 @@ native_group_norm = Binding(
 rms_norm = Binding(
     "torch.rms_norm",
     (
-        ("rms_norm(Tensor input, tuple of SymInts normalized_shape, Tensor weight = None, float eps = None)", ops.rms_norm.call, "aten::rms_norm"),
+        (
+            "rms_norm(Tensor input, tuple of SymInts normalized_shape, Tensor weight = None, float eps = None)",
+            ops.rms_norm.call,
+            "aten::rms_norm",
+        ),
     ),
 )
 
@@ -8448,7 +11572,11 @@ rms_norm = Binding(
 _fused_rms_norm = Binding(
     "torch._fused_rms_norm",
     (
-        ("_fused_rms_norm(Tensor input, tuple of ints normalized_shape, Tensor? weight, float? eps)", ops._fused_rms_norm.call, "aten::_fused_rms_norm"),
+        (
+            "_fused_rms_norm(Tensor input, tuple of ints normalized_shape, Tensor? weight, float? eps)",
+            ops._fused_rms_norm.call,
+            "aten::_fused_rms_norm",
+        ),
     ),
 )
 
@@ -8494,7 +11622,12 @@ def _torch_hardshrink(self: Any, lambd: Any, out: Any) -> Any:
 hardshrink = Binding(
     "torch.hardshrink",
     (
-        ("hardshrink(Tensor input, Number lambd = 0.5, *, Tensor out = None)", _torch_hardshrink, "aten::hardshrink", ops.hardshrink.call),
+        (
+            "hardshrink(Tensor input, Number lambd = 0.5, *, Tensor out = None)",
+            _torch_hardshrink,
+            "aten::hardshrink",
+            ops.hardshrink.call,
+        ),
     ),
 )
 
@@ -8525,7 +11658,14 @@ def _Tensor_new_empty(
 Tensor_new_empty = Binding(
     "Tensor.new_empty",
     (
-        ("new_empty(tuple of SymInts size, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _Tensor_new_empty, "aten::new_empty"),
+        (
+            (
+                "new_empty(tuple of SymInts size, *, torch.dtype dtype = None, torch.layout layout = None, torch.device"
+                " device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _Tensor_new_empty,
+            "aten::new_empty",
+        ),
     ),
 )
 
@@ -8540,7 +11680,15 @@ def _Tensor_new_empty_strided(
 Tensor_new_empty_strided = Binding(
     "Tensor.new_empty_strided",
     (
-        ("new_empty_strided(tuple of SymInts size, tuple of SymInts stride, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _Tensor_new_empty_strided, "aten::new_empty_strided"),
+        (
+            (
+                "new_empty_strided(tuple of SymInts size, tuple of SymInts stride, *, torch.dtype dtype = None, "
+                "torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad "
+                "= False)"
+            ),
+            _Tensor_new_empty_strided,
+            "aten::new_empty_strided",
+        ),
     ),
 )
 
@@ -8555,7 +11703,14 @@ def _Tensor_new_zeros(
 Tensor_new_zeros = Binding(
     "Tensor.new_zeros",
     (
-        ("new_zeros(tuple of SymInts size, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _Tensor_new_zeros, "aten::new_zeros"),
+        (
+            (
+                "new_zeros(tuple of SymInts size, *, torch.dtype dtype = None, torch.layout layout = None, torch.device"
+                " device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _Tensor_new_zeros,
+            "aten::new_zeros",
+        ),
     ),
 )
 
@@ -8570,7 +11725,14 @@ def _Tensor_new_ones(
 Tensor_new_ones = Binding(
     "Tensor.new_ones",
     (
-        ("new_ones(tuple of SymInts size, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _Tensor_new_ones, "aten::new_ones"),
+        (
+            (
+                "new_ones(tuple of SymInts size, *, torch.dtype dtype = None, torch.layout layout = None, torch.device "
+                "device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _Tensor_new_ones,
+            "aten::new_ones",
+        ),
     ),
 )
 
@@ -8585,7 +11747,14 @@ def _Tensor_new_full(
 Tensor_new_full = Binding(
     "Tensor.new_full",
     (
-        ("new_full(tuple of SymInts size, Number fill_value, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)", _Tensor_new_full, "aten::new_full"),
+        (
+            (
+                "new_full(tuple of SymInts size, Number fill_value, *, torch.dtype dtype = None, torch.layout layout = "
+                "None, torch.device device = None, bool? pin_memory = False, bool? requires_grad = False)"
+            ),
+            _Tensor_new_full,
+            "aten::new_full",
+        ),
     ),
 )
 
@@ -8625,7 +11794,11 @@ Tensor_is_nonzero = Binding(
 Tensor_resize_ = Binding(
     "Tensor.resize_",
     (
-        ("resize_(tuple of SymInts size, *, torch.memory_format memory_format = None)", ops.resize_.call, "aten::resize_"),
+        (
+            "resize_(tuple of SymInts size, *, torch.memory_format memory_format = None)",
+            ops.resize_.call,
+            "aten::resize_",
+        ),
     ),
 )
 
@@ -8650,7 +11823,11 @@ Tensor_zero_ = Binding(
 Tensor_normal_ = Binding(
     "Tensor.normal_",
     (
-        ("normal_(float mean = 0, float std = 1, *, torch.Generator generator = None)", ops.normal_.call, "aten::normal_"),
+        (
+            "normal_(float mean = 0, float std = 1, *, torch.Generator generator = None)",
+            ops.normal_.call,
+            "aten::normal_",
+        ),
     ),
 )
 
@@ -8658,7 +11835,11 @@ Tensor_normal_ = Binding(
 Tensor_uniform_ = Binding(
     "Tensor.uniform_",
     (
-        ("uniform_(float from = 0, float to = 1, *, torch.Generator generator = None)", ops.uniform_.call, "aten::uniform_"),
+        (
+            "uniform_(float from = 0, float to = 1, *, torch.Generator generator = None)",
+            ops.uniform_.call,
+            "aten::uniform_",
+        ),
     ),
 )
 
@@ -8675,8 +11856,16 @@ Tensor_bernoulli = Binding(
 Tensor_bernoulli_ = Binding(
     "Tensor.bernoulli_",
     (
-        ("bernoulli_(Tensor p, *, torch.Generator generator = None)", ops.bernoulli__Tensor.call, "aten::bernoulli_.Tensor"),
-        ("bernoulli_(float p = 0.5, *, torch.Generator generator = None)", ops.bernoulli__float.call, "aten::bernoulli_.float"),
+        (
+            "bernoulli_(Tensor p, *, torch.Generator generator = None)",
+            ops.bernoulli__Tensor.call,
+            "aten::bernoulli_.Tensor",
+        ),
+        (
+            "bernoulli_(float p = 0.5, *, torch.Generator generator = None)",
+            ops.bernoulli__float.call,
+            "aten::bernoulli_.float",
+        ),
     ),
 )
 
@@ -8685,7 +11874,11 @@ Tensor_random_ = Binding(
     "Tensor.random_",
     (
         ("random_(*, torch.Generator generator = None)", ops.random_.call, "aten::random_"),
-        ("random_(int from, int? to, *, torch.Generator generator = None)", ops.random__from.call, "aten::random_.from"),
+        (
+            "random_(int from, int? to, *, torch.Generator generator = None)",
+            ops.random__from.call,
+            "aten::random_.from",
+        ),
         ("random_(int to, *, torch.Generator generator = None)", ops.random__to.call, "aten::random_.to"),
     ),
 )
@@ -8694,7 +11887,11 @@ Tensor_random_ = Binding(
 Tensor_exponential_ = Binding(
     "Tensor.exponential_",
     (
-        ("exponential_(float lambd = 1, *, torch.Generator generator = None)", ops.exponential_.call, "aten::exponential_"),
+        (
+            "exponential_(float lambd = 1, *, torch.Generator generator = None)",
+            ops.exponential_.call,
+            "aten::exponential_",
+        ),
     ),
 )
 
@@ -8710,7 +11907,11 @@ Tensor_geometric_ = Binding(
 Tensor_cauchy_ = Binding(
     "Tensor.cauchy_",
     (
-        ("cauchy_(float median = 0, float sigma = 1, *, torch.Generator generator = None)", ops.cauchy_.call, "aten::cauchy_"),
+        (
+            "cauchy_(float median = 0, float sigma = 1, *, torch.Generator generator = None)",
+            ops.cauchy_.call,
+            "aten::cauchy_",
+        ),
     ),
 )
 
@@ -8718,7 +11919,11 @@ Tensor_cauchy_ = Binding(
 Tensor_log_normal_ = Binding(
     "Tensor.log_normal_",
     (
-        ("log_normal_(float mean = 1, float std = 2, *, torch.Generator generator = None)", ops.log_normal_.call, "aten::log_normal_"),
+        (
+            "log_normal_(float mean = 1, float std = 2, *, torch.Generator generator = None)",
+            ops.log_normal_.call,
+            "aten::log_normal_",
+        ),
     ),
 )
 
@@ -8726,7 +11931,11 @@ Tensor_log_normal_ = Binding(
 Tensor_multinomial = Binding(
     "Tensor.multinomial",
     (
-        ("multinomial(SymInt num_samples, bool replacement = False, *, torch.Generator generator = None)", ops.multinomial.call, "aten::multinomial"),
+        (
+            "multinomial(SymInt num_samples, bool replacement = False, *, torch.Generator generator = None)",
+            ops.multinomial.call,
+            "aten::multinomial",
+        ),
     ),
 )
 
@@ -9983,7 +13192,11 @@ Tensor_isreal = Binding(
 Tensor_nan_to_num = Binding(
     "Tensor.nan_to_num",
     (
-        ("nan_to_num(float nan = None, float posinf = None, float neginf = None)", ops.nan_to_num.call, "aten::nan_to_num"),
+        (
+            "nan_to_num(float nan = None, float posinf = None, float neginf = None)",
+            ops.nan_to_num.call,
+            "aten::nan_to_num",
+        ),
     ),
 )
 
@@ -9991,7 +13204,11 @@ Tensor_nan_to_num = Binding(
 Tensor_nan_to_num_ = Binding(
     "Tensor.nan_to_num_",
     (
-        ("nan_to_num_(float nan = None, float posinf = None, float neginf = None)", ops.nan_to_num_.call, "aten::nan_to_num_"),
+        (
+            "nan_to_num_(float nan = None, float posinf = None, float neginf = None)",
+            ops.nan_to_num_.call,
+            "aten::nan_to_num_",
+        ),
     ),
 )
 
@@ -10341,7 +13558,11 @@ def _Tensor_addcmul_deprecated(self: Any, value: Any, tensor1: Any, tensor2: Any
 Tensor_addcmul = Binding(
     "Tensor.addcmul",
     (
-        ("addcmul(Number value, Tensor tensor1, Tensor tensor2)|deprecated", _Tensor_addcmul_deprecated, "aten::addcmul"),
+        (
+            "addcmul(Number value, Tensor tensor1, Tensor tensor2)|deprecated",
+            _Tensor_addcmul_deprecated,
+            "aten::addcmul",
+        ),
         ("addcmul(Tensor tensor1, Tensor tensor2, *, Number value = 1)", ops.addcmul.call, "aten::addcmul"),
     ),
 )
@@ -10354,7 +13575,11 @@ def _Tensor_addcmul__deprecated(self: Any, value: Any, tensor1: Any, tensor2: An
 Tensor_addcmul_ = Binding(
     "Tensor.addcmul_",
     (
-        ("addcmul_(Number value, Tensor tensor1, Tensor tensor2)|deprecated", _Tensor_addcmul__deprecated, "aten::addcmul_"),
+        (
+            "addcmul_(Number value, Tensor tensor1, Tensor tensor2)|deprecated",
+            _Tensor_addcmul__deprecated,
+            "aten::addcmul_",
+        ),
         ("addcmul_(Tensor tensor1, Tensor tensor2, *, Number value = 1)", ops.addcmul_.call, "aten::addcmul_"),
     ),
 )
@@ -10367,7 +13592,11 @@ def _Tensor_addcdiv_deprecated(self: Any, value: Any, tensor1: Any, tensor2: Any
 Tensor_addcdiv = Binding(
     "Tensor.addcdiv",
     (
-        ("addcdiv(Number value, Tensor tensor1, Tensor tensor2)|deprecated", _Tensor_addcdiv_deprecated, "aten::addcdiv"),
+        (
+            "addcdiv(Number value, Tensor tensor1, Tensor tensor2)|deprecated",
+            _Tensor_addcdiv_deprecated,
+            "aten::addcdiv",
+        ),
         ("addcdiv(Tensor tensor1, Tensor tensor2, *, Number value = 1)", ops.addcdiv.call, "aten::addcdiv"),
     ),
 )
@@ -10380,7 +13609,11 @@ def _Tensor_addcdiv__deprecated(self: Any, value: Any, tensor1: Any, tensor2: An
 Tensor_addcdiv_ = Binding(
     "Tensor.addcdiv_",
     (
-        ("addcdiv_(Number value, Tensor tensor1, Tensor tensor2)|deprecated", _Tensor_addcdiv__deprecated, "aten::addcdiv_"),
+        (
+            "addcdiv_(Number value, Tensor tensor1, Tensor tensor2)|deprecated",
+            _Tensor_addcdiv__deprecated,
+            "aten::addcdiv_",
+        ),
         ("addcdiv_(Tensor tensor1, Tensor tensor2, *, Number value = 1)", ops.addcdiv_.call, "aten::addcdiv_"),
     ),
 )
@@ -10714,7 +13947,11 @@ Tensor_bitwise_left_shift = Binding(
     "Tensor.bitwise_left_shift",
     (
         ("bitwise_left_shift(Tensor other)", ops.bitwise_left_shift_Tensor.call, "aten::bitwise_left_shift.Tensor"),
-        ("bitwise_left_shift(Number other)", ops.bitwise_left_shift_Tensor_Scalar.call, "aten::bitwise_left_shift.Tensor_Scalar"),
+        (
+            "bitwise_left_shift(Number other)",
+            ops.bitwise_left_shift_Tensor_Scalar.call,
+            "aten::bitwise_left_shift.Tensor_Scalar",
+        ),
     ),
 )
 
@@ -10723,7 +13960,11 @@ Tensor_bitwise_left_shift_ = Binding(
     "Tensor.bitwise_left_shift_",
     (
         ("bitwise_left_shift_(Tensor other)", ops.bitwise_left_shift__Tensor.call, "aten::bitwise_left_shift_.Tensor"),
-        ("bitwise_left_shift_(Number other)", ops.bitwise_left_shift__Tensor_Scalar.call, "aten::bitwise_left_shift_.Tensor_Scalar"),
+        (
+            "bitwise_left_shift_(Number other)",
+            ops.bitwise_left_shift__Tensor_Scalar.call,
+            "aten::bitwise_left_shift_.Tensor_Scalar",
+        ),
     ),
 )
 
@@ -10750,7 +13991,11 @@ Tensor_bitwise_right_shift = Binding(
     "Tensor.bitwise_right_shift",
     (
         ("bitwise_right_shift(Tensor other)", ops.bitwise_right_shift_Tensor.call, "aten::bitwise_right_shift.Tensor"),
-        ("bitwise_right_shift(Number other)", ops.bitwise_right_shift_Tensor_Scalar.call, "aten::bitwise_right_shift.Tensor_Scalar"),
+        (
+            "bitwise_right_shift(Number other)",
+            ops.bitwise_right_shift_Tensor_Scalar.call,
+            "aten::bitwise_right_shift.Tensor_Scalar",
+        ),
     ),
 )
 
@@ -10758,8 +14003,16 @@ Tensor_bitwise_right_shift = Binding(
 Tensor_bitwise_right_shift_ = Binding(
     "Tensor.bitwise_right_shift_",
     (
-        ("bitwise_right_shift_(Tensor other)", ops.bitwise_right_shift__Tensor.call, "aten::bitwise_right_shift_.Tensor"),
-        ("bitwise_right_shift_(Number other)", ops.bitwise_right_shift__Tensor_Scalar.call, "aten::bitwise_right_shift_.Tensor_Scalar"),
+        (
+            "bitwise_right_shift_(Tensor other)",
+            ops.bitwise_right_shift__Tensor.call,
+            "aten::bitwise_right_shift_.Tensor",
+        ),
+        (
+            "bitwise_right_shift_(Number other)",
+            ops.bitwise_right_shift__Tensor_Scalar.call,
+            "aten::bitwise_right_shift_.Tensor_Scalar",
+        ),
     ),
 )
 
@@ -10783,7 +14036,11 @@ Tensor_isfinite = Binding(
 Tensor_isclose = Binding(
     "Tensor.isclose",
     (
-        ("isclose(Tensor other, float rtol = 1e-05, float atol = 1e-08, bool equal_nan = False)", ops.isclose.call, "aten::isclose"),
+        (
+            "isclose(Tensor other, float rtol = 1e-05, float atol = 1e-08, bool equal_nan = False)",
+            ops.isclose.call,
+            "aten::isclose",
+        ),
     ),
 )
 
@@ -10791,7 +14048,11 @@ Tensor_isclose = Binding(
 Tensor_allclose = Binding(
     "Tensor.allclose",
     (
-        ("allclose(Tensor other, float rtol = 1e-05, float atol = 1e-08, bool equal_nan = False)", ops.allclose.call, "aten::allclose"),
+        (
+            "allclose(Tensor other, float rtol = 1e-05, float atol = 1e-08, bool equal_nan = False)",
+            ops.allclose.call,
+            "aten::allclose",
+        ),
     ),
 )
 
@@ -10842,7 +14103,11 @@ Tensor_sum = Binding(
     "Tensor.sum",
     (
         ("sum(*, torch.dtype dtype = None)", ops.sum.call, "aten::sum"),
-        ("sum(tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None)", ops.sum_dim_IntList.call, "aten::sum.dim_IntList"),
+        (
+            "sum(tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None)",
+            ops.sum_dim_IntList.call,
+            "aten::sum.dim_IntList",
+        ),
     ),
 )
 
@@ -10859,7 +14124,11 @@ Tensor_mean = Binding(
     "Tensor.mean",
     (
         ("mean(*, torch.dtype dtype = None)", ops.mean.call, "aten::mean"),
-        ("mean(tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None)", ops.mean_dim.call, "aten::mean.dim"),
+        (
+            "mean(tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None)",
+            ops.mean_dim.call,
+            "aten::mean.dim",
+        ),
     ),
 )
 
@@ -10867,7 +14136,11 @@ Tensor_mean = Binding(
 Tensor_nansum = Binding(
     "Tensor.nansum",
     (
-        ("nansum(tuple of ints[1] dim = None, bool keepdim = False, *, torch.dtype dtype = None)", ops.nansum.call, "aten::nansum"),
+        (
+            "nansum(tuple of ints[1] dim = None, bool keepdim = False, *, torch.dtype dtype = None)",
+            ops.nansum.call,
+            "aten::nansum",
+        ),
     ),
 )
 
@@ -10875,7 +14148,11 @@ Tensor_nansum = Binding(
 Tensor_nanmean = Binding(
     "Tensor.nanmean",
     (
-        ("nanmean(tuple of ints[1] dim = None, bool keepdim = False, *, torch.dtype dtype = None)", ops.nanmean.call, "aten::nanmean"),
+        (
+            "nanmean(tuple of ints[1] dim = None, bool keepdim = False, *, torch.dtype dtype = None)",
+            ops.nanmean.call,
+            "aten::nanmean",
+        ),
     ),
 )
 
@@ -10883,8 +14160,16 @@ Tensor_nanmean = Binding(
 Tensor_quantile = Binding(
     "Tensor.quantile",
     (
-        ("quantile(Tensor q, int dim = None, bool keepdim = False, *, str interpolation = 'linear')", ops.quantile.call, "aten::quantile"),
-        ("quantile(float q, int dim = None, bool keepdim = False, *, str interpolation = 'linear')", ops.quantile_scalar.call, "aten::quantile.scalar"),
+        (
+            "quantile(Tensor q, int dim = None, bool keepdim = False, *, str interpolation = 'linear')",
+            ops.quantile.call,
+            "aten::quantile",
+        ),
+        (
+            "quantile(float q, int dim = None, bool keepdim = False, *, str interpolation = 'linear')",
+            ops.quantile_scalar.call,
+            "aten::quantile.scalar",
+        ),
     ),
 )
 
@@ -10892,8 +14177,16 @@ Tensor_quantile = Binding(
 Tensor_nanquantile = Binding(
     "Tensor.nanquantile",
     (
-        ("nanquantile(Tensor q, int dim = None, bool keepdim = False, *, str interpolation = 'linear')", ops.nanquantile.call, "aten::nanquantile"),
-        ("nanquantile(float q, int dim = None, bool keepdim = False, *, str interpolation = 'linear')", ops.nanquantile_scalar.call, "aten::nanquantile.scalar"),
+        (
+            "nanquantile(Tensor q, int dim = None, bool keepdim = False, *, str interpolation = 'linear')",
+            ops.nanquantile.call,
+            "aten::nanquantile",
+        ),
+        (
+            "nanquantile(float q, int dim = None, bool keepdim = False, *, str interpolation = 'linear')",
+            ops.nanquantile_scalar.call,
+            "aten::nanquantile.scalar",
+        ),
     ),
 )
 
@@ -10938,7 +14231,11 @@ Tensor_prod = Binding(
     "Tensor.prod",
     (
         ("prod(*, torch.dtype dtype = None)", ops.prod.call, "aten::prod"),
-        ("prod(int dim, bool keepdim = False, *, torch.dtype dtype = None)", ops.prod_dim_int.call, "aten::prod.dim_int"),
+        (
+            "prod(int dim, bool keepdim = False, *, torch.dtype dtype = None)",
+            ops.prod_dim_int.call,
+            "aten::prod.dim_int",
+        ),
     ),
 )
 
@@ -11043,7 +14340,11 @@ Tensor_var = Binding(
     "Tensor.var",
     (
         ("var(tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False)", ops.var_dim.call, "aten::var.dim"),
-        ("var(tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)", ops.var_correction.call, "aten::var.correction"),
+        (
+            "var(tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)",
+            ops.var_correction.call,
+            "aten::var.correction",
+        ),
         ("var(bool unbiased = True)", ops.var.call, "aten::var"),
     ),
 )
@@ -11053,7 +14354,11 @@ Tensor_std = Binding(
     "Tensor.std",
     (
         ("std(tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False)", ops.std_dim.call, "aten::std.dim"),
-        ("std(tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)", ops.std_correction.call, "aten::std.correction"),
+        (
+            "std(tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)",
+            ops.std_correction.call,
+            "aten::std.correction",
+        ),
         ("std(bool unbiased = True)", ops.std.call, "aten::std"),
     ),
 )
@@ -11155,7 +14460,11 @@ def _Tensor_triangular_solve(self: Any, A: Any, upper: Any, transpose: Any, unit
 Tensor_triangular_solve = Binding(
     "Tensor.triangular_solve",
     (
-        ("triangular_solve(Tensor A, bool upper = True, bool transpose = False, bool unitriangular = False)", _Tensor_triangular_solve, "aten::triangular_solve"),
+        (
+            "triangular_solve(Tensor A, bool upper = True, bool transpose = False, bool unitriangular = False)",
+            _Tensor_triangular_solve,
+            "aten::triangular_solve",
+        ),
     ),
 )
 
@@ -11231,7 +14540,11 @@ Tensor_orgqr = Binding(
 Tensor_ormqr = Binding(
     "Tensor.ormqr",
     (
-        ("ormqr(Tensor input2, Tensor input3, bool left = True, bool transpose = False)", ops.ormqr.call, "aten::ormqr"),
+        (
+            "ormqr(Tensor input2, Tensor input3, bool left = True, bool transpose = False)",
+            ops.ormqr.call,
+            "aten::ormqr",
+        ),
     ),
 )
 
@@ -11418,7 +14731,11 @@ Tensor_msort = Binding(
 Tensor_argsort = Binding(
     "Tensor.argsort",
     (
-        ("argsort(*, bool stable, int dim = -1, bool descending = False)", ops.argsort_stable.call, "aten::argsort.stable"),
+        (
+            "argsort(*, bool stable, int dim = -1, bool descending = False)",
+            ops.argsort_stable.call,
+            "aten::argsort.stable",
+        ),
         ("argsort(int dim = -1, bool descending = False)", ops.argsort.call, "aten::argsort"),
     ),
 )
@@ -11443,7 +14760,11 @@ def _Tensor_addmm_deprecated1(self: Any, beta: Any, mat1: Any, mat2: Any) -> Any
 Tensor_addmm = Binding(
     "Tensor.addmm",
     (
-        ("addmm(Number beta, Number alpha, Tensor mat1, Tensor mat2)|deprecated", _Tensor_addmm_deprecated, "aten::addmm"),
+        (
+            "addmm(Number beta, Number alpha, Tensor mat1, Tensor mat2)|deprecated",
+            _Tensor_addmm_deprecated,
+            "aten::addmm",
+        ),
         ("addmm(Number beta, Tensor mat1, Tensor mat2)|deprecated", _Tensor_addmm_deprecated1, "aten::addmm"),
         ("addmm(Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1)", ops.addmm.call, "aten::addmm"),
     ),
@@ -11461,7 +14782,11 @@ def _Tensor_addmm__deprecated1(self: Any, beta: Any, mat1: Any, mat2: Any) -> An
 Tensor_addmm_ = Binding(
     "Tensor.addmm_",
     (
-        ("addmm_(Number beta, Number alpha, Tensor mat1, Tensor mat2)|deprecated", _Tensor_addmm__deprecated, "aten::addmm_"),
+        (
+            "addmm_(Number beta, Number alpha, Tensor mat1, Tensor mat2)|deprecated",
+            _Tensor_addmm__deprecated,
+            "aten::addmm_",
+        ),
         ("addmm_(Number beta, Tensor mat1, Tensor mat2)|deprecated", _Tensor_addmm__deprecated1, "aten::addmm_"),
         ("addmm_(Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1)", ops.addmm_.call, "aten::addmm_"),
     ),
@@ -11471,7 +14796,11 @@ Tensor_addmm_ = Binding(
 Tensor__addmm_activation = Binding(
     "Tensor._addmm_activation",
     (
-        ("_addmm_activation(Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1, bool use_gelu = False)", ops._addmm_activation.call, "aten::_addmm_activation"),
+        (
+            "_addmm_activation(Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1, bool use_gelu = False)",
+            ops._addmm_activation.call,
+            "aten::_addmm_activation",
+        ),
     ),
 )
 
@@ -11505,7 +14834,11 @@ def _Tensor_addr__deprecated1(self: Any, beta: Any, vec1: Any, vec2: Any) -> Any
 Tensor_addr_ = Binding(
     "Tensor.addr_",
     (
-        ("addr_(Number beta, Number alpha, Tensor vec1, Tensor vec2)|deprecated", _Tensor_addr__deprecated, "aten::addr_"),
+        (
+            "addr_(Number beta, Number alpha, Tensor vec1, Tensor vec2)|deprecated",
+            _Tensor_addr__deprecated,
+            "aten::addr_",
+        ),
         ("addr_(Number beta, Tensor vec1, Tensor vec2)|deprecated", _Tensor_addr__deprecated1, "aten::addr_"),
         ("addr_(Tensor vec1, Tensor vec2, *, Number beta = 1, Number alpha = 1)", ops.addr_.call, "aten::addr_"),
     ),
@@ -11523,9 +14856,17 @@ def _Tensor_addbmm__deprecated1(self: Any, beta: Any, batch1: Any, batch2: Any) 
 Tensor_addbmm_ = Binding(
     "Tensor.addbmm_",
     (
-        ("addbmm_(Number beta, Number alpha, Tensor batch1, Tensor batch2)|deprecated", _Tensor_addbmm__deprecated, "aten::addbmm_"),
+        (
+            "addbmm_(Number beta, Number alpha, Tensor batch1, Tensor batch2)|deprecated",
+            _Tensor_addbmm__deprecated,
+            "aten::addbmm_",
+        ),
         ("addbmm_(Number beta, Tensor batch1, Tensor batch2)|deprecated", _Tensor_addbmm__deprecated1, "aten::addbmm_"),
-        ("addbmm_(Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)", ops.addbmm_.call, "aten::addbmm_"),
+        (
+            "addbmm_(Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)",
+            ops.addbmm_.call,
+            "aten::addbmm_",
+        ),
     ),
 )
 
@@ -11541,7 +14882,11 @@ def _Tensor_addbmm_deprecated1(self: Any, beta: Any, batch1: Any, batch2: Any) -
 Tensor_addbmm = Binding(
     "Tensor.addbmm",
     (
-        ("addbmm(Number beta, Number alpha, Tensor batch1, Tensor batch2)|deprecated", _Tensor_addbmm_deprecated, "aten::addbmm"),
+        (
+            "addbmm(Number beta, Number alpha, Tensor batch1, Tensor batch2)|deprecated",
+            _Tensor_addbmm_deprecated,
+            "aten::addbmm",
+        ),
         ("addbmm(Number beta, Tensor batch1, Tensor batch2)|deprecated", _Tensor_addbmm_deprecated1, "aten::addbmm"),
         ("addbmm(Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)", ops.addbmm.call, "aten::addbmm"),
     ),
@@ -11575,7 +14920,11 @@ def _Tensor_addmv_deprecated1(self: Any, beta: Any, mat: Any, vec: Any) -> Any:
 Tensor_addmv = Binding(
     "Tensor.addmv",
     (
-        ("addmv(Number beta, Number alpha, Tensor mat, Tensor vec)|deprecated", _Tensor_addmv_deprecated, "aten::addmv"),
+        (
+            "addmv(Number beta, Number alpha, Tensor mat, Tensor vec)|deprecated",
+            _Tensor_addmv_deprecated,
+            "aten::addmv",
+        ),
         ("addmv(Number beta, Tensor mat, Tensor vec)|deprecated", _Tensor_addmv_deprecated1, "aten::addmv"),
         ("addmv(Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)", ops.addmv.call, "aten::addmv"),
     ),
@@ -11593,7 +14942,11 @@ def _Tensor_addmv__deprecated1(self: Any, beta: Any, mat: Any, vec: Any) -> Any:
 Tensor_addmv_ = Binding(
     "Tensor.addmv_",
     (
-        ("addmv_(Number beta, Number alpha, Tensor mat, Tensor vec)|deprecated", _Tensor_addmv__deprecated, "aten::addmv_"),
+        (
+            "addmv_(Number beta, Number alpha, Tensor mat, Tensor vec)|deprecated",
+            _Tensor_addmv__deprecated,
+            "aten::addmv_",
+        ),
         ("addmv_(Number beta, Tensor mat, Tensor vec)|deprecated", _Tensor_addmv__deprecated1, "aten::addmv_"),
         ("addmv_(Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)", ops.addmv_.call, "aten::addmv_"),
     ),
@@ -11635,7 +14988,11 @@ Tensor_matmul = Binding(
 Tensor_as_strided = Binding(
     "Tensor.as_strided",
     (
-        ("as_strided(tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = None)", ops.as_strided.call, "aten::as_strided"),
+        (
+            "as_strided(tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = None)",
+            ops.as_strided.call,
+            "aten::as_strided",
+        ),
     ),
 )
 
@@ -11643,7 +15000,11 @@ Tensor_as_strided = Binding(
 Tensor_as_strided_ = Binding(
     "Tensor.as_strided_",
     (
-        ("as_strided_(tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = None)", ops.as_strided_.call, "aten::as_strided_"),
+        (
+            "as_strided_(tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = None)",
+            ops.as_strided_.call,
+            "aten::as_strided_",
+        ),
     ),
 )
 
@@ -11858,8 +15219,16 @@ def _Tensor_tensor_split_sections(self: Any, sections: Any, dim: Any) -> Any:
 Tensor_tensor_split = Binding(
     "Tensor.tensor_split",
     (
-        ("tensor_split(tuple of SymInts indices, int dim = 0)", _Tensor_tensor_split_indices, "aten::tensor_split.indices"),
-        ("tensor_split(Tensor tensor_indices_or_sections, int dim = 0)", _Tensor_tensor_split_tensor_indices_or_sections, "aten::tensor_split.tensor_indices_or_sections"),
+        (
+            "tensor_split(tuple of SymInts indices, int dim = 0)",
+            _Tensor_tensor_split_indices,
+            "aten::tensor_split.indices",
+        ),
+        (
+            "tensor_split(Tensor tensor_indices_or_sections, int dim = 0)",
+            _Tensor_tensor_split_tensor_indices_or_sections,
+            "aten::tensor_split.tensor_indices_or_sections",
+        ),
         ("tensor_split(SymInt sections, int dim = 0)", _Tensor_tensor_split_sections, "aten::tensor_split.sections"),
     ),
 )
@@ -11921,7 +15290,11 @@ def _Tensor_split_with_sizes(self: Any, split_sizes: Any, dim: Any) -> Any:
 Tensor_split_with_sizes = Binding(
     "Tensor.split_with_sizes",
     (
-        ("split_with_sizes(tuple of SymInts split_sizes, int dim = 0)", _Tensor_split_with_sizes, "aten::split_with_sizes"),
+        (
+            "split_with_sizes(tuple of SymInts split_sizes, int dim = 0)",
+            _Tensor_split_with_sizes,
+            "aten::split_with_sizes",
+        ),
     ),
 )
 
@@ -12029,8 +15402,16 @@ Tensor_flipud = Binding(
 Tensor_repeat_interleave = Binding(
     "Tensor.repeat_interleave",
     (
-        ("repeat_interleave(Tensor repeats, int dim = None, *, SymInt output_size = None)", ops.repeat_interleave_self_Tensor.call, "aten::repeat_interleave.self_Tensor"),
-        ("repeat_interleave(SymInt repeats, int dim = None, *, SymInt output_size = None)", ops.repeat_interleave_self_int.call, "aten::repeat_interleave.self_int"),
+        (
+            "repeat_interleave(Tensor repeats, int dim = None, *, SymInt output_size = None)",
+            ops.repeat_interleave_self_Tensor.call,
+            "aten::repeat_interleave.self_Tensor",
+        ),
+        (
+            "repeat_interleave(SymInt repeats, int dim = None, *, SymInt output_size = None)",
+            ops.repeat_interleave_self_int.call,
+            "aten::repeat_interleave.self_int",
+        ),
     ),
 )
 
@@ -12113,7 +15494,11 @@ def _Tensor_unsafe_split_with_sizes(self: Any, split_sizes: Any, dim: Any) -> An
 Tensor_unsafe_split_with_sizes = Binding(
     "Tensor.unsafe_split_with_sizes",
     (
-        ("unsafe_split_with_sizes(tuple of SymInts split_sizes, int dim = 0)", _Tensor_unsafe_split_with_sizes, "aten::unsafe_split_with_sizes"),
+        (
+            "unsafe_split_with_sizes(tuple of SymInts split_sizes, int dim = 0)",
+            _Tensor_unsafe_split_with_sizes,
+            "aten::unsafe_split_with_sizes",
+        ),
     ),
 )
 
@@ -12166,7 +15551,11 @@ Tensor_moveaxis = Binding(
     "Tensor.moveaxis",
     (
         ("moveaxis(int source, int destination)", ops.moveaxis_int.call, "aten::moveaxis.int"),
-        ("moveaxis(tuple of ints source, tuple of ints destination)", ops.moveaxis_intlist.call, "aten::moveaxis.intlist"),
+        (
+            "moveaxis(tuple of ints source, tuple of ints destination)",
+            ops.moveaxis_intlist.call,
+            "aten::moveaxis.intlist",
+        ),
     ),
 )
 
@@ -12222,7 +15611,11 @@ Tensor_select_scatter = Binding(
 Tensor_slice_scatter = Binding(
     "Tensor.slice_scatter",
     (
-        ("slice_scatter(Tensor src, int dim = 0, SymInt start = None, SymInt end = None, SymInt step = 1)", ops.slice_scatter.call, "aten::slice_scatter"),
+        (
+            "slice_scatter(Tensor src, int dim = 0, SymInt start = None, SymInt end = None, SymInt step = 1)",
+            ops.slice_scatter.call,
+            "aten::slice_scatter",
+        ),
     ),
 )
 
@@ -12230,7 +15623,11 @@ Tensor_slice_scatter = Binding(
 Tensor_diagonal_scatter = Binding(
     "Tensor.diagonal_scatter",
     (
-        ("diagonal_scatter(Tensor src, int offset = 0, int dim1 = 0, int dim2 = 1)", ops.diagonal_scatter.call, "aten::diagonal_scatter"),
+        (
+            "diagonal_scatter(Tensor src, int offset = 0, int dim1 = 0, int dim2 = 1)",
+            ops.diagonal_scatter.call,
+            "aten::diagonal_scatter",
+        ),
     ),
 )
 
@@ -12238,7 +15635,14 @@ Tensor_diagonal_scatter = Binding(
 Tensor_as_strided_scatter = Binding(
     "Tensor.as_strided_scatter",
     (
-        ("as_strided_scatter(Tensor src, tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset = None)", ops.as_strided_scatter.call, "aten::as_strided_scatter"),
+        (
+            (
+                "as_strided_scatter(Tensor src, tuple of SymInts size, tuple of SymInts stride, SymInt storage_offset ="
+                " None)"
+            ),
+            ops.as_strided_scatter.call,
+            "aten::as_strided_scatter",
+        ),
     ),
 )
 
@@ -12454,7 +15858,11 @@ Tensor_index_select = Binding(
 Tensor_index_add_ = Binding(
     "Tensor.index_add_",
     (
-        ("index_add_(int dim, Tensor index, Tensor source, *, Number alpha = 1)", ops.index_add_.call, "aten::index_add_"),
+        (
+            "index_add_(int dim, Tensor index, Tensor source, *, Number alpha = 1)",
+            ops.index_add_.call,
+            "aten::index_add_",
+        ),
     ),
 )
 
@@ -12478,8 +15886,16 @@ Tensor_index_copy_ = Binding(
 Tensor_index_fill = Binding(
     "Tensor.index_fill",
     (
-        ("index_fill(int dim, Tensor index, Tensor value)", ops.index_fill_int_Tensor.call, "aten::index_fill.int_Tensor"),
-        ("index_fill(int dim, Tensor index, Number value)", ops.index_fill_int_Scalar.call, "aten::index_fill.int_Scalar"),
+        (
+            "index_fill(int dim, Tensor index, Tensor value)",
+            ops.index_fill_int_Tensor.call,
+            "aten::index_fill.int_Tensor",
+        ),
+        (
+            "index_fill(int dim, Tensor index, Number value)",
+            ops.index_fill_int_Scalar.call,
+            "aten::index_fill.int_Scalar",
+        ),
     ),
 )
 
@@ -12487,8 +15903,16 @@ Tensor_index_fill = Binding(
 Tensor_index_fill_ = Binding(
     "Tensor.index_fill_",
     (
-        ("index_fill_(int dim, Tensor index, Tensor value)", ops.index_fill__int_Tensor.call, "aten::index_fill_.int_Tensor"),
-        ("index_fill_(int dim, Tensor index, Number value)", ops.index_fill__int_Scalar.call, "aten::index_fill_.int_Scalar"),
+        (
+            "index_fill_(int dim, Tensor index, Tensor value)",
+            ops.index_fill__int_Tensor.call,
+            "aten::index_fill_.int_Tensor",
+        ),
+        (
+            "index_fill_(int dim, Tensor index, Number value)",
+            ops.index_fill__int_Scalar.call,
+            "aten::index_fill_.int_Scalar",
+        ),
     ),
 )
 
@@ -12496,7 +15920,11 @@ Tensor_index_fill_ = Binding(
 Tensor_index_reduce = Binding(
     "Tensor.index_reduce",
     (
-        ("index_reduce(int dim, Tensor index, Tensor source, str reduce, *, bool include_self = True)", ops.index_reduce.call, "aten::index_reduce"),
+        (
+            "index_reduce(int dim, Tensor index, Tensor source, str reduce, *, bool include_self = True)",
+            ops.index_reduce.call,
+            "aten::index_reduce",
+        ),
     ),
 )
 
@@ -12504,7 +15932,11 @@ Tensor_index_reduce = Binding(
 Tensor_index_reduce_ = Binding(
     "Tensor.index_reduce_",
     (
-        ("index_reduce_(int dim, Tensor index, Tensor source, str reduce, *, bool include_self = True)", ops.index_reduce_.call, "aten::index_reduce_"),
+        (
+            "index_reduce_(int dim, Tensor index, Tensor source, str reduce, *, bool include_self = True)",
+            ops.index_reduce_.call,
+            "aten::index_reduce_",
+        ),
     ),
 )
 
@@ -12563,7 +15995,11 @@ Tensor_scatter = Binding(
         ("scatter(int dim, Tensor index, Tensor src)", ops.scatter_src.call, "aten::scatter.src"),
         ("scatter(int dim, Tensor index, Tensor src, *, str reduce)", ops.scatter_reduce.call, "aten::scatter.reduce"),
         ("scatter(int dim, Tensor index, Number value)", ops.scatter_value.call, "aten::scatter.value"),
-        ("scatter(int dim, Tensor index, Number value, *, str reduce)", ops.scatter_value_reduce.call, "aten::scatter.value_reduce"),
+        (
+            "scatter(int dim, Tensor index, Number value, *, str reduce)",
+            ops.scatter_value_reduce.call,
+            "aten::scatter.value_reduce",
+        ),
     ),
 )
 
@@ -12572,9 +16008,17 @@ Tensor_scatter_ = Binding(
     "Tensor.scatter_",
     (
         ("scatter_(int dim, Tensor index, Tensor src)", ops.scatter__src.call, "aten::scatter_.src"),
-        ("scatter_(int dim, Tensor index, Tensor src, *, str reduce)", ops.scatter__reduce.call, "aten::scatter_.reduce"),
+        (
+            "scatter_(int dim, Tensor index, Tensor src, *, str reduce)",
+            ops.scatter__reduce.call,
+            "aten::scatter_.reduce",
+        ),
         ("scatter_(int dim, Tensor index, Number value)", ops.scatter__value.call, "aten::scatter_.value"),
-        ("scatter_(int dim, Tensor index, Number value, *, str reduce)", ops.scatter__value_reduce.call, "aten::scatter_.value_reduce"),
+        (
+            "scatter_(int dim, Tensor index, Number value, *, str reduce)",
+            ops.scatter__value_reduce.call,
+            "aten::scatter_.value_reduce",
+        ),
     ),
 )
 
@@ -12582,7 +16026,11 @@ Tensor_scatter_ = Binding(
 Tensor_scatter_reduce = Binding(
     "Tensor.scatter_reduce",
     (
-        ("scatter_reduce(int dim, Tensor index, Tensor src, str reduce, *, bool include_self = True)", ops.scatter_reduce_two.call, "aten::scatter_reduce.two"),
+        (
+            "scatter_reduce(int dim, Tensor index, Tensor src, str reduce, *, bool include_self = True)",
+            ops.scatter_reduce_two.call,
+            "aten::scatter_reduce.two",
+        ),
     ),
 )
 
@@ -12590,7 +16038,11 @@ Tensor_scatter_reduce = Binding(
 Tensor_scatter_reduce_ = Binding(
     "Tensor.scatter_reduce_",
     (
-        ("scatter_reduce_(int dim, Tensor index, Tensor src, str reduce, *, bool include_self = True)", ops.scatter_reduce__two.call, "aten::scatter_reduce_.two"),
+        (
+            "scatter_reduce_(int dim, Tensor index, Tensor src, str reduce, *, bool include_self = True)",
+            ops.scatter_reduce__two.call,
+            "aten::scatter_reduce_.two",
+        ),
     ),
 )
 
@@ -12614,7 +16066,11 @@ Tensor_scatter_add_ = Binding(
 Tensor_index_put_ = Binding(
     "Tensor.index_put_",
     (
-        ("index_put_(tuple of Tensors indices, Tensor values, bool accumulate = False)", ops.index_put_.call, "aten::index_put_"),
+        (
+            "index_put_(tuple of Tensors indices, Tensor values, bool accumulate = False)",
+            ops.index_put_.call,
+            "aten::index_put_",
+        ),
     ),
 )
 
@@ -12622,7 +16078,11 @@ Tensor_index_put_ = Binding(
 Tensor_index_put = Binding(
     "Tensor.index_put",
     (
-        ("index_put(tuple of Tensors indices, Tensor values, bool accumulate = False)", ops.index_put.call, "aten::index_put"),
+        (
+            "index_put(tuple of Tensors indices, Tensor values, bool accumulate = False)",
+            ops.index_put.call,
+            "aten::index_put",
+        ),
     ),
 )
 
@@ -12654,8 +16114,16 @@ def _Tensor_histogram_bin_ct(self: Any, bins: Any, range: Any, weight: Any, dens
 Tensor_histogram = Binding(
     "Tensor.histogram",
     (
-        ("histogram(Tensor bins, *, Tensor weight = None, bool density = False)", _Tensor_histogram_bins_tensor, "aten::histogram.bins_tensor"),
-        ("histogram(int bins = 100, *, tuple of floats? range = None, Tensor weight = None, bool density = False)", _Tensor_histogram_bin_ct, "aten::histogram.bin_ct"),
+        (
+            "histogram(Tensor bins, *, Tensor weight = None, bool density = False)",
+            _Tensor_histogram_bins_tensor,
+            "aten::histogram.bins_tensor",
+        ),
+        (
+            "histogram(int bins = 100, *, tuple of floats? range = None, Tensor weight = None, bool density = False)",
+            _Tensor_histogram_bin_ct,
+            "aten::histogram.bin_ct",
+        ),
     ),
 )
 
@@ -12695,7 +16163,11 @@ Tensor_log_softmax = Binding(
 Tensor_resize_as_ = Binding(
     "Tensor.resize_as_",
     (
-        ("resize_as_(Tensor the_template, *, torch.memory_format memory_format = None)", ops.resize_as_.call, "aten::resize_as_"),
+        (
+            "resize_as_(Tensor the_template, *, torch.memory_format memory_format = None)",
+            ops.resize_as_.call,
+            "aten::resize_as_",
+        ),
     ),
 )
 
@@ -12711,9 +16183,17 @@ def _Tensor_baddbmm_deprecated1(self: Any, beta: Any, batch1: Any, batch2: Any) 
 Tensor_baddbmm = Binding(
     "Tensor.baddbmm",
     (
-        ("baddbmm(Number beta, Number alpha, Tensor batch1, Tensor batch2)|deprecated", _Tensor_baddbmm_deprecated, "aten::baddbmm"),
+        (
+            "baddbmm(Number beta, Number alpha, Tensor batch1, Tensor batch2)|deprecated",
+            _Tensor_baddbmm_deprecated,
+            "aten::baddbmm",
+        ),
         ("baddbmm(Number beta, Tensor batch1, Tensor batch2)|deprecated", _Tensor_baddbmm_deprecated1, "aten::baddbmm"),
-        ("baddbmm(Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)", ops.baddbmm.call, "aten::baddbmm"),
+        (
+            "baddbmm(Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)",
+            ops.baddbmm.call,
+            "aten::baddbmm",
+        ),
     ),
 )
 
@@ -12729,9 +16209,21 @@ def _Tensor_baddbmm__deprecated1(self: Any, beta: Any, batch1: Any, batch2: Any)
 Tensor_baddbmm_ = Binding(
     "Tensor.baddbmm_",
     (
-        ("baddbmm_(Number beta, Number alpha, Tensor batch1, Tensor batch2)|deprecated", _Tensor_baddbmm__deprecated, "aten::baddbmm_"),
-        ("baddbmm_(Number beta, Tensor batch1, Tensor batch2)|deprecated", _Tensor_baddbmm__deprecated1, "aten::baddbmm_"),
-        ("baddbmm_(Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)", ops.baddbmm_.call, "aten::baddbmm_"),
+        (
+            "baddbmm_(Number beta, Number alpha, Tensor batch1, Tensor batch2)|deprecated",
+            _Tensor_baddbmm__deprecated,
+            "aten::baddbmm_",
+        ),
+        (
+            "baddbmm_(Number beta, Tensor batch1, Tensor batch2)|deprecated",
+            _Tensor_baddbmm__deprecated1,
+            "aten::baddbmm_",
+        ),
+        (
+            "baddbmm_(Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)",
+            ops.baddbmm_.call,
+            "aten::baddbmm_",
+        ),
     ),
 )
 
@@ -12823,8 +16315,23 @@ Tensor_xlogy_ = Binding(
 Tensor_stft = Binding(
     "Tensor.stft",
     (
-        ("stft(int n_fft, int hop_length = None, int win_length = None, Tensor window = None, bool center = True, str pad_mode = \"reflect\", bool normalized = False, bool onesided = None, bool return_complex = None, bool align_to_window = None)", ops.stft_center.call, "aten::stft.center"),
-        ("stft(int n_fft, int hop_length = None, int win_length = None, Tensor window = None, bool normalized = False, bool onesided = None, bool return_complex = None, bool align_to_window = None)", ops.stft.call, "aten::stft"),
+        (
+            (
+                "stft(int n_fft, int hop_length = None, int win_length = None, Tensor window = None, bool center = "
+                "True, str pad_mode = \"reflect\", bool normalized = False, bool onesided = None, bool return_complex ="
+                " None, bool align_to_window = None)"
+            ),
+            ops.stft_center.call,
+            "aten::stft.center",
+        ),
+        (
+            (
+                "stft(int n_fft, int hop_length = None, int win_length = None, Tensor window = None, bool normalized = "
+                "False, bool onesided = None, bool return_complex = None, bool align_to_window = None)"
+            ),
+            ops.stft.call,
+            "aten::stft",
+        ),
     ),
 )
 
@@ -12832,7 +16339,14 @@ Tensor_stft = Binding(
 Tensor_istft = Binding(
     "Tensor.istft",
     (
-        ("istft(int n_fft, int hop_length = None, int win_length = None, Tensor window = None, bool center = True, bool normalized = False, bool onesided = None, int length = None, bool return_complex = False)", ops.istft.call, "aten::istft"),
+        (
+            (
+                "istft(int n_fft, int hop_length = None, int win_length = None, Tensor window = None, bool center = "
+                "True, bool normalized = False, bool onesided = None, int length = None, bool return_complex = False)"
+            ),
+            ops.istft.call,
+            "aten::istft",
+        ),
     ),
 )
 

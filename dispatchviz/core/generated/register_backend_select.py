@@ -11,20 +11,24 @@ from typing import TYPE_CHECKING
 
 from dispatchviz.core.call.aten import backend_select_keys
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
     from dispatchviz.core.device.device import Device
-    from dispatchviz.core.tensor.dtype import DType
     from dispatchviz.core.native.random.generator import Generator
-    from dispatchviz.core.device.streams import Stream
+    from dispatchviz.core.tensor.dtype import DType
+    from dispatchviz.core.tensor.tensor import Size, Tensor
 
 Scalar = bool | int | float | complex
 
 
 def empty_memory_format(
-    ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return ops.empty_memory_format.redispatch(
         backend_select_keys(dtype, layout, device), size, dtype, layout, device, pin_memory, memory_format
@@ -32,8 +36,13 @@ def empty_memory_format(
 
 
 def empty_strided(
-    ks: int, size: Size, stride: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None
+    ks: int,
+    size: Size,
+    stride: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.empty_strided.redispatch(
         backend_select_keys(dtype, layout, device), size, stride, dtype, layout, device, pin_memory
@@ -41,8 +50,13 @@ def empty_strided(
 
 
 def empty_permuted(
-    ks: int, size: Size, physical_layout: Size, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    size: Size,
+    physical_layout: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.empty_permuted.redispatch(
         backend_select_keys(dtype, layout, device), size, physical_layout, dtype, layout, device, pin_memory
@@ -50,8 +64,7 @@ def empty_permuted(
 
 
 def bartlett_window(
-    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
-    None
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     return ops.bartlett_window.redispatch(
         backend_select_keys(dtype, layout, device), window_length, dtype, layout, device, pin_memory
@@ -59,8 +72,13 @@ def bartlett_window(
 
 
 def bartlett_window_periodic(
-    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.bartlett_window_periodic.redispatch(
         backend_select_keys(dtype, layout, device), window_length, periodic, dtype, layout, device, pin_memory
@@ -68,8 +86,7 @@ def bartlett_window_periodic(
 
 
 def blackman_window(
-    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
-    None
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     return ops.blackman_window.redispatch(
         backend_select_keys(dtype, layout, device), window_length, dtype, layout, device, pin_memory
@@ -77,8 +94,13 @@ def blackman_window(
 
 
 def blackman_window_periodic(
-    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.blackman_window_periodic.redispatch(
         backend_select_keys(dtype, layout, device), window_length, periodic, dtype, layout, device, pin_memory
@@ -86,8 +108,7 @@ def blackman_window_periodic(
 
 
 def hann_window(
-    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
-    None
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     return ops.hann_window.redispatch(
         backend_select_keys(dtype, layout, device), window_length, dtype, layout, device, pin_memory
@@ -95,8 +116,13 @@ def hann_window(
 
 
 def hann_window_periodic(
-    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.hann_window_periodic.redispatch(
         backend_select_keys(dtype, layout, device), window_length, periodic, dtype, layout, device, pin_memory
@@ -104,8 +130,7 @@ def hann_window_periodic(
 
 
 def hamming_window(
-    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
-    None
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     return ops.hamming_window.redispatch(
         backend_select_keys(dtype, layout, device), window_length, dtype, layout, device, pin_memory
@@ -113,8 +138,13 @@ def hamming_window(
 
 
 def hamming_window_periodic(
-    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.hamming_window_periodic.redispatch(
         backend_select_keys(dtype, layout, device), window_length, periodic, dtype, layout, device, pin_memory
@@ -122,8 +152,14 @@ def hamming_window_periodic(
 
 
 def hamming_window_periodic_alpha(
-    ks: int, window_length: int, periodic: bool, alpha: float, dtype: DType | None, layout: str | None, device: Device
-    | None, pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    alpha: float,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.hamming_window_periodic_alpha.redispatch(
         backend_select_keys(dtype, layout, device), window_length, periodic, alpha, dtype, layout, device, pin_memory
@@ -131,18 +167,31 @@ def hamming_window_periodic_alpha(
 
 
 def hamming_window_periodic_alpha_beta(
-    ks: int, window_length: int, periodic: bool, alpha: float, beta: float, dtype: DType | None, layout: str | None,
-    device: Device | None, pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    alpha: float,
+    beta: float,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.hamming_window_periodic_alpha_beta.redispatch(
-        backend_select_keys(dtype, layout, device), window_length, periodic, alpha, beta, dtype, layout, device,
-        pin_memory
+        backend_select_keys(dtype, layout, device),
+        window_length,
+        periodic,
+        alpha,
+        beta,
+        dtype,
+        layout,
+        device,
+        pin_memory,
     )
 
 
 def kaiser_window(
-    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
-    None
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     return ops.kaiser_window.redispatch(
         backend_select_keys(dtype, layout, device), window_length, dtype, layout, device, pin_memory
@@ -150,8 +199,13 @@ def kaiser_window(
 
 
 def kaiser_window_periodic(
-    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.kaiser_window_periodic.redispatch(
         backend_select_keys(dtype, layout, device), window_length, periodic, dtype, layout, device, pin_memory
@@ -159,8 +213,14 @@ def kaiser_window_periodic(
 
 
 def kaiser_window_beta(
-    ks: int, window_length: int, periodic: bool, beta: float, dtype: DType | None, layout: str | None, device: Device
-    | None, pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    beta: float,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.kaiser_window_beta.redispatch(
         backend_select_keys(dtype, layout, device), window_length, periodic, beta, dtype, layout, device, pin_memory
@@ -182,8 +242,13 @@ def arange(
 
 
 def arange_start(
-    ks: int, start: Scalar, end: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None
+    ks: int,
+    start: Scalar,
+    end: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.arange_start.redispatch(
         backend_select_keys(dtype, layout, device), start, end, dtype, layout, device, pin_memory
@@ -191,8 +256,14 @@ def arange_start(
 
 
 def arange_start_step(
-    ks: int, start: Scalar, end: Scalar, step: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    start: Scalar,
+    end: Scalar,
+    step: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.arange_start_step.redispatch(
         backend_select_keys(dtype, layout, device), start, end, step, dtype, layout, device, pin_memory
@@ -200,8 +271,14 @@ def arange_start_step(
 
 
 def range_step(
-    ks: int, start: Scalar, end: Scalar, step: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    start: Scalar,
+    end: Scalar,
+    step: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.range_step.redispatch(
         backend_select_keys(dtype, layout, device), start, end, step, dtype, layout, device, pin_memory
@@ -209,8 +286,13 @@ def range_step(
 
 
 def range(
-    ks: int, start: Scalar, end: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None
+    ks: int,
+    start: Scalar,
+    end: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.range.redispatch(
         backend_select_keys(dtype, layout, device), start, end, dtype, layout, device, pin_memory
@@ -218,8 +300,13 @@ def range(
 
 
 def full(
-    ks: int, size: Size, fill_value: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    size: Size,
+    fill_value: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.full.redispatch(
         backend_select_keys(dtype, layout, device), size, fill_value, dtype, layout, device, pin_memory
@@ -239,8 +326,14 @@ def zeros(
 
 
 def linspace(
-    ks: int, start: Scalar, end: Scalar, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    start: Scalar,
+    end: Scalar,
+    steps: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.linspace.redispatch(
         backend_select_keys(dtype, layout, device), start, end, steps, dtype, layout, device, pin_memory
@@ -248,8 +341,14 @@ def linspace(
 
 
 def linspace_Tensor_Tensor(
-    ks: int, start: Tensor, end: Tensor, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    start: Tensor,
+    end: Tensor,
+    steps: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.linspace_Tensor_Tensor.redispatch(
         backend_select_keys(dtype, layout, device, start, end), start, end, steps, dtype, layout, device, pin_memory
@@ -257,8 +356,14 @@ def linspace_Tensor_Tensor(
 
 
 def linspace_Tensor_Scalar(
-    ks: int, start: Tensor, end: Scalar, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    start: Tensor,
+    end: Scalar,
+    steps: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.linspace_Tensor_Scalar.redispatch(
         backend_select_keys(dtype, layout, device, start), start, end, steps, dtype, layout, device, pin_memory
@@ -266,8 +371,14 @@ def linspace_Tensor_Scalar(
 
 
 def linspace_Scalar_Tensor(
-    ks: int, start: Scalar, end: Tensor, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    start: Scalar,
+    end: Tensor,
+    steps: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.linspace_Scalar_Tensor.redispatch(
         backend_select_keys(dtype, layout, device, end), start, end, steps, dtype, layout, device, pin_memory
@@ -275,8 +386,15 @@ def linspace_Scalar_Tensor(
 
 
 def logspace(
-    ks: int, start: Scalar, end: Scalar, steps: int, base: float, dtype: DType | None, layout: str | None, device:
-    Device | None, pin_memory: bool | None
+    ks: int,
+    start: Scalar,
+    end: Scalar,
+    steps: int,
+    base: float,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.logspace.redispatch(
         backend_select_keys(dtype, layout, device), start, end, steps, base, dtype, layout, device, pin_memory
@@ -284,18 +402,39 @@ def logspace(
 
 
 def logspace_Tensor_Tensor(
-    ks: int, start: Tensor, end: Tensor, steps: int, base: float, dtype: DType | None, layout: str | None, device:
-    Device | None, pin_memory: bool | None
+    ks: int,
+    start: Tensor,
+    end: Tensor,
+    steps: int,
+    base: float,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.logspace_Tensor_Tensor.redispatch(
-        backend_select_keys(dtype, layout, device, start, end), start, end, steps, base, dtype, layout, device,
-        pin_memory
+        backend_select_keys(dtype, layout, device, start, end),
+        start,
+        end,
+        steps,
+        base,
+        dtype,
+        layout,
+        device,
+        pin_memory,
     )
 
 
 def logspace_Tensor_Scalar(
-    ks: int, start: Tensor, end: Scalar, steps: int, base: float, dtype: DType | None, layout: str | None, device:
-    Device | None, pin_memory: bool | None
+    ks: int,
+    start: Tensor,
+    end: Scalar,
+    steps: int,
+    base: float,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.logspace_Tensor_Scalar.redispatch(
         backend_select_keys(dtype, layout, device, start), start, end, steps, base, dtype, layout, device, pin_memory
@@ -303,8 +442,15 @@ def logspace_Tensor_Scalar(
 
 
 def logspace_Scalar_Tensor(
-    ks: int, start: Scalar, end: Tensor, steps: int, base: float, dtype: DType | None, layout: str | None, device:
-    Device | None, pin_memory: bool | None
+    ks: int,
+    start: Scalar,
+    end: Tensor,
+    steps: int,
+    base: float,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.logspace_Scalar_Tensor.redispatch(
         backend_select_keys(dtype, layout, device, end), start, end, steps, base, dtype, layout, device, pin_memory
@@ -330,8 +476,13 @@ def rand(
 
 
 def rand_generator(
-    ks: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    size: Size,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.rand_generator.redispatch(
         backend_select_keys(dtype, layout, device), size, generator, dtype, layout, device, pin_memory
@@ -345,8 +496,13 @@ def randn(
 
 
 def randn_generator(
-    ks: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    size: Size,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.randn_generator.redispatch(
         backend_select_keys(dtype, layout, device), size, generator, dtype, layout, device, pin_memory
@@ -354,28 +510,61 @@ def randn_generator(
 
 
 def to_dtype_layout(
-    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    non_blocking: bool, copy: bool, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    non_blocking: bool,
+    copy: bool,
+    memory_format: str | None,
 ) -> Tensor:
     return ops.to_dtype_layout.redispatch(
-        backend_select_keys(dtype, layout, device, self), self, dtype, layout, device, pin_memory, non_blocking, copy,
-        memory_format
+        backend_select_keys(dtype, layout, device, self),
+        self,
+        dtype,
+        layout,
+        device,
+        pin_memory,
+        non_blocking,
+        copy,
+        memory_format,
     )
 
 
 def _to_copy(
-    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    non_blocking: bool, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    non_blocking: bool,
+    memory_format: str | None,
 ) -> Tensor:
     return ops._to_copy.redispatch(
-        backend_select_keys(dtype, layout, device, self), self, dtype, layout, device, pin_memory, non_blocking,
-        memory_format
+        backend_select_keys(dtype, layout, device, self),
+        self,
+        dtype,
+        layout,
+        device,
+        pin_memory,
+        non_blocking,
+        memory_format,
     )
 
 
 def normal_float_float(
-    ks: int, mean: float, std: float, size: Size, generator: Generator | None, dtype: DType | None, layout: str |
-    None, device: Device | None, pin_memory: bool | None
+    ks: int,
+    mean: float,
+    std: float,
+    size: Size,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.normal_float_float.redispatch(
         backend_select_keys(dtype, layout, device), mean, std, size, generator, dtype, layout, device, pin_memory
@@ -383,8 +572,13 @@ def normal_float_float(
 
 
 def randint(
-    ks: int, high: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
-    None
+    ks: int,
+    high: int,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.randint.redispatch(
         backend_select_keys(dtype, layout, device), high, size, dtype, layout, device, pin_memory
@@ -392,8 +586,14 @@ def randint(
 
 
 def randint_generator(
-    ks: int, high: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device:
-    Device | None, pin_memory: bool | None
+    ks: int,
+    high: int,
+    size: Size,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.randint_generator.redispatch(
         backend_select_keys(dtype, layout, device), high, size, generator, dtype, layout, device, pin_memory
@@ -401,8 +601,14 @@ def randint_generator(
 
 
 def randint_low(
-    ks: int, low: int, high: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    low: int,
+    high: int,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.randint_low.redispatch(
         backend_select_keys(dtype, layout, device), low, high, size, dtype, layout, device, pin_memory
@@ -410,8 +616,15 @@ def randint_low(
 
 
 def randint_low_generator(
-    ks: int, low: int, high: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None,
-    device: Device | None, pin_memory: bool | None
+    ks: int,
+    low: int,
+    high: int,
+    size: Size,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.randint_low_generator.redispatch(
         backend_select_keys(dtype, layout, device), low, high, size, generator, dtype, layout, device, pin_memory
@@ -425,8 +638,13 @@ def randperm(
 
 
 def randperm_generator(
-    ks: int, n: int, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    n: int,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.randperm_generator.redispatch(
         backend_select_keys(dtype, layout, device), n, generator, dtype, layout, device, pin_memory
@@ -434,8 +652,14 @@ def randperm_generator(
 
 
 def tril_indices(
-    ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    row: int,
+    col: int,
+    offset: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.tril_indices.redispatch(
         backend_select_keys(dtype, layout, device), row, col, offset, dtype, layout, device, pin_memory
@@ -443,8 +667,14 @@ def tril_indices(
 
 
 def triu_indices(
-    ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    row: int,
+    col: int,
+    offset: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return ops.triu_indices.redispatch(
         backend_select_keys(dtype, layout, device), row, col, offset, dtype, layout, device, pin_memory

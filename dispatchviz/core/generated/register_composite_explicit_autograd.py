@@ -9,9 +9,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.activation import glu_rrelu, selu_mish_prelu, softmax
-from dispatchviz.core.native.arithmetic import allclose, binary_ops, bit_shifts, bitwise, comparison, complex_numbers, conj, ldexp, remainder, sign_ops
+from dispatchviz.core.native.arithmetic import (
+    allclose,
+    binary_ops,
+    bit_shifts,
+    bitwise,
+    comparison,
+    complex_numbers,
+    conj,
+    ldexp,
+    remainder,
+    sign_ops,
+)
 from dispatchviz.core.native.attention import scaled_dot_product_attention
 from dispatchviz.core.native.convolution import conv_backward, conv_mkldnn_cudnn, conv_tbc, convolution
 from dispatchviz.core.native.embedding import linear_embedding
@@ -21,107 +31,165 @@ from dispatchviz.core.native.foreach import foreach_clamp, foreach_ops, foreach_
 from dispatchviz.core.native.indexing import index_ops, index_put, masked_fill, masked_index
 from dispatchviz.core.native.linalg import addr_addbmm, cholesky, lstsq, matrix_checks, matrix_rank_pinv, mv_dot
 from dispatchviz.core.native.losses import elementwise_losses
-from dispatchviz.core.native.memory import autograd_composite, copy_clone, fill, pinned_memory, sparse_properties, to_dtype
+from dispatchviz.core.native.memory import (
+    autograd_composite,
+    copy_clone,
+    fill,
+    pinned_memory,
+    sparse_properties,
+    to_dtype,
+)
 from dispatchviz.core.native.norm import batch_norm_kernels, renorm_dist
 from dispatchviz.core.native.random import bernoulli, normal, rand_randn, randint_randperm
-from dispatchviz.core.native.reductions import any_all, cdist_pdist, cummax_cummin, cumsum_cumprod, logcumsumexp, sum_mean
+from dispatchviz.core.native.reductions import (
+    any_all,
+    cdist_pdist,
+    cummax_cummin,
+    cumsum_cumprod,
+    logcumsumexp,
+    sum_mean,
+)
 from dispatchviz.core.native.resampling import constant_pad, grid_sampler
 from dispatchviz.core.native.rnn import packed_sequence
-from dispatchviz.core.native.shapes import cat_stack, chunk_cat, diag, meshgrid, roll_rot90_transpose, split_flip_repeat, tensor_split
+from dispatchviz.core.native.shapes import (
+    cat_stack,
+    chunk_cat,
+    diag,
+    meshgrid,
+    roll_rot90_transpose,
+    split_flip_repeat,
+    tensor_split,
+)
 from dispatchviz.core.native.sorting import kthvalue_median, sort_topk
 from dispatchviz.core.native.special import bessel_functions, gamma_functions, special_functions
 from dispatchviz.core.native.views import permute, select_scatter, select_slice, view_copy, view_ops
-from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
     from dispatchviz.core.device.device import Device
-    from dispatchviz.core.tensor.dtype import DType
     from dispatchviz.core.native.random.generator import Generator
-    from dispatchviz.core.device.streams import Stream
+    from dispatchviz.core.tensor.dtype import DType
+    from dispatchviz.core.tensor.tensor import Size, Tensor
 
 Scalar = bool | int | float | complex
 
 
 def wrapper_CompositeExplicitAutograd__new_empty(
-    ks: int, self: Tensor, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None
+    ks: int,
+    self: Tensor,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return empty_full.new_empty(self, size, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__empty_like(
-    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return empty_full.empty_like(self, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd__empty_permuted(
-    ks: int, size: Size, physical_layout: Size, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    size: Size,
+    physical_layout: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return empty_full.empty_permuted_symint(size, physical_layout, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__bartlett_window(
-    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
-    None
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     return window_functions.bartlett_window(window_length, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_periodic_bartlett_window(
-    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return window_functions.bartlett_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__blackman_window(
-    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
-    None
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     return window_functions.blackman_window(window_length, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_periodic_blackman_window(
-    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return window_functions.blackman_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__hann_window(
-    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
-    None
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     return window_functions.hann_window(window_length, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_periodic_hann_window(
-    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return window_functions.hann_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__hamming_window(
-    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
-    None
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     return window_functions.hamming_window(window_length, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_periodic_hamming_window(
-    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return window_functions.hamming_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_periodic_alpha_hamming_window(
-    ks: int, window_length: int, periodic: bool, alpha: float, dtype: DType | None, layout: str | None, device: Device
-    | None, pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    alpha: float,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return window_functions.hamming_window_periodic_alpha(
         window_length, periodic, alpha, dtype, layout, device, pin_memory
@@ -129,8 +197,15 @@ def wrapper_CompositeExplicitAutograd_periodic_alpha_hamming_window(
 
 
 def wrapper_CompositeExplicitAutograd_periodic_alpha_beta_hamming_window(
-    ks: int, window_length: int, periodic: bool, alpha: float, beta: float, dtype: DType | None, layout: str | None,
-    device: Device | None, pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    alpha: float,
+    beta: float,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return window_functions.hamming_window_periodic_alpha_beta(
         window_length, periodic, alpha, beta, dtype, layout, device, pin_memory
@@ -138,29 +213,44 @@ def wrapper_CompositeExplicitAutograd_periodic_alpha_beta_hamming_window(
 
 
 def wrapper_CompositeExplicitAutograd__kaiser_window(
-    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
-    None
+    ks: int, window_length: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     return window_functions.kaiser_window(window_length, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_periodic_kaiser_window(
-    ks: int, window_length: int, periodic: bool, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return window_functions.kaiser_window_periodic(window_length, periodic, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_beta_kaiser_window(
-    ks: int, window_length: int, periodic: bool, beta: float, dtype: DType | None, layout: str | None, device: Device
-    | None, pin_memory: bool | None
+    ks: int,
+    window_length: int,
+    periodic: bool,
+    beta: float,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return window_functions.kaiser_window_beta(window_length, periodic, beta, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__new_zeros(
-    ks: int, self: Tensor, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None
+    ks: int,
+    self: Tensor,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return empty_full.new_zeros(self, size, dtype, layout, device, pin_memory)
 
@@ -178,15 +268,26 @@ def wrapper_CompositeExplicitAutograd__arange(
 
 
 def wrapper_CompositeExplicitAutograd_start_arange(
-    ks: int, start: Scalar, end: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None
+    ks: int,
+    start: Scalar,
+    end: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return arange.arange_start(start, end, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_start_step_arange(
-    ks: int, start: Scalar, end: Scalar, step: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    start: Scalar,
+    end: Scalar,
+    step: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return arange.arange_start_step(start, end, step, dtype, layout, device, pin_memory)
 
@@ -196,15 +297,26 @@ def wrapper_CompositeExplicitAutograd_out_arange_out(ks: int, end: Scalar, out: 
 
 
 def wrapper_CompositeExplicitAutograd_step_range(
-    ks: int, start: Scalar, end: Scalar, step: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    start: Scalar,
+    end: Scalar,
+    step: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return arange.range_step(start, end, step, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__range(
-    ks: int, start: Scalar, end: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None
+    ks: int,
+    start: Scalar,
+    end: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return arange.range(start, end, dtype, layout, device, pin_memory)
 
@@ -214,8 +326,13 @@ def wrapper_CompositeExplicitAutograd_out__range_out(ks: int, start: Scalar, end
 
 
 def wrapper_CompositeExplicitAutograd__full(
-    ks: int, size: Size, fill_value: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    size: Size,
+    fill_value: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return empty_full.full(size, fill_value, dtype, layout, device, pin_memory)
 
@@ -225,8 +342,14 @@ def wrapper_CompositeExplicitAutograd_out_full_out(ks: int, size: Size, fill_val
 
 
 def wrapper_CompositeExplicitAutograd__full_like(
-    ks: int, self: Tensor, fill_value: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    fill_value: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return empty_full.full_like(self, fill_value, dtype, layout, device, pin_memory, memory_format)
 
@@ -242,8 +365,13 @@ def wrapper_CompositeExplicitAutograd_out_ones_out(ks: int, size: Size, out: Ten
 
 
 def wrapper_CompositeExplicitAutograd__ones_like(
-    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return empty_full.ones_like(self, dtype, layout, device, pin_memory, memory_format)
 
@@ -259,36 +387,65 @@ def wrapper_CompositeExplicitAutograd_out_zeros_out(ks: int, size: Size, out: Te
 
 
 def wrapper_CompositeExplicitAutograd__zeros_like(
-    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return empty_full.zeros_like(self, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd__linspace(
-    ks: int, start: Scalar, end: Scalar, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    start: Scalar,
+    end: Scalar,
+    steps: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return linspace_eye.linspace(start, end, steps, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_Tensor_linspace(
-    ks: int, start: Tensor, end: Tensor, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    start: Tensor,
+    end: Tensor,
+    steps: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return linspace_of_tensors.linspace_Tensor_Tensor(start, end, steps, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_Scalar_linspace(
-    ks: int, start: Tensor, end: Scalar, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    start: Tensor,
+    end: Scalar,
+    steps: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return linspace_of_tensors.linspace_Tensor_Scalar(start, end, steps, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_Tensor_linspace(
-    ks: int, start: Scalar, end: Tensor, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    start: Scalar,
+    end: Tensor,
+    steps: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return linspace_of_tensors.linspace_Scalar_Tensor(start, end, steps, dtype, layout, device, pin_memory)
 
@@ -312,29 +469,57 @@ def wrapper_CompositeExplicitAutograd_Scalar_Tensor_out_linspace_out(
 
 
 def wrapper_CompositeExplicitAutograd__logspace(
-    ks: int, start: Scalar, end: Scalar, steps: int, base: float, dtype: DType | None, layout: str | None, device:
-    Device | None, pin_memory: bool | None
+    ks: int,
+    start: Scalar,
+    end: Scalar,
+    steps: int,
+    base: float,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return linspace_eye.logspace(start, end, steps, base, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_Tensor_logspace(
-    ks: int, start: Tensor, end: Tensor, steps: int, base: float, dtype: DType | None, layout: str | None, device:
-    Device | None, pin_memory: bool | None
+    ks: int,
+    start: Tensor,
+    end: Tensor,
+    steps: int,
+    base: float,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return linspace_of_tensors.logspace_Tensor_Tensor(start, end, steps, base, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_Scalar_logspace(
-    ks: int, start: Tensor, end: Scalar, steps: int, base: float, dtype: DType | None, layout: str | None, device:
-    Device | None, pin_memory: bool | None
+    ks: int,
+    start: Tensor,
+    end: Scalar,
+    steps: int,
+    base: float,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return linspace_of_tensors.logspace_Tensor_Scalar(start, end, steps, base, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_Tensor_logspace(
-    ks: int, start: Scalar, end: Tensor, steps: int, base: float, dtype: DType | None, layout: str | None, device:
-    Device | None, pin_memory: bool | None
+    ks: int,
+    start: Scalar,
+    end: Tensor,
+    steps: int,
+    base: float,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return linspace_of_tensors.logspace_Scalar_Tensor(start, end, steps, base, dtype, layout, device, pin_memory)
 
@@ -370,15 +555,26 @@ def wrapper_CompositeExplicitAutograd_m_eye(
 
 
 def wrapper_CompositeExplicitAutograd__new_ones(
-    ks: int, self: Tensor, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None
+    ks: int,
+    self: Tensor,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return empty_full.new_ones(self, size, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__new_full(
-    ks: int, self: Tensor, size: Size, fill_value: Scalar, dtype: DType | None, layout: str | None, device: Device |
-    None, pin_memory: bool | None
+    ks: int,
+    self: Tensor,
+    size: Size,
+    fill_value: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return empty_full.new_full(self, size, fill_value, dtype, layout, device, pin_memory)
 
@@ -390,8 +586,13 @@ def wrapper_CompositeExplicitAutograd__rand(
 
 
 def wrapper_CompositeExplicitAutograd_generator_rand(
-    ks: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    size: Size,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return rand_randn.rand_generator(size, generator, dtype, layout, device, pin_memory)
 
@@ -401,15 +602,26 @@ def wrapper_CompositeExplicitAutograd_out_rand_out(ks: int, size: Size, out: Ten
 
 
 def wrapper_CompositeExplicitAutograd__rand_like(
-    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return rand_randn.rand_like(self, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd_generator_rand_like(
-    ks: int, self: Tensor, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device |
-    None, pin_memory: bool | None, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return rand_randn.rand_like_generator(self, generator, dtype, layout, device, pin_memory, memory_format)
 
@@ -421,22 +633,38 @@ def wrapper_CompositeExplicitAutograd__randn(
 
 
 def wrapper_CompositeExplicitAutograd_generator_randn(
-    ks: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    size: Size,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return rand_randn.randn_generator(size, generator, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__randn_like(
-    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return rand_randn.randn_like(self, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd_generator_randn_like(
-    ks: int, self: Tensor, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device |
-    None, pin_memory: bool | None, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return rand_randn.randn_like_generator(self, generator, dtype, layout, device, pin_memory, memory_format)
 
@@ -446,8 +674,14 @@ def wrapper_CompositeExplicitAutograd__lift_fresh(ks: int, self: Tensor) -> Tens
 
 
 def wrapper_CompositeExplicitAutograd___to_copy(
-    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    non_blocking: bool, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    non_blocking: bool,
+    memory_format: str | None,
 ) -> Tensor:
     return to_dtype._to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
 
@@ -485,8 +719,15 @@ def wrapper_CompositeExplicitAutograd__bernoulli(ks: int, self: Tensor, generato
 
 
 def wrapper_CompositeExplicitAutograd_float_float_normal(
-    ks: int, mean: float, std: float, size: Size, generator: Generator | None, dtype: DType | None, layout: str |
-    None, device: Device | None, pin_memory: bool | None
+    ks: int,
+    mean: float,
+    std: float,
+    size: Size,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return normal.normal_float_float(mean, std, size, generator, dtype, layout, device, pin_memory)
 
@@ -498,29 +739,53 @@ def wrapper_CompositeExplicitAutograd_float_float_out_normal_out(
 
 
 def wrapper_CompositeExplicitAutograd__randint(
-    ks: int, high: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
-    None
+    ks: int,
+    high: int,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return randint_randperm.randint(high, size, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_generator_randint(
-    ks: int, high: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device:
-    Device | None, pin_memory: bool | None
+    ks: int,
+    high: int,
+    size: Size,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return randint_randperm.randint_generator(high, size, generator, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_low_randint(
-    ks: int, low: int, high: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    low: int,
+    high: int,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return randint_randperm.randint_low(low, high, size, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_low_generator_randint(
-    ks: int, low: int, high: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None,
-    device: Device | None, pin_memory: bool | None
+    ks: int,
+    low: int,
+    high: int,
+    size: Size,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return randint_randperm.randint_low_generator(low, high, size, generator, dtype, layout, device, pin_memory)
 
@@ -548,15 +813,28 @@ def wrapper_CompositeExplicitAutograd_low_generator_out_randint_out(
 
 
 def wrapper_CompositeExplicitAutograd__randint_like(
-    ks: int, self: Tensor, high: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool
-    | None, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    high: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return randint_randperm.randint_like(self, high, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd_generator_randint_like(
-    ks: int, self: Tensor, high: int, generator: Generator | None, dtype: DType | None, layout: str | None, device:
-    Device | None, pin_memory: bool | None, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    high: int,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return randint_randperm.randint_like_generator(
         self, high, generator, dtype, layout, device, pin_memory, memory_format
@@ -564,15 +842,30 @@ def wrapper_CompositeExplicitAutograd_generator_randint_like(
 
 
 def wrapper_CompositeExplicitAutograd_low_dtype_randint_like(
-    ks: int, self: Tensor, low: int, high: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    low: int,
+    high: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return randint_randperm.randint_like_low_dtype(self, low, high, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd_low_generator_dtype_randint_like(
-    ks: int, self: Tensor, low: int, high: int, generator: Generator | None, dtype: DType | None, layout: str | None,
-    device: Device | None, pin_memory: bool | None, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    low: int,
+    high: int,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return randint_randperm.randint_like_low_generator_dtype(
         self, low, high, generator, dtype, layout, device, pin_memory, memory_format
@@ -580,15 +873,28 @@ def wrapper_CompositeExplicitAutograd_low_generator_dtype_randint_like(
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_randint_like(
-    ks: int, self: Tensor, high: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    high: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return randint_randperm.randint_like_Tensor(self, high, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_generator_randint_like(
-    ks: int, self: Tensor, high: Tensor, generator: Generator | None, dtype: DType | None, layout: str | None, device:
-    Device | None, pin_memory: bool | None, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    high: Tensor,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return randint_randperm.randint_like_Tensor_generator(
         self, high, generator, dtype, layout, device, pin_memory, memory_format
@@ -602,8 +908,13 @@ def wrapper_CompositeExplicitAutograd__randperm(
 
 
 def wrapper_CompositeExplicitAutograd_generator_randperm(
-    ks: int, n: int, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    n: int,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return randint_randperm.randperm_generator(n, generator, dtype, layout, device, pin_memory)
 
@@ -762,9 +1073,7 @@ def wrapper_CompositeExplicitAutograd_out_ldexp_out(ks: int, self: Tensor, other
     return ldexp.ldexp_out(self, other, out)
 
 
-def wrapper_CompositeExplicitAutograd_Scalar_out_fmod_out(
-    ks: int, self: Tensor, other: Scalar, out: Tensor
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_Scalar_out_fmod_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     return remainder.fmod_out_Scalar_out(self, other, out)
 
 
@@ -872,15 +1181,11 @@ def wrapper_CompositeExplicitAutograd_Scalar_bitwise_xor_(ks: int, self: Tensor,
     return bitwise.bitwise_xor__Scalar(self, other)
 
 
-def wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_left_shift(
-    ks: int, self: Tensor, other: Scalar
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_left_shift(ks: int, self: Tensor, other: Scalar) -> Tensor:
     return bit_shifts.bitwise_left_shift_Tensor_Scalar(self, other)
 
 
-def wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_left_shift_(
-    ks: int, self: Tensor, other: Scalar
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_left_shift_(ks: int, self: Tensor, other: Scalar) -> Tensor:
     return bit_shifts.bitwise_left_shift__Tensor_Scalar(self, other)
 
 
@@ -890,15 +1195,11 @@ def wrapper_CompositeExplicitAutograd_Tensor_Scalar_out_bitwise_left_shift_out(
     return bit_shifts.bitwise_left_shift_out_Tensor_Scalar_out(self, other, out)
 
 
-def wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_left_shift(
-    ks: int, self: Scalar, other: Tensor
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_left_shift(ks: int, self: Scalar, other: Tensor) -> Tensor:
     return bit_shifts.bitwise_left_shift_Scalar_Tensor(self, other)
 
 
-def wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_right_shift(
-    ks: int, self: Tensor, other: Scalar
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_right_shift(ks: int, self: Tensor, other: Scalar) -> Tensor:
     return bit_shifts.bitwise_right_shift_Tensor_Scalar(self, other)
 
 
@@ -914,9 +1215,7 @@ def wrapper_CompositeExplicitAutograd_Tensor_Scalar_out_bitwise_right_shift_out(
     return bit_shifts.bitwise_right_shift_out_Tensor_Scalar_out(self, other, out)
 
 
-def wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_right_shift(
-    ks: int, self: Scalar, other: Tensor
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_right_shift(ks: int, self: Scalar, other: Tensor) -> Tensor:
     return bit_shifts.bitwise_right_shift_Scalar_Tensor(self, other)
 
 
@@ -926,15 +1225,11 @@ def wrapper_CompositeExplicitAutograd__allclose(
     return allclose.allclose(self, other, rtol, atol, equal_nan)
 
 
-def wrapper_CompositeExplicitAutograd_Scalar_masked_fill(
-    ks: int, self: Tensor, mask: Tensor, value: Scalar
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_Scalar_masked_fill(ks: int, self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
     return masked_fill.masked_fill_Scalar(self, mask, value)
 
 
-def wrapper_CompositeExplicitAutograd_Tensor_masked_fill(
-    ks: int, self: Tensor, mask: Tensor, value: Tensor
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_Tensor_masked_fill(ks: int, self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     return masked_fill.masked_fill_Tensor(self, mask, value)
 
 
@@ -1042,9 +1337,7 @@ def wrapper_CompositeExplicitAutograd__linalg_lstsq(
     return lstsq.linalg_lstsq(self, b, rcond, driver)
 
 
-def wrapper_CompositeExplicitAutograd__sort(
-    ks: int, self: Tensor, dim: int, descending: bool
-) -> tuple[Tensor, Tensor]:
+def wrapper_CompositeExplicitAutograd__sort(ks: int, self: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
     return sort_topk.sort(self, dim, descending)
 
 
@@ -1262,9 +1555,7 @@ def wrapper_CompositeExplicitAutograd_out_squeeze_copy_out(ks: int, self: Tensor
     return view_copy.squeeze_copy_out(self, out)
 
 
-def wrapper_CompositeExplicitAutograd_dim_out_squeeze_copy_out(
-    ks: int, self: Tensor, dim: int, out: Tensor
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_dim_out_squeeze_copy_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
     return view_copy.squeeze_copy_dim_out(self, dim, out)
 
 
@@ -1372,9 +1663,7 @@ def wrapper_CompositeExplicitAutograd_out_stack_out(ks: int, tensors: list[Tenso
     return cat_stack.stack_out(tensors, dim, out)
 
 
-def wrapper_CompositeExplicitAutograd___chunk_cat(
-    ks: int, tensors: list[Tensor], dim: int, num_chunks: int
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd___chunk_cat(ks: int, tensors: list[Tensor], dim: int, num_chunks: int) -> Tensor:
     return chunk_cat._chunk_cat(tensors, dim, num_chunks)
 
 
@@ -1555,19 +1844,46 @@ def wrapper_CompositeExplicitAutograd__embedding(
 
 
 def wrapper_CompositeExplicitAutograd__convolution(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size,
-    transposed: bool, output_padding: Size, groups: int
+    ks: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    transposed: bool,
+    output_padding: Size,
+    groups: int,
 ) -> Tensor:
     return convolution.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
 def wrapper_CompositeExplicitAutograd__convolution_backward(
-    ks: int, grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Size | None, stride: Size, padding: Size,
-    dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: tuple[bool, ...]
+    ks: int,
+    grad_output: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    bias_sizes: Size | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    transposed: bool,
+    output_padding: Size,
+    groups: int,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
     return conv_backward.convolution_backward(
-        grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
-        output_mask
+        grad_output,
+        input,
+        weight,
+        bias_sizes,
+        stride,
+        padding,
+        dilation,
+        transposed,
+        output_padding,
+        groups,
+        output_mask,
     )
 
 
@@ -1578,19 +1894,40 @@ def wrapper_CompositeExplicitAutograd___pack_padded_sequence(
 
 
 def wrapper_CompositeExplicitAutograd___convolution(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size,
-    transposed: bool, output_padding: Size, groups: int, benchmark: bool, deterministic: bool, cudnn_enabled: bool,
-    allow_tf32: bool
+    ks: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    transposed: bool,
+    output_padding: Size,
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    cudnn_enabled: bool,
+    allow_tf32: bool,
 ) -> Tensor:
     return convolution._convolution(
-        input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic,
-        cudnn_enabled, allow_tf32
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        dilation,
+        transposed,
+        output_padding,
+        groups,
+        benchmark,
+        deterministic,
+        cudnn_enabled,
+        allow_tf32,
     )
 
 
 def wrapper_CompositeExplicitAutograd__mkldnn_convolution(
-    ks: int, self: Tensor, weight: Tensor, bias: Tensor | None, padding: Size, stride: Size, dilation: Size, groups:
-    int
+    ks: int, self: Tensor, weight: Tensor, bias: Tensor | None, padding: Size, stride: Size, dilation: Size, groups: int
 ) -> Tensor:
     return conv_mkldnn_cudnn.mkldnn_convolution(self, weight, bias, padding, stride, dilation, groups)
 
@@ -1605,9 +1942,7 @@ def wrapper_CompositeExplicitAutograd__constant_pad_nd(ks: int, self: Tensor, pa
     return constant_pad.constant_pad_nd(self, pad, value)
 
 
-def wrapper_CompositeExplicitAutograd_Scalar__foreach_add(
-    ks: int, self: list[Tensor], scalar: Scalar
-) -> list[Tensor]:
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_add(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
     return foreach_ops.foreach_tensor_add_scalar_kernel_slow(self, scalar)
 
 
@@ -1633,9 +1968,7 @@ def wrapper_CompositeExplicitAutograd_Tensor__foreach_add_(
     return foreach_ops.foreach_tensor_add_tensor_kernel_slow_(self, other, alpha)
 
 
-def wrapper_CompositeExplicitAutograd_Scalar__foreach_sub(
-    ks: int, self: list[Tensor], scalar: Scalar
-) -> list[Tensor]:
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_sub(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
     return foreach_pow.foreach_tensor_sub_scalar_kernel_slow(self, scalar)
 
 
@@ -1649,9 +1982,7 @@ def wrapper_CompositeExplicitAutograd_List__foreach_sub_(
     return foreach_ops.foreach_tensor_sub_list_kernel_slow_(self, other, alpha)
 
 
-def wrapper_CompositeExplicitAutograd_Scalar__foreach_mul(
-    ks: int, self: list[Tensor], scalar: Scalar
-) -> list[Tensor]:
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_mul(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
     return foreach_ops.foreach_tensor_mul_scalar_kernel_slow(self, scalar)
 
 
@@ -1733,15 +2064,11 @@ def wrapper_CompositeExplicitAutograd_Scalar__foreach_maximum_(ks: int, self: li
     return foreach_clamp.foreach_tensor_clamp_min_scalar_kernel_slow_(self, scalar)
 
 
-def wrapper_CompositeExplicitAutograd_List__foreach_minimum_(
-    ks: int, self: list[Tensor], other: list[Tensor]
-) -> None:
+def wrapper_CompositeExplicitAutograd_List__foreach_minimum_(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
     return foreach_clamp.foreach_tensor_clamp_max_list_kernel_slow_(self, other)
 
 
-def wrapper_CompositeExplicitAutograd_List__foreach_maximum_(
-    ks: int, self: list[Tensor], other: list[Tensor]
-) -> None:
+def wrapper_CompositeExplicitAutograd_List__foreach_maximum_(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
     return foreach_ops.foreach_tensor_clamp_min_list_kernel_slow_(self, other)
 
 
@@ -1876,8 +2203,14 @@ def wrapper_CompositeExplicitAutograd___foreach_sqrt_(ks: int, self: list[Tensor
 
 
 def wrapper_CompositeExplicitAutograd__rrelu_with_noise_backward(
-    ks: int, grad_output: Tensor, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool,
-    self_is_result: bool
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    noise: Tensor,
+    lower: Scalar,
+    upper: Scalar,
+    training: bool,
+    self_is_result: bool,
 ) -> Tensor:
     return glu_rrelu.rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, self_is_result)
 
@@ -2004,15 +2337,11 @@ def wrapper_CompositeExplicitAutograd_other_scalar_out_special_xlog1py_out(
     return special_functions.special_xlog1py_out_other_scalar_out(self, other, out)
 
 
-def wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_t(
-    ks: int, x: Scalar, n: Tensor
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_t(ks: int, x: Scalar, n: Tensor) -> Tensor:
     return bessel_functions.special_chebyshev_polynomial_t(x, n)
 
 
-def wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_t(
-    ks: int, x: Tensor, n: Scalar
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_t(ks: int, x: Tensor, n: Scalar) -> Tensor:
     return bessel_functions.special_chebyshev_polynomial_t(x, n)
 
 
@@ -2028,15 +2357,11 @@ def wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_
     return bessel_functions.special_chebyshev_polynomial_t_out_n_scalar_out(x, n, out)
 
 
-def wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_u(
-    ks: int, x: Scalar, n: Tensor
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_u(ks: int, x: Scalar, n: Tensor) -> Tensor:
     return bessel_functions.special_chebyshev_polynomial_u(x, n)
 
 
-def wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_u(
-    ks: int, x: Tensor, n: Scalar
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_u(ks: int, x: Tensor, n: Scalar) -> Tensor:
     return bessel_functions.special_chebyshev_polynomial_u(x, n)
 
 
@@ -2052,15 +2377,11 @@ def wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_
     return bessel_functions.special_chebyshev_polynomial_u_out_n_scalar_out(x, n, out)
 
 
-def wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_v(
-    ks: int, x: Scalar, n: Tensor
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_v(ks: int, x: Scalar, n: Tensor) -> Tensor:
     return bessel_functions.special_chebyshev_polynomial_v(x, n)
 
 
-def wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_v(
-    ks: int, x: Tensor, n: Scalar
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_v(ks: int, x: Tensor, n: Scalar) -> Tensor:
     return bessel_functions.special_chebyshev_polynomial_v(x, n)
 
 
@@ -2076,15 +2397,11 @@ def wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_
     return bessel_functions.special_chebyshev_polynomial_v_out_n_scalar_out(x, n, out)
 
 
-def wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_w(
-    ks: int, x: Scalar, n: Tensor
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_w(ks: int, x: Scalar, n: Tensor) -> Tensor:
     return bessel_functions.special_chebyshev_polynomial_w(x, n)
 
 
-def wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_w(
-    ks: int, x: Tensor, n: Scalar
-) -> Tensor:
+def wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_w(ks: int, x: Tensor, n: Scalar) -> Tensor:
     return bessel_functions.special_chebyshev_polynomial_w(x, n)
 
 
@@ -2305,8 +2622,14 @@ def wrapper_CompositeExplicitAutograd__dist(ks: int, self: Tensor, other: Tensor
 
 
 def wrapper_CompositeExplicitAutograd___native_batch_norm_legit_no_training(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
-    momentum: float, eps: float
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_kernels._batch_norm_legit_no_training(
         input, weight, bias, running_mean, running_var, momentum, eps
@@ -2314,8 +2637,14 @@ def wrapper_CompositeExplicitAutograd___native_batch_norm_legit_no_training(
 
 
 def wrapper_CompositeExplicitAutograd___batch_norm_no_update(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
-    Tensor | None, momentum: float, eps: float
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    momentum: float,
+    eps: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return batch_norm_kernels._batch_norm_no_update(input, weight, bias, running_mean, running_var, momentum, eps)
 
@@ -2485,7 +2814,9 @@ KERNELS = {
     "bitwise_left_shift.Scalar_Tensor": wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_left_shift,
     "bitwise_right_shift.Tensor_Scalar": wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_right_shift,
     "bitwise_right_shift_.Tensor_Scalar": wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_right_shift_,
-    "bitwise_right_shift.Tensor_Scalar_out": wrapper_CompositeExplicitAutograd_Tensor_Scalar_out_bitwise_right_shift_out,
+    "bitwise_right_shift.Tensor_Scalar_out": (
+        wrapper_CompositeExplicitAutograd_Tensor_Scalar_out_bitwise_right_shift_out
+    ),
     "bitwise_right_shift.Scalar_Tensor": wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_right_shift,
     "allclose": wrapper_CompositeExplicitAutograd__allclose,
     "masked_fill.Scalar": wrapper_CompositeExplicitAutograd_Scalar_masked_fill,
@@ -2701,54 +3032,134 @@ KERNELS = {
     "special_xlog1py.other_scalar": wrapper_CompositeExplicitAutograd_other_scalar_special_xlog1py,
     "special_xlog1py.self_scalar_out": wrapper_CompositeExplicitAutograd_self_scalar_out_special_xlog1py_out,
     "special_xlog1py.other_scalar_out": wrapper_CompositeExplicitAutograd_other_scalar_out_special_xlog1py_out,
-    "special_chebyshev_polynomial_t.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_t,
-    "special_chebyshev_polynomial_t.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_t,
-    "special_chebyshev_polynomial_t.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_t_out,
-    "special_chebyshev_polynomial_t.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_t_out,
-    "special_chebyshev_polynomial_u.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_u,
-    "special_chebyshev_polynomial_u.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_u,
-    "special_chebyshev_polynomial_u.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_u_out,
-    "special_chebyshev_polynomial_u.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_u_out,
-    "special_chebyshev_polynomial_v.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_v,
-    "special_chebyshev_polynomial_v.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_v,
-    "special_chebyshev_polynomial_v.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_v_out,
-    "special_chebyshev_polynomial_v.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_v_out,
-    "special_chebyshev_polynomial_w.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_w,
-    "special_chebyshev_polynomial_w.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_w,
-    "special_chebyshev_polynomial_w.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_w_out,
-    "special_chebyshev_polynomial_w.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_w_out,
+    "special_chebyshev_polynomial_t.x_scalar": (
+        wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_t
+    ),
+    "special_chebyshev_polynomial_t.n_scalar": (
+        wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_t
+    ),
+    "special_chebyshev_polynomial_t.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_t_out
+    ),
+    "special_chebyshev_polynomial_t.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_t_out
+    ),
+    "special_chebyshev_polynomial_u.x_scalar": (
+        wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_u
+    ),
+    "special_chebyshev_polynomial_u.n_scalar": (
+        wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_u
+    ),
+    "special_chebyshev_polynomial_u.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_u_out
+    ),
+    "special_chebyshev_polynomial_u.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_u_out
+    ),
+    "special_chebyshev_polynomial_v.x_scalar": (
+        wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_v
+    ),
+    "special_chebyshev_polynomial_v.n_scalar": (
+        wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_v
+    ),
+    "special_chebyshev_polynomial_v.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_v_out
+    ),
+    "special_chebyshev_polynomial_v.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_v_out
+    ),
+    "special_chebyshev_polynomial_w.x_scalar": (
+        wrapper_CompositeExplicitAutograd_x_scalar_special_chebyshev_polynomial_w
+    ),
+    "special_chebyshev_polynomial_w.n_scalar": (
+        wrapper_CompositeExplicitAutograd_n_scalar_special_chebyshev_polynomial_w
+    ),
+    "special_chebyshev_polynomial_w.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_chebyshev_polynomial_w_out
+    ),
+    "special_chebyshev_polynomial_w.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_chebyshev_polynomial_w_out
+    ),
     "special_hermite_polynomial_h.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_hermite_polynomial_h,
     "special_hermite_polynomial_h.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_hermite_polynomial_h,
-    "special_hermite_polynomial_h.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_hermite_polynomial_h_out,
-    "special_hermite_polynomial_h.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_hermite_polynomial_h_out,
+    "special_hermite_polynomial_h.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_hermite_polynomial_h_out
+    ),
+    "special_hermite_polynomial_h.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_hermite_polynomial_h_out
+    ),
     "special_hermite_polynomial_he.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_hermite_polynomial_he,
     "special_hermite_polynomial_he.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_hermite_polynomial_he,
-    "special_hermite_polynomial_he.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_hermite_polynomial_he_out,
-    "special_hermite_polynomial_he.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_hermite_polynomial_he_out,
+    "special_hermite_polynomial_he.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_hermite_polynomial_he_out
+    ),
+    "special_hermite_polynomial_he.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_hermite_polynomial_he_out
+    ),
     "special_laguerre_polynomial_l.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_laguerre_polynomial_l,
     "special_laguerre_polynomial_l.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_laguerre_polynomial_l,
-    "special_laguerre_polynomial_l.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_laguerre_polynomial_l_out,
-    "special_laguerre_polynomial_l.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_laguerre_polynomial_l_out,
+    "special_laguerre_polynomial_l.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_laguerre_polynomial_l_out
+    ),
+    "special_laguerre_polynomial_l.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_laguerre_polynomial_l_out
+    ),
     "special_legendre_polynomial_p.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_legendre_polynomial_p,
     "special_legendre_polynomial_p.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_legendre_polynomial_p,
-    "special_legendre_polynomial_p.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_legendre_polynomial_p_out,
-    "special_legendre_polynomial_p.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_legendre_polynomial_p_out,
-    "special_shifted_chebyshev_polynomial_t.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_t,
-    "special_shifted_chebyshev_polynomial_t.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_t,
-    "special_shifted_chebyshev_polynomial_t.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_t_out,
-    "special_shifted_chebyshev_polynomial_t.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_t_out,
-    "special_shifted_chebyshev_polynomial_u.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_u,
-    "special_shifted_chebyshev_polynomial_u.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_u,
-    "special_shifted_chebyshev_polynomial_u.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_u_out,
-    "special_shifted_chebyshev_polynomial_u.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_u_out,
-    "special_shifted_chebyshev_polynomial_v.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_v,
-    "special_shifted_chebyshev_polynomial_v.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_v,
-    "special_shifted_chebyshev_polynomial_v.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_v_out,
-    "special_shifted_chebyshev_polynomial_v.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_v_out,
-    "special_shifted_chebyshev_polynomial_w.x_scalar": wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_w,
-    "special_shifted_chebyshev_polynomial_w.n_scalar": wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_w,
-    "special_shifted_chebyshev_polynomial_w.x_scalar_out": wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_w_out,
-    "special_shifted_chebyshev_polynomial_w.n_scalar_out": wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_w_out,
+    "special_legendre_polynomial_p.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_legendre_polynomial_p_out
+    ),
+    "special_legendre_polynomial_p.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_legendre_polynomial_p_out
+    ),
+    "special_shifted_chebyshev_polynomial_t.x_scalar": (
+        wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_t
+    ),
+    "special_shifted_chebyshev_polynomial_t.n_scalar": (
+        wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_t
+    ),
+    "special_shifted_chebyshev_polynomial_t.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_t_out
+    ),
+    "special_shifted_chebyshev_polynomial_t.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_t_out
+    ),
+    "special_shifted_chebyshev_polynomial_u.x_scalar": (
+        wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_u
+    ),
+    "special_shifted_chebyshev_polynomial_u.n_scalar": (
+        wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_u
+    ),
+    "special_shifted_chebyshev_polynomial_u.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_u_out
+    ),
+    "special_shifted_chebyshev_polynomial_u.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_u_out
+    ),
+    "special_shifted_chebyshev_polynomial_v.x_scalar": (
+        wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_v
+    ),
+    "special_shifted_chebyshev_polynomial_v.n_scalar": (
+        wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_v
+    ),
+    "special_shifted_chebyshev_polynomial_v.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_v_out
+    ),
+    "special_shifted_chebyshev_polynomial_v.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_v_out
+    ),
+    "special_shifted_chebyshev_polynomial_w.x_scalar": (
+        wrapper_CompositeExplicitAutograd_x_scalar_special_shifted_chebyshev_polynomial_w
+    ),
+    "special_shifted_chebyshev_polynomial_w.n_scalar": (
+        wrapper_CompositeExplicitAutograd_n_scalar_special_shifted_chebyshev_polynomial_w
+    ),
+    "special_shifted_chebyshev_polynomial_w.x_scalar_out": (
+        wrapper_CompositeExplicitAutograd_x_scalar_out_special_shifted_chebyshev_polynomial_w_out
+    ),
+    "special_shifted_chebyshev_polynomial_w.n_scalar_out": (
+        wrapper_CompositeExplicitAutograd_n_scalar_out_special_shifted_chebyshev_polynomial_w_out
+    ),
     "special_zeta.self_scalar": wrapper_CompositeExplicitAutograd_self_scalar_special_zeta,
     "special_zeta.other_scalar": wrapper_CompositeExplicitAutograd_other_scalar_special_zeta,
     "special_zeta.self_scalar_out": wrapper_CompositeExplicitAutograd_self_scalar_out_special_zeta_out,

@@ -9,39 +9,85 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.seam import recorder
+from dispatchviz.core.call.structured import DefaultBackend, InPlace
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.activation import glu_rrelu, hardtanh_softshrink, leaky_relu_elu, relu_gelu, selu_mish_prelu, softmax
-from dispatchviz.core.native.arithmetic import binary_float_ops, binary_ops, bit_shifts, bitwise, clamp, comparison, pointwise_ops, power, remainder, rounding, sign_ops, unary_float_ops, unary_ops, where
+from dispatchviz.core.native.activation import (
+    glu_rrelu,
+    hardtanh_softshrink,
+    leaky_relu_elu,
+    relu_gelu,
+    selu_mish_prelu,
+    softmax,
+)
+from dispatchviz.core.native.arithmetic import (
+    binary_float_ops,
+    binary_ops,
+    bit_shifts,
+    bitwise,
+    clamp,
+    comparison,
+    pointwise_ops,
+    power,
+    remainder,
+    rounding,
+    sign_ops,
+    unary_float_ops,
+    unary_ops,
+    where,
+)
 from dispatchviz.core.native.convolution import slow_conv
 from dispatchviz.core.native.factories import empty_full
 from dispatchviz.core.native.indexing import gather_scatter, index_ops, index_put, index_select
-from dispatchviz.core.native.linalg import bilinear, cholesky, cross_trace, det, ldl_factor, lu_factor, matrix_rank_pinv, mm_bmm, mv_dot, qr, solve_inv, svd_eigh, triangular_solve
+from dispatchviz.core.native.linalg import (
+    bilinear,
+    cholesky,
+    cross_trace,
+    det,
+    ldl_factor,
+    lu_factor,
+    matrix_rank_pinv,
+    mm_bmm,
+    mv_dot,
+    qr,
+    solve_inv,
+    svd_eigh,
+    triangular_solve,
+)
 from dispatchviz.core.native.losses import elementwise_losses, mse_nll_loss
 from dispatchviz.core.native.norm import renorm_dist
 from dispatchviz.core.native.pooling import adaptive_pool, avg_pool, fractional_max_pool, max_pool
 from dispatchviz.core.native.random import bernoulli
 from dispatchviz.core.native.reductions import any_all, cumsum_cumprod, min_max, sum_mean
-from dispatchviz.core.native.resampling import reflection_replication_pad, upsample_bicubic, upsample_linear, upsample_nearest
+from dispatchviz.core.native.resampling import (
+    reflection_replication_pad,
+    upsample_bicubic,
+    upsample_linear,
+    upsample_nearest,
+)
 from dispatchviz.core.native.shapes import cat_stack, meshgrid, pixel_shuffle, split_flip_repeat
 from dispatchviz.core.native.sorting import isin, sort_topk
 from dispatchviz.core.native.special import bessel_functions, gamma_functions, logit, special_functions
 from dispatchviz.core.native.views import select_scatter, select_slice, view_copy, view_ops
-from dispatchviz.core.call.structured import DefaultBackend, InPlace
-from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
+from dispatchviz.core.seam import recorder
 
 if TYPE_CHECKING:
     from dispatchviz.core.device.device import Device
-    from dispatchviz.core.tensor.dtype import DType
     from dispatchviz.core.native.random.generator import Generator
-    from dispatchviz.core.device.streams import Stream
+    from dispatchviz.core.tensor.dtype import DType
+    from dispatchviz.core.tensor.tensor import Size, Tensor
 
 Scalar = bool | int | float | complex
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__new_empty_strided(
-    ks: int, self: Tensor, size: Size, stride: Size, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    self: Tensor,
+    size: Size,
+    stride: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return empty_full.new_empty_strided(self, size, stride, dtype, layout, device, pin_memory)
 
@@ -154,9 +200,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_div__Tensor_mode(
     return ops.div_out_mode.call(self, other, rounding_mode, op.output)
 
 
-def wrapper_CompositeExplicitAutogradNonFunctional_pow_Tensor_Tensor(
-    ks: int, self: Tensor, exponent: Tensor
-) -> Tensor:
+def wrapper_CompositeExplicitAutogradNonFunctional_pow_Tensor_Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
     op = DefaultBackend("pow_Tensor_Tensor")
     if recorder.active is not None:
         op.enter_meta()
@@ -174,9 +218,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_pow_Scalar(ks: int, self: Sca
     return ops.pow_Scalar_out.call(self, exponent, op.output)
 
 
-def wrapper_CompositeExplicitAutogradNonFunctional_pow_Tensor_Scalar(
-    ks: int, self: Tensor, exponent: Scalar
-) -> Tensor:
+def wrapper_CompositeExplicitAutogradNonFunctional_pow_Tensor_Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
     op = DefaultBackend("pow_Tensor_Scalar")
     if recorder.active is not None:
         op.enter_meta()
@@ -1315,9 +1357,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_silu_(ks: int, self: Tensor) 
     return ops.silu_out.call(self, op.output)
 
 
-def wrapper_CompositeExplicitAutogradNonFunctional_silu_backward(
-    ks: int, grad_output: Tensor, self: Tensor
-) -> Tensor:
+def wrapper_CompositeExplicitAutogradNonFunctional_silu_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
     op = DefaultBackend("silu_backward")
     if recorder.active is not None:
         op.enter_meta()
@@ -1701,9 +1741,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_and_Tensor(ks: int, s
     return ops.bitwise_and_Tensor_out.call(self, other, op.output)
 
 
-def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_and__Tensor(
-    ks: int, self: Tensor, other: Tensor
-) -> Tensor:
+def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_and__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("bitwise_and_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -1739,9 +1777,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_xor_Tensor(ks: int, s
     return ops.bitwise_xor_Tensor_out.call(self, other, op.output)
 
 
-def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_xor__Tensor(
-    ks: int, self: Tensor, other: Tensor
-) -> Tensor:
+def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_xor__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("bitwise_xor_Tensor", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -2022,7 +2058,9 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_cross(
 def wrapper_CompositeExplicitAutogradNonFunctional_linalg_lu_factor_ex(
     ks: int, A: Tensor, pivot: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    op0, op1, op2 = DefaultBackend("linalg_lu_factor_ex"), DefaultBackend("linalg_lu_factor_ex"), DefaultBackend("linalg_lu_factor_ex")
+    op0, op1, op2 = DefaultBackend(
+        "linalg_lu_factor_ex"
+    ), DefaultBackend("linalg_lu_factor_ex"), DefaultBackend("linalg_lu_factor_ex")
     if recorder.active is not None:
         op0.enter_meta()
     lu_factor.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
@@ -2064,7 +2102,9 @@ def wrapper_CompositeExplicitAutogradNonFunctional__linalg_det(ks: int, A: Tenso
 def wrapper_CompositeExplicitAutogradNonFunctional_linalg_ldl_factor_ex(
     ks: int, self: Tensor, hermitian: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    op0, op1, op2 = DefaultBackend("linalg_ldl_factor_ex"), DefaultBackend("linalg_ldl_factor_ex"), DefaultBackend("linalg_ldl_factor_ex")
+    op0, op1, op2 = DefaultBackend(
+        "linalg_ldl_factor_ex"
+    ), DefaultBackend("linalg_ldl_factor_ex"), DefaultBackend("linalg_ldl_factor_ex")
     if recorder.active is not None:
         op0.enter_meta()
     ldl_factor.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
@@ -2083,10 +2123,12 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_ldl_solve(
     return ops.linalg_ldl_solve_out.call(LD, pivots, B, hermitian, op.output)
 
 
-def wrapper_CompositeExplicitAutogradNonFunctional__linalg_slogdet(
-    ks: int, A: Tensor
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = DefaultBackend("_linalg_slogdet"), DefaultBackend("_linalg_slogdet"), DefaultBackend("_linalg_slogdet"), DefaultBackend("_linalg_slogdet")
+def wrapper_CompositeExplicitAutogradNonFunctional__linalg_slogdet(ks: int, A: Tensor) -> tuple[
+    Tensor, Tensor, Tensor, Tensor
+]:
+    op0, op1, op2, op3 = DefaultBackend(
+        "_linalg_slogdet"
+    ), DefaultBackend("_linalg_slogdet"), DefaultBackend("_linalg_slogdet"), DefaultBackend("_linalg_slogdet")
     if recorder.active is not None:
         op0.enter_meta()
     det._linalg_slogdet_meta((op0, op1, op2, op3), A)
@@ -2136,7 +2178,9 @@ def wrapper_CompositeExplicitAutogradNonFunctional_atol_rtol_tensor_linalg_pinv(
 def wrapper_CompositeExplicitAutogradNonFunctional__linalg_solve_ex(
     ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = DefaultBackend("_linalg_solve_ex"), DefaultBackend("_linalg_solve_ex"), DefaultBackend("_linalg_solve_ex"), DefaultBackend("_linalg_solve_ex")
+    op0, op1, op2, op3 = DefaultBackend(
+        "_linalg_solve_ex"
+    ), DefaultBackend("_linalg_solve_ex"), DefaultBackend("_linalg_solve_ex"), DefaultBackend("_linalg_solve_ex")
     if recorder.active is not None:
         op0.enter_meta()
     solve_inv._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
@@ -2759,8 +2803,15 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_Tensor(
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional___trilinear(
-    ks: int, i1: Tensor, i2: Tensor, i3: Tensor, expand1: Size, expand2: Size, expand3: Size, sumdim: Size,
-    unroll_dim: int
+    ks: int,
+    i1: Tensor,
+    i2: Tensor,
+    i3: Tensor,
+    expand1: Size,
+    expand2: Size,
+    expand3: Size,
+    sumdim: Size,
+    unroll_dim: int,
 ) -> Tensor:
     return bilinear._trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim)
 
@@ -2832,8 +2883,14 @@ def wrapper_CompositeExplicitAutogradNonFunctional_nll_loss_forward(
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_nll_loss_backward(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
-    int, total_weight: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
 ) -> Tensor:
     op = DefaultBackend("nll_loss_backward")
     if recorder.active is not None:
@@ -2859,8 +2916,15 @@ def wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices(
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
-    ceil_mode: bool, indices: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    indices: Tensor,
 ) -> Tensor:
     op = DefaultBackend("max_pool2d_with_indices_backward")
     if recorder.active is not None:
@@ -2875,15 +2939,20 @@ def wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices_backw
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_slow_conv_transpose2d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    output_padding: Size, dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    dilation: Size,
 ) -> Tensor:
     op = DefaultBackend("slow_conv_transpose2d")
     if recorder.active is not None:
         op.enter_meta()
-    slow_conv.slow_conv_transpose2d_meta(
-        op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
-    )
+    slow_conv.slow_conv_transpose2d_meta(op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
     op.leave_meta()
     return ops.slow_conv_transpose2d_out.call(
         self, weight, kernel_size, bias, stride, padding, output_padding, dilation, op.output
@@ -3004,8 +3073,13 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_bilinear2d(
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_upsample_bilinear2d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = DefaultBackend("upsample_bilinear2d_backward")
     if recorder.active is not None:
@@ -3031,8 +3105,13 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_bilinear2d_aa(
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__upsample_bilinear2d_aa_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = DefaultBackend("_upsample_bilinear2d_aa_backward")
     if recorder.active is not None:
@@ -3058,8 +3137,13 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_bicubic2d(
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_upsample_bicubic2d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = DefaultBackend("upsample_bicubic2d_backward")
     if recorder.active is not None:
@@ -3085,8 +3169,13 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_bicubic2d_aa(
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__upsample_bicubic2d_aa_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = DefaultBackend("_upsample_bicubic2d_aa_backward")
     if recorder.active is not None:
@@ -3101,22 +3190,31 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_bicubic2d_aa_backwa
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_upsample_trilinear3d(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = DefaultBackend("upsample_trilinear3d")
     if recorder.active is not None:
         op.enter_meta()
     upsample_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
     op.leave_meta()
-    return ops.upsample_trilinear3d_out.call(
-        self, output_size, align_corners, scales_d, scales_h, scales_w, op.output
-    )
+    return ops.upsample_trilinear3d_out.call(self, output_size, align_corners, scales_d, scales_h, scales_w, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_upsample_trilinear3d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
-    scales_h: float | None, scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = DefaultBackend("upsample_trilinear3d_backward")
     if recorder.active is not None:
@@ -3249,8 +3347,13 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact3d(
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest3d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = DefaultBackend("upsample_nearest3d_backward")
     if recorder.active is not None:
@@ -3265,8 +3368,13 @@ def wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest3d_backward(
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact3d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = DefaultBackend("_upsample_nearest_exact3d_backward")
     if recorder.active is not None:
@@ -3280,9 +3388,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact3d_bac
     )
 
 
-def wrapper_CompositeExplicitAutogradNonFunctional__pixel_shuffle(
-    ks: int, self: Tensor, upscale_factor: int
-) -> Tensor:
+def wrapper_CompositeExplicitAutogradNonFunctional__pixel_shuffle(ks: int, self: Tensor, upscale_factor: int) -> Tensor:
     return pixel_shuffle.math_pixel_shuffle(self, upscale_factor)
 
 
@@ -3323,9 +3429,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_isneginf(ks: int, self: Tenso
     return ops.isneginf_out.call(self, op.output)
 
 
-def wrapper_CompositeExplicitAutogradNonFunctional_leaky_relu(
-    ks: int, self: Tensor, negative_slope: Scalar
-) -> Tensor:
+def wrapper_CompositeExplicitAutogradNonFunctional_leaky_relu(ks: int, self: Tensor, negative_slope: Scalar) -> Tensor:
     op = DefaultBackend("leaky_relu")
     if recorder.active is not None:
         op.enter_meta()
@@ -3345,9 +3449,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_leaky_relu_backward(
     return ops.leaky_relu_backward_grad_input.call(grad_output, self, negative_slope, self_is_result, op.output)
 
 
-def wrapper_CompositeExplicitAutogradNonFunctional_leaky_relu_(
-    ks: int, self: Tensor, negative_slope: Scalar
-) -> Tensor:
+def wrapper_CompositeExplicitAutogradNonFunctional_leaky_relu_(ks: int, self: Tensor, negative_slope: Scalar) -> Tensor:
     op = InPlace("leaky_relu", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -3368,8 +3470,13 @@ def wrapper_CompositeExplicitAutogradNonFunctional_elu(
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_elu_backward(
-    ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    alpha: Scalar,
+    scale: Scalar,
+    input_scale: Scalar,
+    is_result: bool,
+    self_or_result: Tensor,
 ) -> Tensor:
     op = DefaultBackend("elu_backward")
     if recorder.active is not None:
@@ -3424,8 +3531,14 @@ def wrapper_CompositeExplicitAutogradNonFunctional_glu(ks: int, self: Tensor, di
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_avg_pool2d(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = DefaultBackend("avg_pool2d")
     if recorder.active is not None:
@@ -3438,8 +3551,15 @@ def wrapper_CompositeExplicitAutogradNonFunctional_avg_pool2d(
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_avg_pool2d_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = DefaultBackend("avg_pool2d_backward")
     if recorder.active is not None:
@@ -3454,8 +3574,14 @@ def wrapper_CompositeExplicitAutogradNonFunctional_avg_pool2d_backward(
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_avg_pool3d(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = DefaultBackend("avg_pool3d")
     if recorder.active is not None:
@@ -3468,8 +3594,15 @@ def wrapper_CompositeExplicitAutogradNonFunctional_avg_pool3d(
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_avg_pool3d_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = DefaultBackend("avg_pool3d_backward")
     if recorder.active is not None:
@@ -3535,9 +3668,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_fractional_max_pool2d(
         op0.enter_meta()
     fractional_max_pool.fractional_max_pool2d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     op0.leave_meta()
-    return ops.fractional_max_pool2d_output.call(
-        self, kernel_size, output_size, random_samples, op0.output, op1.output
-    )
+    return ops.fractional_max_pool2d_output.call(self, kernel_size, output_size, random_samples, op0.output, op1.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_fractional_max_pool3d(
@@ -3548,9 +3679,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_fractional_max_pool3d(
         op0.enter_meta()
     fractional_max_pool.fractional_max_pool3d_meta((op0, op1), self, kernel_size, output_size, random_samples)
     op0.leave_meta()
-    return ops.fractional_max_pool3d_output.call(
-        self, kernel_size, output_size, random_samples, op0.output, op1.output
-    )
+    return ops.fractional_max_pool3d_output.call(self, kernel_size, output_size, random_samples, op0.output, op1.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_fractional_max_pool2d_backward(
@@ -4422,15 +4551,21 @@ KERNELS = {
     "upsample_nearest1d": wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest1d,
     "_upsample_nearest_exact1d": wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact1d,
     "upsample_nearest1d_backward": wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest1d_backward,
-    "_upsample_nearest_exact1d_backward": wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact1d_backward,
+    "_upsample_nearest_exact1d_backward": (
+        wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact1d_backward
+    ),
     "upsample_nearest2d": wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest2d,
     "_upsample_nearest_exact2d": wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact2d,
     "upsample_nearest2d_backward": wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest2d_backward,
-    "_upsample_nearest_exact2d_backward": wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact2d_backward,
+    "_upsample_nearest_exact2d_backward": (
+        wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact2d_backward
+    ),
     "upsample_nearest3d": wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest3d,
     "_upsample_nearest_exact3d": wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact3d,
     "upsample_nearest3d_backward": wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest3d_backward,
-    "_upsample_nearest_exact3d_backward": wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact3d_backward,
+    "_upsample_nearest_exact3d_backward": (
+        wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact3d_backward
+    ),
     "pixel_shuffle": wrapper_CompositeExplicitAutogradNonFunctional__pixel_shuffle,
     "pixel_unshuffle": wrapper_CompositeExplicitAutogradNonFunctional__pixel_unshuffle,
     "baddbmm": wrapper_CompositeExplicitAutogradNonFunctional_baddbmm,
@@ -4488,12 +4623,24 @@ KERNELS = {
     "special_modified_bessel_i1": wrapper_CompositeExplicitAutogradNonFunctional_special_modified_bessel_i1,
     "special_modified_bessel_k0": wrapper_CompositeExplicitAutogradNonFunctional_special_modified_bessel_k0,
     "special_modified_bessel_k1": wrapper_CompositeExplicitAutogradNonFunctional_special_modified_bessel_k1,
-    "special_scaled_modified_bessel_k0": wrapper_CompositeExplicitAutogradNonFunctional_special_scaled_modified_bessel_k0,
-    "special_scaled_modified_bessel_k1": wrapper_CompositeExplicitAutogradNonFunctional_special_scaled_modified_bessel_k1,
-    "special_shifted_chebyshev_polynomial_t": wrapper_CompositeExplicitAutogradNonFunctional_special_shifted_chebyshev_polynomial_t,
-    "special_shifted_chebyshev_polynomial_u": wrapper_CompositeExplicitAutogradNonFunctional_special_shifted_chebyshev_polynomial_u,
-    "special_shifted_chebyshev_polynomial_v": wrapper_CompositeExplicitAutogradNonFunctional_special_shifted_chebyshev_polynomial_v,
-    "special_shifted_chebyshev_polynomial_w": wrapper_CompositeExplicitAutogradNonFunctional_special_shifted_chebyshev_polynomial_w,
+    "special_scaled_modified_bessel_k0": (
+        wrapper_CompositeExplicitAutogradNonFunctional_special_scaled_modified_bessel_k0
+    ),
+    "special_scaled_modified_bessel_k1": (
+        wrapper_CompositeExplicitAutogradNonFunctional_special_scaled_modified_bessel_k1
+    ),
+    "special_shifted_chebyshev_polynomial_t": (
+        wrapper_CompositeExplicitAutogradNonFunctional_special_shifted_chebyshev_polynomial_t
+    ),
+    "special_shifted_chebyshev_polynomial_u": (
+        wrapper_CompositeExplicitAutogradNonFunctional_special_shifted_chebyshev_polynomial_u
+    ),
+    "special_shifted_chebyshev_polynomial_v": (
+        wrapper_CompositeExplicitAutogradNonFunctional_special_shifted_chebyshev_polynomial_v
+    ),
+    "special_shifted_chebyshev_polynomial_w": (
+        wrapper_CompositeExplicitAutogradNonFunctional_special_shifted_chebyshev_polynomial_w
+    ),
     "special_spherical_bessel_j0": wrapper_CompositeExplicitAutogradNonFunctional_special_spherical_bessel_j0,
     "special_zeta": wrapper_CompositeExplicitAutogradNonFunctional_special_zeta,
     "special_i0e": wrapper_CompositeExplicitAutogradNonFunctional_special_i0e,

@@ -10,34 +10,111 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.activation import dropout, glu_rrelu, hardtanh_softshrink, relu_gelu, selu_mish_prelu, softmax
-from dispatchviz.core.native.arithmetic import allclose, bitwise, complex_numbers, conj, ldexp, power, sign_ops, unary_ops, where
+from dispatchviz.core.native.activation import (
+    dropout,
+    glu_rrelu,
+    hardtanh_softshrink,
+    relu_gelu,
+    selu_mish_prelu,
+    softmax,
+)
+from dispatchviz.core.native.arithmetic import (
+    allclose,
+    bitwise,
+    complex_numbers,
+    conj,
+    ldexp,
+    power,
+    sign_ops,
+    unary_ops,
+    where,
+)
 from dispatchviz.core.native.attention import scaled_dot_product_attention
 from dispatchviz.core.native.convolution import conv_backward, conv_tbc, convolution, slow_conv
 from dispatchviz.core.native.embedding import embedding_bag, linear_embedding
 from dispatchviz.core.native.factories import empty_full, one_hot
 from dispatchviz.core.native.fft import fft_one_dim, fftfreq_fftshift, fftn, stft
 from dispatchviz.core.native.indexing import gather_scatter, index_ops, index_select, masked_fill
-from dispatchviz.core.native.linalg import bilinear, cholesky, cross_trace, det, eig, einsum, householder, ldl_factor, lu_factor, matmul, matrix_cond, matrix_exp, matrix_norm, matrix_products, matrix_rank_pinv, mv_dot, qr, solve_inv, svd_eigh
-from dispatchviz.core.native.losses import cross_entropy, ctc_loss, elementwise_losses, margin_losses, mse_nll_loss, nll_loss2d
-from dispatchviz.core.native.memory import autograd_composite, copy_clone, item, pinned_memory, set_storage, sparse_properties, to_dtype
+from dispatchviz.core.native.linalg import (
+    bilinear,
+    cholesky,
+    cross_trace,
+    det,
+    eig,
+    einsum,
+    householder,
+    ldl_factor,
+    lu_factor,
+    matmul,
+    matrix_cond,
+    matrix_exp,
+    matrix_norm,
+    matrix_products,
+    matrix_rank_pinv,
+    mv_dot,
+    qr,
+    solve_inv,
+    svd_eigh,
+)
+from dispatchviz.core.native.losses import (
+    cross_entropy,
+    ctc_loss,
+    elementwise_losses,
+    margin_losses,
+    mse_nll_loss,
+    nll_loss2d,
+)
+from dispatchviz.core.native.memory import (
+    autograd_composite,
+    copy_clone,
+    item,
+    pinned_memory,
+    set_storage,
+    sparse_properties,
+    to_dtype,
+)
 from dispatchviz.core.native.norm import batch_norm, group_norm, weight_norm
 from dispatchviz.core.native.pooling import adaptive_pool, avg_pool, max_pool
 from dispatchviz.core.native.random import rand_randn
-from dispatchviz.core.native.reductions import cdist_pdist, cov_corrcoef, cummax_cummin, cumprod_backward, diff_gradient, histogram, min_max, sum_mean, trapezoid, variance
-from dispatchviz.core.native.resampling import constant_pad, grid_sampler, upsample_bicubic, upsample_linear, upsample_nearest
+from dispatchviz.core.native.reductions import (
+    cdist_pdist,
+    cov_corrcoef,
+    cummax_cummin,
+    cumprod_backward,
+    diff_gradient,
+    histogram,
+    min_max,
+    sum_mean,
+    trapezoid,
+    variance,
+)
+from dispatchviz.core.native.resampling import (
+    constant_pad,
+    grid_sampler,
+    upsample_bicubic,
+    upsample_linear,
+    upsample_nearest,
+)
 from dispatchviz.core.native.rnn import fused_rnn_cells, lstm_gru, packed_sequence, rnn_cells, rnn_cudnn
-from dispatchviz.core.native.shapes import diag, hstack_vstack, meshgrid, pixel_shuffle, repeat_interleave, roll_rot90_transpose, split_flip_repeat, tensor_split
+from dispatchviz.core.native.shapes import (
+    diag,
+    hstack_vstack,
+    meshgrid,
+    pixel_shuffle,
+    repeat_interleave,
+    roll_rot90_transpose,
+    split_flip_repeat,
+    tensor_split,
+)
 from dispatchviz.core.native.sorting import quantile, sort_topk
 from dispatchviz.core.native.special import special_functions
 from dispatchviz.core.native.views import permute, select_slice, view_ops
-from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
 
 if TYPE_CHECKING:
     from dispatchviz.core.device.device import Device
-    from dispatchviz.core.tensor.dtype import DType
     from dispatchviz.core.native.random.generator import Generator
-    from dispatchviz.core.device.streams import Stream
+    from dispatchviz.core.tensor.dtype import DType
+    from dispatchviz.core.tensor.tensor import Size, Tensor
 
 Scalar = bool | int | float | complex
 
@@ -65,8 +142,15 @@ def wrapper_CompositeImplicitAutograd_generator_out_randn_out(
 
 
 def wrapper_CompositeImplicitAutograd_dtype_layout_to(
-    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    non_blocking: bool, copy: bool, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    non_blocking: bool,
+    copy: bool,
+    memory_format: str | None,
 ) -> Tensor:
     return to_dtype.to_dtype_layout(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format)
 
@@ -93,9 +177,7 @@ def wrapper_CompositeImplicitAutograd__contiguous(ks: int, self: Tensor, memory_
     return copy_clone.contiguous(self, memory_format)
 
 
-def wrapper_CompositeImplicitAutograd___has_compatible_shallow_copy_type(
-    ks: int, self: Tensor, from_: Tensor
-) -> bool:
+def wrapper_CompositeImplicitAutograd___has_compatible_shallow_copy_type(ks: int, self: Tensor, from_: Tensor) -> bool:
     return copy_clone._has_compatible_shallow_copy_type(self, from_)
 
 
@@ -193,9 +275,7 @@ def wrapper_CompositeImplicitAutograd_Tensor_true_divide_(ks: int, self: Tensor,
     return ops.div__Tensor.call(self, other)
 
 
-def wrapper_CompositeImplicitAutograd_out_true_divide_out(
-    ks: int, self: Tensor, other: Tensor, out: Tensor
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd_out_true_divide_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     return ops.div_out.call(self, other, out)
 
 
@@ -607,9 +687,7 @@ def wrapper_CompositeImplicitAutograd_Tensor_greater_(ks: int, self: Tensor, oth
     return ops.gt__Tensor.call(self, other)
 
 
-def wrapper_CompositeImplicitAutograd_Scalar_out_less_out(
-    ks: int, self: Tensor, other: Scalar, out: Tensor
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd_Scalar_out_less_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     return ops.lt_Scalar_out.call(self, other, out)
 
 
@@ -617,9 +695,7 @@ def wrapper_CompositeImplicitAutograd_Scalar_less(ks: int, self: Tensor, other: 
     return ops.lt_Scalar.call(self, other)
 
 
-def wrapper_CompositeImplicitAutograd_Tensor_out_less_out(
-    ks: int, self: Tensor, other: Tensor, out: Tensor
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd_Tensor_out_less_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     return ops.lt_Tensor_out.call(self, other, out)
 
 
@@ -813,9 +889,7 @@ def wrapper_CompositeImplicitAutograd_out_chain_matmul_out(ks: int, matrices: li
     return matrix_products.chain_matmul_out(matrices, out)
 
 
-def wrapper_CompositeImplicitAutograd__linalg_diagonal(
-    ks: int, A: Tensor, offset: int, dim1: int, dim2: int
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd__linalg_diagonal(ks: int, A: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     return matrix_products.linalg_diagonal(A, offset, dim1, dim2)
 
 
@@ -877,9 +951,7 @@ def wrapper_CompositeImplicitAutograd__nuclear_norm(ks: int, self: Tensor, keepd
     return matrix_norm.nuclear_norm(self, keepdim)
 
 
-def wrapper_CompositeImplicitAutograd_out_nuclear_norm_out(
-    ks: int, self: Tensor, keepdim: bool, out: Tensor
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd_out_nuclear_norm_out(ks: int, self: Tensor, keepdim: bool, out: Tensor) -> Tensor:
     return matrix_norm.nuclear_norm_out(self, keepdim, out)
 
 
@@ -1067,9 +1139,7 @@ def wrapper_CompositeImplicitAutograd__linalg_eigvalsh(ks: int, self: Tensor, UP
     return svd_eigh.linalg_eigvalsh(self, UPLO)
 
 
-def wrapper_CompositeImplicitAutograd_out_linalg_eigvalsh_out(
-    ks: int, self: Tensor, UPLO: str, out: Tensor
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd_out_linalg_eigvalsh_out(ks: int, self: Tensor, UPLO: str, out: Tensor) -> Tensor:
     return svd_eigh.linalg_eigvalsh_out(self, UPLO, out)
 
 
@@ -1251,9 +1321,7 @@ def wrapper_CompositeImplicitAutograd__linalg_tensorinv(ks: int, self: Tensor, i
     return matrix_products.linalg_tensorinv(self, ind)
 
 
-def wrapper_CompositeImplicitAutograd_out_linalg_tensorinv_out(
-    ks: int, self: Tensor, ind: int, out: Tensor
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd_out_linalg_tensorinv_out(ks: int, self: Tensor, ind: int, out: Tensor) -> Tensor:
     return matrix_products.linalg_tensorinv_out(self, ind, out)
 
 
@@ -1273,9 +1341,7 @@ def wrapper_CompositeImplicitAutograd__linalg_matrix_power(ks: int, self: Tensor
     return matrix_products.linalg_matrix_power(self, n)
 
 
-def wrapper_CompositeImplicitAutograd_out_linalg_matrix_power_out(
-    ks: int, self: Tensor, n: int, out: Tensor
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd_out_linalg_matrix_power_out(ks: int, self: Tensor, n: int, out: Tensor) -> Tensor:
     return matrix_products.linalg_matrix_power_out(self, n, out)
 
 
@@ -1303,9 +1369,7 @@ def wrapper_CompositeImplicitAutograd_atol_rtol_float_out_linalg_matrix_rank_out
     return matrix_rank_pinv.linalg_matrix_rank_atol_rtol_float_out(self, atol, rtol, hermitian, out)
 
 
-def wrapper_CompositeImplicitAutograd__linalg_matrix_rank(
-    ks: int, self: Tensor, tol: float, hermitian: bool
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd__linalg_matrix_rank(ks: int, self: Tensor, tol: float, hermitian: bool) -> Tensor:
     return matrix_rank_pinv.linalg_matrix_rank(self, tol, hermitian)
 
 
@@ -1367,9 +1431,7 @@ def wrapper_CompositeImplicitAutograd_scalararray_gradient(
     return diff_gradient.gradient_scalararray(self, spacing, dim, edge_order)
 
 
-def wrapper_CompositeImplicitAutograd_array_gradient(
-    ks: int, self: Tensor, dim: Size, edge_order: int
-) -> list[Tensor]:
+def wrapper_CompositeImplicitAutograd_array_gradient(ks: int, self: Tensor, dim: Size, edge_order: int) -> list[Tensor]:
     return diff_gradient.gradient_array(self, dim, edge_order)
 
 
@@ -1529,9 +1591,7 @@ def wrapper_CompositeImplicitAutograd__numpy_T(ks: int, self: Tensor) -> Tensor:
     return view_ops.numpy_T(self)
 
 
-def wrapper_CompositeImplicitAutograd_intlist_movedim(
-    ks: int, self: Tensor, source: Size, destination: Size
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd_intlist_movedim(ks: int, self: Tensor, source: Size, destination: Size) -> Tensor:
     return permute.movedim_intlist(self, source, destination)
 
 
@@ -1571,9 +1631,7 @@ def wrapper_CompositeImplicitAutograd__chunk(ks: int, self: Tensor, chunks: int,
     return split_flip_repeat.chunk(self, chunks, dim)
 
 
-def wrapper_CompositeImplicitAutograd_using_ints_flatten(
-    ks: int, self: Tensor, start_dim: int, end_dim: int
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd_using_ints_flatten(ks: int, self: Tensor, start_dim: int, end_dim: int) -> Tensor:
     return split_flip_repeat.flatten_using_ints(self, start_dim, end_dim)
 
 
@@ -1675,9 +1733,7 @@ def wrapper_CompositeImplicitAutograd__meshgrid(ks: int, tensors: list[Tensor]) 
     return meshgrid.meshgrid(tensors)
 
 
-def wrapper_CompositeImplicitAutograd_indexing_meshgrid(
-    ks: int, tensors: list[Tensor], indexing: str
-) -> list[Tensor]:
+def wrapper_CompositeImplicitAutograd_indexing_meshgrid(ks: int, tensors: list[Tensor], indexing: str) -> list[Tensor]:
     return meshgrid.meshgrid_indexing(tensors, indexing)
 
 
@@ -1693,9 +1749,7 @@ def wrapper_CompositeImplicitAutograd__diagflat(ks: int, self: Tensor, offset: i
     return diag.diagflat(self, offset)
 
 
-def wrapper_CompositeImplicitAutograd__fill_diagonal_(
-    ks: int, self: Tensor, fill_value: Scalar, wrap: bool
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd__fill_diagonal_(ks: int, self: Tensor, fill_value: Scalar, wrap: bool) -> Tensor:
     return diag.fill_diagonal_(self, fill_value, wrap)
 
 
@@ -1928,8 +1982,13 @@ def wrapper_CompositeImplicitAutograd_int_log_softmax(ks: int, self: Tensor, dim
 
 
 def wrapper_CompositeImplicitAutograd__cross_entropy_loss(
-    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, label_smoothing:
-    float
+    ks: int,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    label_smoothing: float,
 ) -> Tensor:
     return cross_entropy.cross_entropy_loss_symint(self, target, weight, reduction, ignore_index, label_smoothing)
 
@@ -1947,8 +2006,13 @@ def wrapper_CompositeImplicitAutograd__nll_loss(
 
 
 def wrapper_CompositeImplicitAutograd__layer_norm(
-    ks: int, input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float,
-    cudnn_enable: bool
+    ks: int,
+    input: Tensor,
+    normalized_shape: Size,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+    cudnn_enable: bool,
 ) -> Tensor:
     return linear_embedding.layer_norm_symint(input, normalized_shape, weight, bias, eps, cudnn_enable)
 
@@ -1960,8 +2024,15 @@ def wrapper_CompositeImplicitAutograd__einsum(
 
 
 def wrapper_CompositeImplicitAutograd__embedding_bag(
-    ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
-    per_sample_weights: Tensor | None, include_last_offset: bool
+    ks: int,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return embedding_bag.embedding_bag(
         weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset
@@ -1969,12 +2040,19 @@ def wrapper_CompositeImplicitAutograd__embedding_bag(
 
 
 def wrapper_CompositeImplicitAutograd_padding_idx_embedding_bag(
-    ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
-    per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int | None
+    ks: int,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding_idx: int | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return embedding_bag.embedding_bag_padding_idx(
-        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
-        padding_idx
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
     )
 
 
@@ -1991,8 +2069,14 @@ def wrapper_CompositeImplicitAutograd__embedding_backward(
 
 
 def wrapper_CompositeImplicitAutograd__conv2d(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size, groups:
-    int
+    ks: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    groups: int,
 ) -> Tensor:
     return convolution.conv2d_symint(input, weight, bias, stride, padding, dilation, groups)
 
@@ -2008,36 +2092,76 @@ def wrapper_CompositeImplicitAutograd__dropout(ks: int, input: Tensor, p: float,
 
 
 def wrapper_CompositeImplicitAutograd_input_lstm(
-    ks: int, input: Tensor, hx: list[Tensor], params: list[Tensor], has_biases: bool, num_layers: int, dropout: float,
-    train: bool, bidirectional: bool, batch_first: bool
+    ks: int,
+    input: Tensor,
+    hx: list[Tensor],
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return lstm_gru.lstm_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
 
 
 def wrapper_CompositeImplicitAutograd_data_lstm(
-    ks: int, data: Tensor, batch_sizes: Tensor, hx: list[Tensor], params: list[Tensor], has_biases: bool, num_layers:
-    int, dropout: float, train: bool, bidirectional: bool
+    ks: int,
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: list[Tensor],
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return lstm_gru.lstm_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
 
 
 def wrapper_CompositeImplicitAutograd_input_gru(
-    ks: int, input: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float,
-    train: bool, bidirectional: bool, batch_first: bool
+    ks: int,
+    input: Tensor,
+    hx: Tensor,
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
 ) -> tuple[Tensor, Tensor]:
     return lstm_gru.gru_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
 
 
 def wrapper_CompositeImplicitAutograd_data_gru(
-    ks: int, data: Tensor, batch_sizes: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int,
-    dropout: float, train: bool, bidirectional: bool
+    ks: int,
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Tensor,
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
 ) -> tuple[Tensor, Tensor]:
     return lstm_gru.gru_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
 
 
 def wrapper_CompositeImplicitAutograd_input_rnn_tanh(
-    ks: int, input: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float,
-    train: bool, bidirectional: bool, batch_first: bool
+    ks: int,
+    input: Tensor,
+    hx: Tensor,
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
 ) -> tuple[Tensor, Tensor]:
     return lstm_gru.rnn_tanh_input(
         input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
@@ -2045,17 +2169,31 @@ def wrapper_CompositeImplicitAutograd_input_rnn_tanh(
 
 
 def wrapper_CompositeImplicitAutograd_data_rnn_tanh(
-    ks: int, data: Tensor, batch_sizes: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int,
-    dropout: float, train: bool, bidirectional: bool
+    ks: int,
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Tensor,
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
 ) -> tuple[Tensor, Tensor]:
-    return lstm_gru.rnn_tanh_data(
-        data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
-    )
+    return lstm_gru.rnn_tanh_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
 
 
 def wrapper_CompositeImplicitAutograd_input_rnn_relu(
-    ks: int, input: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float,
-    train: bool, bidirectional: bool, batch_first: bool
+    ks: int,
+    input: Tensor,
+    hx: Tensor,
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
 ) -> tuple[Tensor, Tensor]:
     return lstm_gru.rnn_relu_input(
         input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
@@ -2063,12 +2201,18 @@ def wrapper_CompositeImplicitAutograd_input_rnn_relu(
 
 
 def wrapper_CompositeImplicitAutograd_data_rnn_relu(
-    ks: int, data: Tensor, batch_sizes: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int,
-    dropout: float, train: bool, bidirectional: bool
+    ks: int,
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Tensor,
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
 ) -> tuple[Tensor, Tensor]:
-    return lstm_gru.rnn_relu_data(
-        data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
-    )
+    return lstm_gru.rnn_relu_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
 
 
 def wrapper_CompositeImplicitAutograd__lstm_cell(
@@ -2102,8 +2246,15 @@ def wrapper_CompositeImplicitAutograd___thnn_fused_lstm_cell_backward(
 
 
 def wrapper_CompositeImplicitAutograd___thnn_differentiable_lstm_cell_backward(
-    ks: int, grad_hy: Tensor | None, grad_cy: Tensor | None, input_gates: Tensor, hidden_gates: Tensor, input_bias:
-    Tensor | None, hidden_bias: Tensor | None, cx: Tensor, cy: Tensor
+    ks: int,
+    grad_hy: Tensor | None,
+    grad_cy: Tensor | None,
+    input_gates: Tensor,
+    hidden_gates: Tensor,
+    input_bias: Tensor | None,
+    hidden_bias: Tensor | None,
+    cx: Tensor,
+    cy: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     return fused_rnn_cells._thnn_differentiable_lstm_cell_backward(
         grad_hy, grad_cy, input_gates, hidden_gates, input_bias, hidden_bias, cx, cy
@@ -2111,8 +2262,13 @@ def wrapper_CompositeImplicitAutograd___thnn_differentiable_lstm_cell_backward(
 
 
 def wrapper_CompositeImplicitAutograd___thnn_differentiable_gru_cell_backward(
-    ks: int, grad_hy: Tensor, input_gates: Tensor, hidden_gates: Tensor, hx: Tensor, input_bias: Tensor | None,
-    hidden_bias: Tensor | None
+    ks: int,
+    grad_hy: Tensor,
+    input_gates: Tensor,
+    hidden_gates: Tensor,
+    hx: Tensor,
+    input_bias: Tensor | None,
+    hidden_bias: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     return fused_rnn_cells._thnn_differentiable_gru_cell_backward(
         grad_hy, input_gates, hidden_gates, hx, input_bias, hidden_bias
@@ -2142,64 +2298,93 @@ def wrapper_CompositeImplicitAutograd__cudnn_is_acceptable(ks: int, self: Tensor
 
 
 def wrapper_CompositeImplicitAutograd__conv1d(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size, groups:
-    int
+    ks: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    groups: int,
 ) -> Tensor:
     return convolution.conv1d_symint(input, weight, bias, stride, padding, dilation, groups)
 
 
 def wrapper_CompositeImplicitAutograd_padding_conv1d(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: str, dilation: Size, groups:
-    int
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: str, dilation: Size, groups: int
 ) -> Tensor:
     return convolution.conv1d_padding_symint(input, weight, bias, stride, padding, dilation, groups)
 
 
 def wrapper_CompositeImplicitAutograd_padding_conv2d(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: str, dilation: Size, groups:
-    int
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: str, dilation: Size, groups: int
 ) -> Tensor:
     return convolution.conv2d_padding_symint(input, weight, bias, stride, padding, dilation, groups)
 
 
 def wrapper_CompositeImplicitAutograd__conv3d(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size, groups:
-    int
+    ks: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    groups: int,
 ) -> Tensor:
     return convolution.conv3d_symint(input, weight, bias, stride, padding, dilation, groups)
 
 
 def wrapper_CompositeImplicitAutograd_padding_conv3d(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: str, dilation: Size, groups:
-    int
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: str, dilation: Size, groups: int
 ) -> Tensor:
     return convolution.conv3d_padding_symint(input, weight, bias, stride, padding, dilation, groups)
 
 
 def wrapper_CompositeImplicitAutograd___convolution_mode(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: str, dilation: Size, groups:
-    int
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: str, dilation: Size, groups: int
 ) -> Tensor:
     return convolution._convolution_mode_symint(input, weight, bias, stride, padding, dilation, groups)
 
 
 def wrapper_CompositeImplicitAutograd__conv_transpose1d(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, output_padding: Size,
-    groups: int, dilation: Size
+    ks: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    groups: int,
+    dilation: Size,
 ) -> Tensor:
     return convolution.conv_transpose1d_symint(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def wrapper_CompositeImplicitAutograd_input_conv_transpose2d(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, output_padding: Size,
-    groups: int, dilation: Size
+    ks: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    groups: int,
+    dilation: Size,
 ) -> Tensor:
     return convolution.conv_transpose2d_symint(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def wrapper_CompositeImplicitAutograd_input_conv_transpose3d(
-    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, output_padding: Size,
-    groups: int, dilation: Size
+    ks: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    groups: int,
+    dilation: Size,
 ) -> Tensor:
     return convolution.conv_transpose3d_symint(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
@@ -2217,9 +2402,20 @@ def wrapper_CompositeImplicitAutograd__slow_conv3d(
 
 
 def wrapper_CompositeImplicitAutograd___convolution_double_backward(
-    ks: int, ggI: Tensor | None, ggW: Tensor | None, ggb: Tensor | None, gO: Tensor, weight: Tensor, self: Tensor,
-    stride: Size, padding: Size, dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask:
-    tuple[bool, ...]
+    ks: int,
+    ggI: Tensor | None,
+    ggW: Tensor | None,
+    ggb: Tensor | None,
+    gO: Tensor,
+    weight: Tensor,
+    self: Tensor,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    transposed: bool,
+    output_padding: Size,
+    groups: int,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
     return conv_backward._convolution_double_backward(
         ggI, ggW, ggb, gO, weight, self, stride, padding, dilation, transposed, output_padding, groups, output_mask
@@ -2240,9 +2436,7 @@ def wrapper_CompositeImplicitAutograd___pad_enum(
     return constant_pad._pad_enum_symint(self, pad, mode, value)
 
 
-def wrapper_CompositeImplicitAutograd__pad(
-    ks: int, self: Tensor, pad: Size, mode: str, value: float | None
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd__pad(ks: int, self: Tensor, pad: Size, mode: str, value: float | None) -> Tensor:
     return constant_pad.pad_symint(self, pad, mode, value)
 
 
@@ -2327,8 +2521,15 @@ def wrapper_CompositeImplicitAutograd_int_unflatten(ks: int, self: Tensor, dim: 
 
 
 def wrapper_CompositeImplicitAutograd__scaled_dot_product_attention(
-    ks: int, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool,
-    scale: float | None, enable_gqa: bool
+    ks: int,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
 ) -> Tensor:
     return scaled_dot_product_attention.scaled_dot_product_attention(
         query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa
@@ -2336,8 +2537,16 @@ def wrapper_CompositeImplicitAutograd__scaled_dot_product_attention(
 
 
 def wrapper_CompositeImplicitAutograd___scaled_dot_product_attention_math(
-    ks: int, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool,
-    dropout_mask: Tensor | None, scale: float | None, enable_gqa: bool
+    ks: int,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+    dropout_mask: Tensor | None,
+    scale: float | None,
+    enable_gqa: bool,
 ) -> tuple[Tensor, Tensor]:
     return scaled_dot_product_attention._scaled_dot_product_attention_math(
         query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa
@@ -2435,21 +2644,29 @@ def wrapper_CompositeImplicitAutograd__multilabel_margin_loss(
 
 
 def wrapper_CompositeImplicitAutograd_IntList_ctc_loss(
-    ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int, reduction:
-    int, zero_infinity: bool
+    ks: int,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Size,
+    target_lengths: Size,
+    blank: int,
+    reduction: int,
+    zero_infinity: bool,
 ) -> Tensor:
-    return ctc_loss.ctc_loss_IntList(
-        log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity
-    )
+    return ctc_loss.ctc_loss_IntList(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
 
 
 def wrapper_CompositeImplicitAutograd_Tensor_ctc_loss(
-    ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int, reduction:
-    int, zero_infinity: bool
+    ks: int,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: int,
+    reduction: int,
+    zero_infinity: bool,
 ) -> Tensor:
-    return ctc_loss.ctc_loss_Tensor(
-        log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity
-    )
+    return ctc_loss.ctc_loss_Tensor(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
 
 
 def wrapper_CompositeImplicitAutograd__log_sigmoid(ks: int, self: Tensor) -> Tensor:
@@ -2489,8 +2706,15 @@ def wrapper_CompositeImplicitAutograd__margin_ranking_loss(
 
 
 def wrapper_CompositeImplicitAutograd__triplet_margin_loss(
-    ks: int, anchor: Tensor, positive: Tensor, negative: Tensor, margin: float, p: float, eps: float, swap: bool,
-    reduction: int
+    ks: int,
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float,
+    p: float,
+    eps: float,
+    swap: bool,
+    reduction: int,
 ) -> Tensor:
     return elementwise_losses.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction)
 
@@ -2758,32 +2982,63 @@ def wrapper_CompositeImplicitAutograd__fft_ifftshift(ks: int, self: Tensor, dim:
 
 
 def wrapper_CompositeImplicitAutograd__stft(
-    ks: int, self: Tensor, n_fft: int, hop_length: int | None, win_length: int | None, window: Tensor | None,
-    normalized: bool, onesided: bool | None, return_complex: bool | None, align_to_window: bool | None
+    ks: int,
+    self: Tensor,
+    n_fft: int,
+    hop_length: int | None,
+    win_length: int | None,
+    window: Tensor | None,
+    normalized: bool,
+    onesided: bool | None,
+    return_complex: bool | None,
+    align_to_window: bool | None,
 ) -> Tensor:
-    return stft.stft(
-        self, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window
-    )
+    return stft.stft(self, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
 
 
 def wrapper_CompositeImplicitAutograd_center_stft(
-    ks: int, self: Tensor, n_fft: int, hop_length: int | None, win_length: int | None, window: Tensor | None, center:
-    bool, pad_mode: str, normalized: bool, onesided: bool | None, return_complex: bool | None, align_to_window: bool |
-    None
+    ks: int,
+    self: Tensor,
+    n_fft: int,
+    hop_length: int | None,
+    win_length: int | None,
+    window: Tensor | None,
+    center: bool,
+    pad_mode: str,
+    normalized: bool,
+    onesided: bool | None,
+    return_complex: bool | None,
+    align_to_window: bool | None,
 ) -> Tensor:
     return stft.stft_center(
-        self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex,
-        align_to_window
+        self,
+        n_fft,
+        hop_length,
+        win_length,
+        window,
+        center,
+        pad_mode,
+        normalized,
+        onesided,
+        return_complex,
+        align_to_window,
     )
 
 
 def wrapper_CompositeImplicitAutograd__istft(
-    ks: int, self: Tensor, n_fft: int, hop_length: int | None, win_length: int | None, window: Tensor | None, center:
-    bool, normalized: bool, onesided: bool | None, length: int | None, return_complex: bool
+    ks: int,
+    self: Tensor,
+    n_fft: int,
+    hop_length: int | None,
+    win_length: int | None,
+    window: Tensor | None,
+    center: bool,
+    normalized: bool,
+    onesided: bool | None,
+    length: int | None,
+    return_complex: bool,
 ) -> Tensor:
-    return stft.istft(
-        self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex
-    )
+    return stft.istft(self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex)
 
 
 def wrapper_CompositeImplicitAutograd__special_expm1(ks: int, self: Tensor) -> Tensor:
@@ -2994,9 +3249,7 @@ def wrapper_CompositeImplicitAutograd_out_special_multigammaln_out(
     return ops.mvlgamma_out.call(self, p, out)
 
 
-def wrapper_CompositeImplicitAutograd__special_softmax(
-    ks: int, self: Tensor, dim: int, dtype: DType | None
-) -> Tensor:
+def wrapper_CompositeImplicitAutograd__special_softmax(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     return special_functions.special_softmax(self, dim, dtype)
 
 
@@ -3015,17 +3268,31 @@ def wrapper_CompositeImplicitAutograd___weight_norm_differentiable_backward(
 
 
 def wrapper_CompositeImplicitAutograd__batch_norm(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
-    Tensor | None, training: bool, momentum: float, eps: float, cudnn_enabled: bool
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
 ) -> Tensor:
-    return batch_norm.batch_norm(
-        input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled
-    )
+    return batch_norm.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
 
 
 def wrapper_CompositeImplicitAutograd___batch_norm_impl_index(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
-    Tensor | None, training: bool, momentum: float, eps: float, cudnn_enabled: bool
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
     return batch_norm._batch_norm_impl_index(
         input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled
@@ -3033,8 +3300,16 @@ def wrapper_CompositeImplicitAutograd___batch_norm_impl_index(
 
 
 def wrapper_CompositeImplicitAutograd__instance_norm(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
-    Tensor | None, use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
 ) -> Tensor:
     return batch_norm.instance_norm(
         input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled
@@ -3042,8 +3317,7 @@ def wrapper_CompositeImplicitAutograd__instance_norm(
 
 
 def wrapper_CompositeImplicitAutograd__group_norm(
-    ks: int, input: Tensor, num_groups: int, weight: Tensor | None, bias: Tensor | None, eps: float, cudnn_enabled:
-    bool
+    ks: int, input: Tensor, num_groups: int, weight: Tensor | None, bias: Tensor | None, eps: float, cudnn_enabled: bool
 ) -> Tensor:
     return group_norm.group_norm(input, num_groups, weight, bias, eps, cudnn_enabled)
 
@@ -3343,9 +3617,13 @@ KERNELS = {
     "linalg_matrix_power": wrapper_CompositeImplicitAutograd__linalg_matrix_power,
     "linalg_matrix_power.out": wrapper_CompositeImplicitAutograd_out_linalg_matrix_power_out,
     "linalg_matrix_rank.atol_rtol_tensor": wrapper_CompositeImplicitAutograd_atol_rtol_tensor_linalg_matrix_rank,
-    "linalg_matrix_rank.atol_rtol_tensor_out": wrapper_CompositeImplicitAutograd_atol_rtol_tensor_out_linalg_matrix_rank_out,
+    "linalg_matrix_rank.atol_rtol_tensor_out": (
+        wrapper_CompositeImplicitAutograd_atol_rtol_tensor_out_linalg_matrix_rank_out
+    ),
     "linalg_matrix_rank.atol_rtol_float": wrapper_CompositeImplicitAutograd_atol_rtol_float_linalg_matrix_rank,
-    "linalg_matrix_rank.atol_rtol_float_out": wrapper_CompositeImplicitAutograd_atol_rtol_float_out_linalg_matrix_rank_out,
+    "linalg_matrix_rank.atol_rtol_float_out": (
+        wrapper_CompositeImplicitAutograd_atol_rtol_float_out_linalg_matrix_rank_out
+    ),
     "linalg_matrix_rank": wrapper_CompositeImplicitAutograd__linalg_matrix_rank,
     "linalg_matrix_rank.out": wrapper_CompositeImplicitAutograd_out_linalg_matrix_rank_out,
     "linalg_matrix_rank.tol_tensor": wrapper_CompositeImplicitAutograd_tol_tensor_linalg_matrix_rank,
@@ -3408,7 +3686,9 @@ KERNELS = {
     "repeat_interleave.self_Tensor": wrapper_CompositeImplicitAutograd_self_Tensor_repeat_interleave,
     "repeat_interleave.self_int": wrapper_CompositeImplicitAutograd_self_int_repeat_interleave,
     "tensor_split.sections": wrapper_CompositeImplicitAutograd_sections_tensor_split,
-    "tensor_split.tensor_indices_or_sections": wrapper_CompositeImplicitAutograd_tensor_indices_or_sections_tensor_split,
+    "tensor_split.tensor_indices_or_sections": (
+        wrapper_CompositeImplicitAutograd_tensor_indices_or_sections_tensor_split
+    ),
     "hsplit.int": wrapper_CompositeImplicitAutograd_int_hsplit,
     "hsplit.array": wrapper_CompositeImplicitAutograd_array_hsplit,
     "vsplit.int": wrapper_CompositeImplicitAutograd_int_vsplit,
@@ -3506,7 +3786,9 @@ KERNELS = {
     "rnn_tanh_cell": wrapper_CompositeImplicitAutograd__rnn_tanh_cell,
     "rnn_relu_cell": wrapper_CompositeImplicitAutograd__rnn_relu_cell,
     "_thnn_fused_lstm_cell_backward": wrapper_CompositeImplicitAutograd___thnn_fused_lstm_cell_backward,
-    "_thnn_differentiable_lstm_cell_backward": wrapper_CompositeImplicitAutograd___thnn_differentiable_lstm_cell_backward,
+    "_thnn_differentiable_lstm_cell_backward": (
+        wrapper_CompositeImplicitAutograd___thnn_differentiable_lstm_cell_backward
+    ),
     "_thnn_differentiable_gru_cell_backward": wrapper_CompositeImplicitAutograd___thnn_differentiable_gru_cell_backward,
     "_pack_padded_sequence_backward": wrapper_CompositeImplicitAutograd___pack_padded_sequence_backward,
     "_pad_packed_sequence": wrapper_CompositeImplicitAutograd___pad_packed_sequence,

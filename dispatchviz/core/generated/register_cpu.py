@@ -9,11 +9,43 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.seam import recorder
-from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.activation import dropout, glu_rrelu, hardtanh_softshrink, leaky_relu_elu, masked_softmax, relu_gelu, selu_mish_prelu, softmax
-from dispatchviz.core.native.arithmetic import allclose, assert_async, binary_float_ops, binary_ops, bit_shifts, bitwise, clamp, comparison, complex_numbers, conj, ldexp, pointwise_ops, power, remainder, rounding, sign_ops, unary_float_ops, unary_ops, where
-from dispatchviz.core.native.attention import nested_tensor_mask, scaled_dot_product_attention, transformer_encoder_layer
+from dispatchviz.core.call.structured import Functional, InPlace, Out
+from dispatchviz.core.native.activation import (
+    dropout,
+    glu_rrelu,
+    hardtanh_softshrink,
+    leaky_relu_elu,
+    masked_softmax,
+    relu_gelu,
+    selu_mish_prelu,
+    softmax,
+)
+from dispatchviz.core.native.arithmetic import (
+    allclose,
+    assert_async,
+    binary_float_ops,
+    binary_ops,
+    bit_shifts,
+    bitwise,
+    clamp,
+    comparison,
+    complex_numbers,
+    conj,
+    ldexp,
+    pointwise_ops,
+    power,
+    remainder,
+    rounding,
+    sign_ops,
+    unary_float_ops,
+    unary_ops,
+    where,
+)
+from dispatchviz.core.native.attention import (
+    nested_tensor_mask,
+    scaled_dot_product_attention,
+    transformer_encoder_layer,
+)
 from dispatchviz.core.native.convolution import slow_conv, slow_conv_backward
 from dispatchviz.core.native.embedding import embedding_bag, embedding_bag_backward, linear_embedding
 from dispatchviz.core.native.factories import arange, empty_full, linspace_eye, zero_tensor
@@ -21,41 +53,102 @@ from dispatchviz.core.native.fft import fft_kernels
 from dispatchviz.core.native.foreach import amp_kernels, fused_optimizers_cpu
 from dispatchviz.core.native.indexing import gather_scatter, index_ops, index_put, index_select, masked_fill
 from dispatchviz.core.native.iterator import memory_overlap
-from dispatchviz.core.native.linalg import addr_addbmm, cholesky, cross_trace, det, eig, householder, ldl_factor, lstsq, lu_factor, matrix_exp, mm_bmm, mv_dot, qr, solve_inv, svd_eigh, triangular_solve
+from dispatchviz.core.native.linalg import (
+    addr_addbmm,
+    cholesky,
+    cross_trace,
+    det,
+    eig,
+    householder,
+    ldl_factor,
+    lstsq,
+    lu_factor,
+    matrix_exp,
+    mm_bmm,
+    mv_dot,
+    qr,
+    solve_inv,
+    svd_eigh,
+    triangular_solve,
+)
 from dispatchviz.core.native.losses import ctc_loss, elementwise_losses, margin_losses, mse_nll_loss, nll_loss2d
 from dispatchviz.core.native.memory import copy_clone, fill, item, set_storage
 from dispatchviz.core.native.norm import batch_norm_backward, batch_norm_kernels, group_norm, renorm_dist, weight_norm
 from dispatchviz.core.native.pooling import adaptive_pool, avg_pool, fractional_max_pool, max_pool
-from dispatchviz.core.native.random import bernoulli, dirichlet, gamma_grad, multinomial, normal, poisson_binomial_gamma, randint_randperm, random_from_to, uniform_normal
-from dispatchviz.core.native.reductions import any_all, cdist_pdist, cummax_cummin, cumsum_cumprod, histogram, logcumsumexp, min_max, segment_reduce, sum_mean, variance
-from dispatchviz.core.native.resampling import grid_sampler, im2col_col2im, reflection_replication_pad, upsample_bicubic, upsample_linear, upsample_nearest
+from dispatchviz.core.native.random import (
+    bernoulli,
+    dirichlet,
+    gamma_grad,
+    multinomial,
+    normal,
+    poisson_binomial_gamma,
+    randint_randperm,
+    random_from_to,
+    uniform_normal,
+)
+from dispatchviz.core.native.reductions import (
+    any_all,
+    cdist_pdist,
+    cummax_cummin,
+    cumsum_cumprod,
+    histogram,
+    logcumsumexp,
+    min_max,
+    segment_reduce,
+    sum_mean,
+    variance,
+)
+from dispatchviz.core.native.resampling import (
+    grid_sampler,
+    im2col_col2im,
+    reflection_replication_pad,
+    upsample_bicubic,
+    upsample_linear,
+    upsample_nearest,
+)
 from dispatchviz.core.native.rnn import rnn_mkldnn
-from dispatchviz.core.native.shapes import cat_stack, meshgrid, pixel_shuffle, repeat_interleave, roll_rot90_transpose, split_flip_repeat
+from dispatchviz.core.native.shapes import (
+    cat_stack,
+    meshgrid,
+    pixel_shuffle,
+    repeat_interleave,
+    roll_rot90_transpose,
+    split_flip_repeat,
+)
 from dispatchviz.core.native.sorting import isin, kthvalue_median, searchsorted, sort_topk, unique
 from dispatchviz.core.native.special import bessel_functions, gamma_functions, logit, special_functions
 from dispatchviz.core.native.views import view_copy, view_ops
-from dispatchviz.core.call.structured import Functional, InPlace, Out
-from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
+from dispatchviz.core.seam import recorder
 
 if TYPE_CHECKING:
     from dispatchviz.core.device.device import Device
-    from dispatchviz.core.tensor.dtype import DType
     from dispatchviz.core.native.random.generator import Generator
-    from dispatchviz.core.device.streams import Stream
+    from dispatchviz.core.tensor.dtype import DType
+    from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
 
 Scalar = bool | int | float | complex
 
 
 def wrapper_CPU_memory_format_empty(
-    ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return empty_full.empty(size, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CPU__empty_strided(
-    ks: int, size: Size, stride: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None
+    ks: int,
+    size: Size,
+    stride: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return empty_full.empty_strided(size, stride, dtype, layout, device, pin_memory)
 
@@ -124,9 +217,7 @@ def wrapper_CPU_Tensor_bernoulli_(ks: int, self: Tensor, p: Tensor, generator: G
     return bernoulli.bernoulli__Tensor(self, p, generator)
 
 
-def wrapper_CPU_from_random_(
-    ks: int, self: Tensor, from_: int, to: int | None, generator: Generator | None
-) -> Tensor:
+def wrapper_CPU_from_random_(ks: int, self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
     return random_from_to.random__from(self, from_, to, generator)
 
 
@@ -3042,9 +3133,7 @@ def wrapper_CPU_silu_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return op.finish()
 
 
-def wrapper_CPU_silu_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor
-) -> Tensor:
+def wrapper_CPU_silu_backward_out_grad_input(ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor) -> Tensor:
     op = Out("silu_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -4123,9 +4212,7 @@ def wrapper_CPU__masked_scatter_(ks: int, self: Tensor, mask: Tensor, source: Te
     return masked_fill.masked_scatter_(self, mask, source)
 
 
-def wrapper_CPU_sum_dim_IntList(
-    ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
-) -> Tensor:
+def wrapper_CPU_sum_dim_IntList(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
     op = Functional("sum_dim_IntList")
     if recorder.active is not None:
         op.enter_meta()
@@ -4691,8 +4778,7 @@ def wrapper_CPU_lu_unpack(
 
 
 def wrapper_CPU_lu_unpack_out_out(
-    ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool, P: Tensor, L: Tensor, U:
-    Tensor
+    ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool, P: Tensor, L: Tensor, U: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Out("lu_unpack", P), Out("lu_unpack", L), Out("lu_unpack", U)
     if recorder.active is not None:
@@ -4753,7 +4839,9 @@ def wrapper_CPU_linalg_cross_out_out(ks: int, self: Tensor, other: Tensor, dim: 
 def wrapper_CPU_linalg_lu_factor_ex(
     ks: int, A: Tensor, pivot: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    op0, op1, op2 = Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex")
+    op0, op1, op2 = Functional(
+        "linalg_lu_factor_ex"
+    ), Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex")
     if recorder.active is not None:
         op0.enter_meta()
     lu_factor.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
@@ -4851,7 +4939,9 @@ def wrapper_CPU__linalg_det_out_result(
 def wrapper_CPU_linalg_ldl_factor_ex(
     ks: int, self: Tensor, hermitian: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    op0, op1, op2 = Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex")
+    op0, op1, op2 = Functional(
+        "linalg_ldl_factor_ex"
+    ), Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex")
     if recorder.active is not None:
         op0.enter_meta()
     ldl_factor.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
@@ -4864,7 +4954,9 @@ def wrapper_CPU_linalg_ldl_factor_ex(
 def wrapper_CPU_linalg_ldl_factor_ex_out_out(
     ks: int, self: Tensor, hermitian: bool, check_errors: bool, LD: Tensor, pivots: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    op0, op1, op2 = Out("linalg_ldl_factor_ex", LD), Out("linalg_ldl_factor_ex", pivots), Out("linalg_ldl_factor_ex", info)
+    op0, op1, op2 = Out("linalg_ldl_factor_ex", LD), Out(
+        "linalg_ldl_factor_ex", pivots
+    ), Out("linalg_ldl_factor_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
     ldl_factor.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
@@ -4899,7 +4991,9 @@ def wrapper_CPU_linalg_ldl_solve_out_out(
 
 
 def wrapper_CPU__linalg_slogdet(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet")
+    op0, op1, op2, op3 = Functional(
+        "_linalg_slogdet"
+    ), Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet")
     if recorder.active is not None:
         op0.enter_meta()
     det._linalg_slogdet_meta((op0, op1, op2, op3), A)
@@ -4912,7 +5006,9 @@ def wrapper_CPU__linalg_slogdet(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Ten
 def wrapper_CPU__linalg_slogdet_out_sign(
     ks: int, A: Tensor, sign: Tensor, logabsdet: Tensor, LU: Tensor, pivots: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Out("_linalg_slogdet", sign), Out("_linalg_slogdet", logabsdet), Out("_linalg_slogdet", LU), Out("_linalg_slogdet", pivots)
+    op0, op1, op2, op3 = Out("_linalg_slogdet", sign), Out(
+        "_linalg_slogdet", logabsdet
+    ), Out("_linalg_slogdet", LU), Out("_linalg_slogdet", pivots)
     if recorder.active is not None:
         op0.enter_meta()
     det._linalg_slogdet_meta((op0, op1, op2, op3), A)
@@ -5041,8 +5137,15 @@ def wrapper_CPU__set_(ks: int, self: Tensor) -> Tensor:
 
 
 def wrapper_CPU_out_linalg_lstsq_out(
-    ks: int, self: Tensor, b: Tensor, rcond: float | None, driver: str | None, solution: Tensor, residuals: Tensor,
-    rank: Tensor, singular_values: Tensor
+    ks: int,
+    self: Tensor,
+    b: Tensor,
+    rcond: float | None,
+    driver: str | None,
+    solution: Tensor,
+    residuals: Tensor,
+    rank: Tensor,
+    singular_values: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return lstsq.linalg_lstsq_out(self, b, rcond, driver, solution, residuals, rank, singular_values)
 
@@ -5050,7 +5153,9 @@ def wrapper_CPU_out_linalg_lstsq_out(
 def wrapper_CPU__linalg_solve_ex(
     ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex")
+    op0, op1, op2, op3 = Functional(
+        "_linalg_solve_ex"
+    ), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex")
     if recorder.active is not None:
         op0.enter_meta()
     solve_inv._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
@@ -5061,10 +5166,19 @@ def wrapper_CPU__linalg_solve_ex(
 
 
 def wrapper_CPU__linalg_solve_ex_out_result(
-    ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool, result: Tensor, LU: Tensor, pivots: Tensor, info:
-    Tensor
+    ks: int,
+    A: Tensor,
+    B: Tensor,
+    left: bool,
+    check_errors: bool,
+    result: Tensor,
+    LU: Tensor,
+    pivots: Tensor,
+    info: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Out("_linalg_solve_ex", result), Out("_linalg_solve_ex", LU), Out("_linalg_solve_ex", pivots), Out("_linalg_solve_ex", info)
+    op0, op1, op2, op3 = Out(
+        "_linalg_solve_ex", result
+    ), Out("_linalg_solve_ex", LU), Out("_linalg_solve_ex", pivots), Out("_linalg_solve_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
     solve_inv._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
@@ -5338,9 +5452,7 @@ def wrapper_CPU_out_addr_out(
     return addr_addbmm.addr_out(self, vec1, vec2, beta, alpha, out)
 
 
-def wrapper_CPU__addbmm_(
-    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
-) -> Tensor:
+def wrapper_CPU__addbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     return addr_addbmm.addbmm_(self, batch1, batch2, beta, alpha)
 
 
@@ -5519,50 +5631,82 @@ def wrapper_CPU__unfold(ks: int, self: Tensor, dimension: int, size: int, step: 
     return repeat_interleave.unfold(self, dimension, size, step)
 
 
-def wrapper_CPU__unfold_backward(
-    ks: int, grad_in: Tensor, input_sizes: Size, dim: int, size: int, step: int
-) -> Tensor:
+def wrapper_CPU__unfold_backward(ks: int, grad_in: Tensor, input_sizes: Size, dim: int, size: int, step: int) -> Tensor:
     return repeat_interleave.unfold_backward(grad_in, input_sizes, dim, size, step)
 
 
 def wrapper_CPU__tril_indices(
-    ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    row: int,
+    col: int,
+    offset: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return meshgrid.tril_indices(row, col, offset, dtype, layout, device, pin_memory)
 
 
 def wrapper_CPU__triu_indices(
-    ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    row: int,
+    col: int,
+    offset: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return meshgrid.triu_indices(row, col, offset, dtype, layout, device, pin_memory)
 
 
 def wrapper_CPU_Tensor_searchsorted(
-    ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
-    None
+    ks: int,
+    sorted_sequence: Tensor,
+    self: Tensor,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
 ) -> Tensor:
     return searchsorted.searchsorted_Tensor(sorted_sequence, self, out_int32, right, side, sorter)
 
 
 def wrapper_CPU_Tensor_out_searchsorted_out(
-    ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
-    None, out: Tensor
+    ks: int,
+    sorted_sequence: Tensor,
+    self: Tensor,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
+    out: Tensor,
 ) -> Tensor:
     return searchsorted.searchsorted_out_Tensor_out(sorted_sequence, self, out_int32, right, side, sorter, out)
 
 
 def wrapper_CPU_Scalar_searchsorted(
-    ks: int, sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
-    None
+    ks: int,
+    sorted_sequence: Tensor,
+    self: Scalar,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
 ) -> Tensor:
     return searchsorted.searchsorted_Scalar(sorted_sequence, self, out_int32, right, side, sorter)
 
 
 def wrapper_CPU_Scalar_out_searchsorted_out(
-    ks: int, sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
-    None, out: Tensor
+    ks: int,
+    sorted_sequence: Tensor,
+    self: Scalar,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
+    out: Tensor,
 ) -> Tensor:
     return searchsorted.searchsorted_out_Scalar_out(sorted_sequence, self, out_int32, right, side, sorter, out)
 
@@ -5917,9 +6061,7 @@ def wrapper_CPU_scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, src
     return op.finish()
 
 
-def wrapper_CPU_scatter_out_src_out(
-    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor
-) -> Tensor:
+def wrapper_CPU_scatter_out_src_out(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
     op = Out("scatter_src", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -6040,15 +6182,29 @@ def wrapper_CPU_scatter_out_value_reduce_out(
 
 
 def wrapper_CPU__segment_reduce(
-    ks: int, data: Tensor, reduce: str, lengths: Tensor | None, indices: Tensor | None, offsets: Tensor | None, axis:
-    int, unsafe: bool, initial: Scalar | None
+    ks: int,
+    data: Tensor,
+    reduce: str,
+    lengths: Tensor | None,
+    indices: Tensor | None,
+    offsets: Tensor | None,
+    axis: int,
+    unsafe: bool,
+    initial: Scalar | None,
 ) -> Tensor:
     return segment_reduce.segment_reduce_kernel(data, reduce, lengths, indices, offsets, axis, unsafe, initial)
 
 
 def wrapper_CPU___segment_reduce_backward(
-    ks: int, grad: Tensor, output: Tensor, data: Tensor, reduce: str, lengths: Tensor | None, offsets: Tensor | None,
-    axis: int, initial: Scalar | None
+    ks: int,
+    grad: Tensor,
+    output: Tensor,
+    data: Tensor,
+    reduce: str,
+    lengths: Tensor | None,
+    offsets: Tensor | None,
+    axis: int,
+    initial: Scalar | None,
 ) -> Tensor:
     return segment_reduce._segment_reduce_backward_kernel(grad, output, data, reduce, lengths, offsets, axis, initial)
 
@@ -6114,9 +6270,7 @@ def wrapper_CPU_scatter_add_(ks: int, self: Tensor, dim: int, index: Tensor, src
     return op.finish()
 
 
-def wrapper_CPU_scatter_add_out_out(
-    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor
-) -> Tensor:
+def wrapper_CPU_scatter_add_out_out(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
     op = Out("scatter_add", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -6184,8 +6338,14 @@ def wrapper_CPU_bins_tensor_histogram(
 
 
 def wrapper_CPU_bin_ct_out_histogram_out(
-    ks: int, self: Tensor, bins: int, range: list[float] | None, weight: Tensor | None, density: bool, hist: Tensor,
-    bin_edges: Tensor
+    ks: int,
+    self: Tensor,
+    bins: int,
+    range: list[float] | None,
+    weight: Tensor | None,
+    density: bool,
+    hist: Tensor,
+    bin_edges: Tensor,
 ) -> tuple[Tensor, Tensor]:
     return histogram.histogram_out_bin_ct_out(self, bins, range, weight, density, hist, bin_edges)
 
@@ -6310,9 +6470,7 @@ def wrapper_CPU__softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float:
     return op.finish()
 
 
-def wrapper_CPU___masked_softmax(
-    ks: int, self: Tensor, mask: Tensor, dim: int | None, mask_type: int | None
-) -> Tensor:
+def wrapper_CPU___masked_softmax(ks: int, self: Tensor, mask: Tensor, dim: int | None, mask_type: int | None) -> Tensor:
     return masked_softmax.masked_softmax(self, mask, dim, mask_type)
 
 
@@ -6410,8 +6568,14 @@ def wrapper_CPU_nll_loss_forward(
 
 
 def wrapper_CPU_nll_loss_forward_out_output(
-    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, output: Tensor,
-    total_weight: Tensor
+    ks: int,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    output: Tensor,
+    total_weight: Tensor,
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("nll_loss_forward", output), Out("nll_loss_forward", total_weight)
     if recorder.active is not None:
@@ -6424,8 +6588,14 @@ def wrapper_CPU_nll_loss_forward_out_output(
 
 
 def wrapper_CPU_nll_loss_backward(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
-    int, total_weight: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
 ) -> Tensor:
     op = Functional("nll_loss_backward")
     if recorder.active is not None:
@@ -6440,8 +6610,15 @@ def wrapper_CPU_nll_loss_backward(
 
 
 def wrapper_CPU_nll_loss_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
-    int, total_weight: Tensor, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("nll_loss_backward", grad_input)
     if recorder.active is not None:
@@ -6462,64 +6639,126 @@ def wrapper_CPU__native_layer_norm(
 
 
 def wrapper_CPU__native_layer_norm_backward(
-    ks: int, grad_out: Tensor, input: Tensor, normalized_shape: Size, mean: Tensor, rstd: Tensor, weight: Tensor |
-    None, bias: Tensor | None, output_mask: tuple[bool, ...]
+    ks: int,
+    grad_out: Tensor,
+    input: Tensor,
+    normalized_shape: Size,
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
     return linear_embedding.layer_norm_backward(
         grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
     )
 
 
-def wrapper_CPU__embedding_renorm_(
-    ks: int, self: Tensor, indices: Tensor, max_norm: float, norm_type: float
-) -> Tensor:
+def wrapper_CPU__embedding_renorm_(ks: int, self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     return embedding_bag_backward.embedding_renorm_(self, indices, max_norm, norm_type)
 
 
 def wrapper_CPU___embedding_bag(
-    ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
-    per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int
+    ks: int,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding_idx: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return embedding_bag._embedding_bag(
-        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
-        padding_idx
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
     )
 
 
 def wrapper_CPU___embedding_bag_forward_only(
-    ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
-    per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int
+    ks: int,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding_idx: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return embedding_bag._embedding_bag_forward_only(
-        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
-        padding_idx
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
     )
 
 
 def wrapper_CPU___embedding_bag_backward(
-    ks: int, grad: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, bag_size: Tensor, maximum_indices:
-    Tensor, num_weights: int, scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Tensor | None,
-    padding_idx: int
+    ks: int,
+    grad: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    offset2bag: Tensor,
+    bag_size: Tensor,
+    maximum_indices: Tensor,
+    num_weights: int,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    padding_idx: int,
 ) -> Tensor:
     return embedding_bag_backward._embedding_bag_backward_symint(
-        grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, sparse,
-        per_sample_weights, padding_idx
+        grad,
+        indices,
+        offsets,
+        offset2bag,
+        bag_size,
+        maximum_indices,
+        num_weights,
+        scale_grad_by_freq,
+        mode,
+        sparse,
+        per_sample_weights,
+        padding_idx,
     )
 
 
 def wrapper_CPU___embedding_bag_dense_backward(
-    ks: int, grad: Tensor, indices: Tensor, offset2bag: Tensor, bag_size: Tensor, maximum_indices: Tensor,
-    num_weights: int, scale_grad_by_freq: bool, mode: int, per_sample_weights: Tensor | None, padding_idx: int
+    ks: int,
+    grad: Tensor,
+    indices: Tensor,
+    offset2bag: Tensor,
+    bag_size: Tensor,
+    maximum_indices: Tensor,
+    num_weights: int,
+    scale_grad_by_freq: bool,
+    mode: int,
+    per_sample_weights: Tensor | None,
+    padding_idx: int,
 ) -> Tensor:
     return embedding_bag_backward._embedding_bag_dense_backward(
-        grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode,
-        per_sample_weights, padding_idx
+        grad,
+        indices,
+        offset2bag,
+        bag_size,
+        maximum_indices,
+        num_weights,
+        scale_grad_by_freq,
+        mode,
+        per_sample_weights,
+        padding_idx,
     )
 
 
 def wrapper_CPU___embedding_bag_per_sample_weights_backward(
-    ks: int, grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, mode: int,
-    padding_idx: int
+    ks: int,
+    grad: Tensor,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    offset2bag: Tensor,
+    mode: int,
+    padding_idx: int,
 ) -> Tensor:
     return embedding_bag_backward._embedding_bag_per_sample_weights_backward(
         grad, weight, indices, offsets, offset2bag, mode, padding_idx
@@ -6529,9 +6768,7 @@ def wrapper_CPU___embedding_bag_per_sample_weights_backward(
 def wrapper_CPU__embedding_dense_backward(
     ks: int, grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
-    return linear_embedding.embedding_dense_backward(
-        grad_output, indices, num_weights, padding_idx, scale_grad_by_freq
-    )
+    return linear_embedding.embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
 
 
 def wrapper_CPU_max_pool2d_with_indices(
@@ -6550,8 +6787,15 @@ def wrapper_CPU_max_pool2d_with_indices(
 
 
 def wrapper_CPU_max_pool2d_with_indices_out_out(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool, out:
-    Tensor, indices: Tensor
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    out: Tensor,
+    indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("max_pool2d_with_indices", out), Out("max_pool2d_with_indices", indices)
     if recorder.active is not None:
@@ -6566,8 +6810,15 @@ def wrapper_CPU_max_pool2d_with_indices_out_out(
 
 
 def wrapper_CPU_max_pool2d_with_indices_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
-    ceil_mode: bool, indices: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    indices: Tensor,
 ) -> Tensor:
     op = Functional("max_pool2d_with_indices_backward")
     if recorder.active is not None:
@@ -6584,8 +6835,16 @@ def wrapper_CPU_max_pool2d_with_indices_backward(
 
 
 def wrapper_CPU_max_pool2d_with_indices_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
-    ceil_mode: bool, indices: Tensor, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    indices: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("max_pool2d_with_indices_backward", grad_input)
     if recorder.active is not None:
@@ -6610,25 +6869,94 @@ def wrapper_CPU__native_dropout_backward(ks: int, grad_output: Tensor, mask: Ten
 
 
 def wrapper_CPU__mkldnn_rnn_layer(
-    ks: int, input: Tensor, weight0: Tensor, weight1: Tensor, weight2: Tensor, weight3: Tensor, hx_: Tensor, cx_:
-    Tensor, reverse: bool, batch_sizes: Size, mode: int, hidden_size: int, num_layers: int, has_biases: bool,
-    bidirectional: bool, batch_first: bool, train: bool
+    ks: int,
+    input: Tensor,
+    weight0: Tensor,
+    weight1: Tensor,
+    weight2: Tensor,
+    weight3: Tensor,
+    hx_: Tensor,
+    cx_: Tensor,
+    reverse: bool,
+    batch_sizes: Size,
+    mode: int,
+    hidden_size: int,
+    num_layers: int,
+    has_biases: bool,
+    bidirectional: bool,
+    batch_first: bool,
+    train: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return rnn_mkldnn.mkldnn_rnn_layer(
-        input, weight0, weight1, weight2, weight3, hx_, cx_, reverse, batch_sizes, mode, hidden_size, num_layers,
-        has_biases, bidirectional, batch_first, train
+        input,
+        weight0,
+        weight1,
+        weight2,
+        weight3,
+        hx_,
+        cx_,
+        reverse,
+        batch_sizes,
+        mode,
+        hidden_size,
+        num_layers,
+        has_biases,
+        bidirectional,
+        batch_first,
+        train,
     )
 
 
 def wrapper_CPU__mkldnn_rnn_layer_backward(
-    ks: int, input: Tensor, weight1: Tensor, weight2: Tensor, weight3: Tensor, weight4: Tensor, hx_: Tensor, cx_tmp:
-    Tensor, output: Tensor, hy_: Tensor, cy_: Tensor, grad_output: Tensor | None, grad_hy: Tensor | None, grad_cy:
-    Tensor | None, reverse: bool, mode: int, hidden_size: int, num_layers: int, has_biases: bool, train: bool,
-    bidirectional: bool, batch_sizes: Size, batch_first: bool, workspace: Tensor
+    ks: int,
+    input: Tensor,
+    weight1: Tensor,
+    weight2: Tensor,
+    weight3: Tensor,
+    weight4: Tensor,
+    hx_: Tensor,
+    cx_tmp: Tensor,
+    output: Tensor,
+    hy_: Tensor,
+    cy_: Tensor,
+    grad_output: Tensor | None,
+    grad_hy: Tensor | None,
+    grad_cy: Tensor | None,
+    reverse: bool,
+    mode: int,
+    hidden_size: int,
+    num_layers: int,
+    has_biases: bool,
+    train: bool,
+    bidirectional: bool,
+    batch_sizes: Size,
+    batch_first: bool,
+    workspace: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     return rnn_mkldnn.mkldnn_rnn_layer_backward(
-        input, weight1, weight2, weight3, weight4, hx_, cx_tmp, output, hy_, cy_, grad_output, grad_hy, grad_cy,
-        reverse, mode, hidden_size, num_layers, has_biases, train, bidirectional, batch_sizes, batch_first, workspace
+        input,
+        weight1,
+        weight2,
+        weight3,
+        weight4,
+        hx_,
+        cx_tmp,
+        output,
+        hy_,
+        cy_,
+        grad_output,
+        grad_hy,
+        grad_cy,
+        reverse,
+        mode,
+        hidden_size,
+        num_layers,
+        has_biases,
+        train,
+        bidirectional,
+        batch_sizes,
+        batch_first,
+        workspace,
     )
 
 
@@ -6639,38 +6967,60 @@ def wrapper_CPU___slow_conv2d_forward(
 
 
 def wrapper_CPU_output_mask__slow_conv2d_backward(
-    ks: int, grad_output: Tensor, self: Tensor, weight: Tensor, kernel_size: Size, stride: Size, padding: Size,
-    output_mask: tuple[bool, ...]
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return slow_conv_backward.slow_conv2d_backward(
-        grad_output, self, weight, kernel_size, stride, padding, output_mask
-    )
+    return slow_conv_backward.slow_conv2d_backward(grad_output, self, weight, kernel_size, stride, padding, output_mask)
 
 
 def wrapper_CPU__slow_conv_dilated2d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
 ) -> Tensor:
     return slow_conv.slow_conv_dilated2d(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
 def wrapper_CPU__slow_conv_dilated3d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
 ) -> Tensor:
     return slow_conv.slow_conv_dilated3d(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
 def wrapper_CPU_slow_conv_transpose2d_out_out(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    output_padding: Size, dilation: Size, out: Tensor
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    dilation: Size,
+    out: Tensor,
 ) -> Tensor:
     op = Out("slow_conv_transpose2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    slow_conv.slow_conv_transpose2d_meta(
-        op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
-    )
+    slow_conv.slow_conv_transpose2d_meta(op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
     if recorder.active is not None:
         op.enter_impl("slow_conv_transpose2d_structured_cpu", slow_conv.slow_conv_transpose2d_structured)
     slow_conv.slow_conv_transpose2d_structured(
@@ -6680,15 +7030,20 @@ def wrapper_CPU_slow_conv_transpose2d_out_out(
 
 
 def wrapper_CPU_slow_conv_transpose2d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    output_padding: Size, dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    dilation: Size,
 ) -> Tensor:
     op = Functional("slow_conv_transpose2d")
     if recorder.active is not None:
         op.enter_meta()
-    slow_conv.slow_conv_transpose2d_meta(
-        op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
-    )
+    slow_conv.slow_conv_transpose2d_meta(op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
     if recorder.active is not None:
         op.enter_impl("slow_conv_transpose2d_structured_cpu", slow_conv.slow_conv_transpose2d_structured)
     slow_conv.slow_conv_transpose2d_structured(
@@ -6698,8 +7053,15 @@ def wrapper_CPU_slow_conv_transpose2d(
 
 
 def wrapper_CPU__slow_conv_transpose3d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    output_padding: Size, dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    dilation: Size,
 ) -> Tensor:
     return slow_conv.slow_conv_transpose3d(self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
 
@@ -6957,8 +7319,13 @@ def wrapper_CPU_upsample_linear1d(
 
 
 def wrapper_CPU_upsample_linear1d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None,
-    grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_linear1d_backward", grad_input)
     if recorder.active is not None:
@@ -6988,8 +7355,13 @@ def wrapper_CPU_upsample_linear1d_backward(
 
 
 def wrapper_CPU_upsample_bilinear2d_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_bilinear2d", out)
     if recorder.active is not None:
@@ -7015,8 +7387,14 @@ def wrapper_CPU_upsample_bilinear2d(
 
 
 def wrapper_CPU_upsample_bilinear2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_bilinear2d_backward", grad_input)
     if recorder.active is not None:
@@ -7033,8 +7411,13 @@ def wrapper_CPU_upsample_bilinear2d_backward_out_grad_input(
 
 
 def wrapper_CPU_upsample_bilinear2d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_bilinear2d_backward")
     if recorder.active is not None:
@@ -7051,8 +7434,13 @@ def wrapper_CPU_upsample_bilinear2d_backward(
 
 
 def wrapper_CPU__upsample_bilinear2d_aa_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bilinear2d_aa", out)
     if recorder.active is not None:
@@ -7078,8 +7466,14 @@ def wrapper_CPU__upsample_bilinear2d_aa(
 
 
 def wrapper_CPU__upsample_bilinear2d_aa_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bilinear2d_aa_backward", grad_input)
     if recorder.active is not None:
@@ -7096,8 +7490,13 @@ def wrapper_CPU__upsample_bilinear2d_aa_backward_out_grad_input(
 
 
 def wrapper_CPU__upsample_bilinear2d_aa_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("_upsample_bilinear2d_aa_backward")
     if recorder.active is not None:
@@ -7114,8 +7513,13 @@ def wrapper_CPU__upsample_bilinear2d_aa_backward(
 
 
 def wrapper_CPU_upsample_bicubic2d_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_bicubic2d", out)
     if recorder.active is not None:
@@ -7141,8 +7545,14 @@ def wrapper_CPU_upsample_bicubic2d(
 
 
 def wrapper_CPU_upsample_bicubic2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_bicubic2d_backward", grad_input)
     if recorder.active is not None:
@@ -7159,8 +7569,13 @@ def wrapper_CPU_upsample_bicubic2d_backward_out_grad_input(
 
 
 def wrapper_CPU_upsample_bicubic2d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_bicubic2d_backward")
     if recorder.active is not None:
@@ -7177,8 +7592,13 @@ def wrapper_CPU_upsample_bicubic2d_backward(
 
 
 def wrapper_CPU__upsample_bicubic2d_aa_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bicubic2d_aa", out)
     if recorder.active is not None:
@@ -7204,8 +7624,14 @@ def wrapper_CPU__upsample_bicubic2d_aa(
 
 
 def wrapper_CPU__upsample_bicubic2d_aa_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bicubic2d_aa_backward", grad_input)
     if recorder.active is not None:
@@ -7222,8 +7648,13 @@ def wrapper_CPU__upsample_bicubic2d_aa_backward_out_grad_input(
 
 
 def wrapper_CPU__upsample_bicubic2d_aa_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("_upsample_bicubic2d_aa_backward")
     if recorder.active is not None:
@@ -7240,8 +7671,14 @@ def wrapper_CPU__upsample_bicubic2d_aa_backward(
 
 
 def wrapper_CPU_upsample_trilinear3d_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None, out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_trilinear3d", out)
     if recorder.active is not None:
@@ -7249,15 +7686,18 @@ def wrapper_CPU_upsample_trilinear3d_out_out(
     upsample_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
     if recorder.active is not None:
         op.enter_impl("upsample_trilinear3d_out_cpu", upsample_linear.upsample_trilinear3d_out)
-    upsample_linear.upsample_trilinear3d_out(
-        self, output_size, align_corners, scales_d, scales_h, scales_w, op.target
-    )
+    upsample_linear.upsample_trilinear3d_out(self, output_size, align_corners, scales_d, scales_h, scales_w, op.target)
     return op.finish()
 
 
 def wrapper_CPU_upsample_trilinear3d(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_trilinear3d")
     if recorder.active is not None:
@@ -7265,15 +7705,20 @@ def wrapper_CPU_upsample_trilinear3d(
     upsample_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
     if recorder.active is not None:
         op.enter_impl("upsample_trilinear3d_out_cpu", upsample_linear.upsample_trilinear3d_out)
-    upsample_linear.upsample_trilinear3d_out(
-        self, output_size, align_corners, scales_d, scales_h, scales_w, op.target
-    )
+    upsample_linear.upsample_trilinear3d_out(self, output_size, align_corners, scales_d, scales_h, scales_w, op.target)
     return op.finish()
 
 
 def wrapper_CPU_upsample_trilinear3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
-    scales_h: float | None, scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_trilinear3d_backward", grad_input)
     if recorder.active is not None:
@@ -7290,8 +7735,14 @@ def wrapper_CPU_upsample_trilinear3d_backward_out_grad_input(
 
 
 def wrapper_CPU_upsample_trilinear3d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
-    scales_h: float | None, scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_trilinear3d_backward")
     if recorder.active is not None:
@@ -7376,7 +7827,9 @@ def wrapper_CPU__upsample_nearest_exact1d_backward_out_grad_input(
         op.enter_meta()
     upsample_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact1d_backward_out_cpu", upsample_nearest._upsample_nearest_exact1d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact1d_backward_out_cpu", upsample_nearest._upsample_nearest_exact1d_backward_out
+        )
     upsample_nearest._upsample_nearest_exact1d_backward_out(grad_output, output_size, input_size, scales, op.target)
     return op.finish()
 
@@ -7402,7 +7855,9 @@ def wrapper_CPU__upsample_nearest_exact1d_backward(
         op.enter_meta()
     upsample_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact1d_backward_out_cpu", upsample_nearest._upsample_nearest_exact1d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact1d_backward_out_cpu", upsample_nearest._upsample_nearest_exact1d_backward_out
+        )
     upsample_nearest._upsample_nearest_exact1d_backward_out(grad_output, output_size, input_size, scales, op.target)
     return op.finish()
 
@@ -7460,8 +7915,13 @@ def wrapper_CPU__upsample_nearest_exact2d(
 
 
 def wrapper_CPU_upsample_nearest2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
-    grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_nearest2d_backward", grad_input)
     if recorder.active is not None:
@@ -7476,8 +7936,13 @@ def wrapper_CPU_upsample_nearest2d_backward_out_grad_input(
 
 
 def wrapper_CPU__upsample_nearest_exact2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
-    grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_nearest_exact2d_backward", grad_input)
     if recorder.active is not None:
@@ -7486,7 +7951,9 @@ def wrapper_CPU__upsample_nearest_exact2d_backward_out_grad_input(
         op, grad_output, output_size, input_size, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact2d_backward_out_cpu", upsample_nearest._upsample_nearest_exact2d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact2d_backward_out_cpu", upsample_nearest._upsample_nearest_exact2d_backward_out
+        )
     upsample_nearest._upsample_nearest_exact2d_backward_out(
         grad_output, output_size, input_size, scales_h, scales_w, op.target
     )
@@ -7518,7 +7985,9 @@ def wrapper_CPU__upsample_nearest_exact2d_backward(
         op, grad_output, output_size, input_size, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact2d_backward_out_cpu", upsample_nearest._upsample_nearest_exact2d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact2d_backward_out_cpu", upsample_nearest._upsample_nearest_exact2d_backward_out
+        )
     upsample_nearest._upsample_nearest_exact2d_backward_out(
         grad_output, output_size, input_size, scales_h, scales_w, op.target
     )
@@ -7526,8 +7995,13 @@ def wrapper_CPU__upsample_nearest_exact2d_backward(
 
 
 def wrapper_CPU_upsample_nearest3d_out_out(
-    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_nearest3d", out)
     if recorder.active is not None:
@@ -7540,8 +8014,13 @@ def wrapper_CPU_upsample_nearest3d_out_out(
 
 
 def wrapper_CPU__upsample_nearest_exact3d_out_out(
-    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("_upsample_nearest_exact3d", out)
     if recorder.active is not None:
@@ -7580,8 +8059,14 @@ def wrapper_CPU__upsample_nearest_exact3d(
 
 
 def wrapper_CPU_upsample_nearest3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_nearest3d_backward", grad_input)
     if recorder.active is not None:
@@ -7598,8 +8083,14 @@ def wrapper_CPU_upsample_nearest3d_backward_out_grad_input(
 
 
 def wrapper_CPU__upsample_nearest_exact3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_nearest_exact3d_backward", grad_input)
     if recorder.active is not None:
@@ -7608,7 +8099,9 @@ def wrapper_CPU__upsample_nearest_exact3d_backward_out_grad_input(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact3d_backward_out_cpu", upsample_nearest._upsample_nearest_exact3d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact3d_backward_out_cpu", upsample_nearest._upsample_nearest_exact3d_backward_out
+        )
     upsample_nearest._upsample_nearest_exact3d_backward_out(
         grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
     )
@@ -7616,8 +8109,13 @@ def wrapper_CPU__upsample_nearest_exact3d_backward_out_grad_input(
 
 
 def wrapper_CPU_upsample_nearest3d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_nearest3d_backward")
     if recorder.active is not None:
@@ -7634,8 +8132,13 @@ def wrapper_CPU_upsample_nearest3d_backward(
 
 
 def wrapper_CPU__upsample_nearest_exact3d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("_upsample_nearest_exact3d_backward")
     if recorder.active is not None:
@@ -7644,7 +8147,9 @@ def wrapper_CPU__upsample_nearest_exact3d_backward(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact3d_backward_out_cpu", upsample_nearest._upsample_nearest_exact3d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact3d_backward_out_cpu", upsample_nearest._upsample_nearest_exact3d_backward_out
+        )
     upsample_nearest._upsample_nearest_exact3d_backward_out(
         grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
     )
@@ -7686,8 +8191,13 @@ def wrapper_CPU___amp_foreach_non_finite_check_and_unscale_(
 
 
 def wrapper_CPU___amp_update_scale_(
-    ks: int, self: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: float,
-    scale_backoff_factor: float, growth_interval: int
+    ks: int,
+    self: Tensor,
+    growth_tracker: Tensor,
+    found_inf: Tensor,
+    scale_growth_factor: float,
+    scale_backoff_factor: float,
+    growth_interval: int,
 ) -> Tensor:
     return amp_kernels._amp_update_scale_(
         self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval
@@ -7695,75 +8205,228 @@ def wrapper_CPU___amp_update_scale_(
 
 
 def wrapper_CPU___fused_adam_(
-    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
-    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: float, beta1: float, beta2: float, weight_decay:
-    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    lr: float,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    amsgrad: bool,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cpu._fused_adam_kernel_cpu_(
-        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
-        amsgrad, maximize, grad_scale, found_inf
+        self,
+        grads,
+        exp_avgs,
+        exp_avg_sqs,
+        max_exp_avg_sqs,
+        state_steps,
+        lr,
+        beta1,
+        beta2,
+        weight_decay,
+        eps,
+        amsgrad,
+        maximize,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CPU_tensor_lr__fused_adam_(
-    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
-    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: Tensor, beta1: float, beta2: float, weight_decay:
-    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    lr: Tensor,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    amsgrad: bool,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cpu._fused_adam_kernel_cpu_(
-        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
-        amsgrad, maximize, grad_scale, found_inf
+        self,
+        grads,
+        exp_avgs,
+        exp_avg_sqs,
+        max_exp_avg_sqs,
+        state_steps,
+        lr,
+        beta1,
+        beta2,
+        weight_decay,
+        eps,
+        amsgrad,
+        maximize,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CPU___fused_adamw_(
-    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
-    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: float, beta1: float, beta2: float, weight_decay:
-    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    lr: float,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    amsgrad: bool,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cpu._fused_adamw_kernel_cpu_(
-        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
-        amsgrad, maximize, grad_scale, found_inf
+        self,
+        grads,
+        exp_avgs,
+        exp_avg_sqs,
+        max_exp_avg_sqs,
+        state_steps,
+        lr,
+        beta1,
+        beta2,
+        weight_decay,
+        eps,
+        amsgrad,
+        maximize,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CPU_tensor_lr__fused_adamw_(
-    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
-    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: Tensor, beta1: float, beta2: float, weight_decay:
-    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    lr: Tensor,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    amsgrad: bool,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cpu._fused_adamw_kernel_cpu_(
-        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
-        amsgrad, maximize, grad_scale, found_inf
+        self,
+        grads,
+        exp_avgs,
+        exp_avg_sqs,
+        max_exp_avg_sqs,
+        state_steps,
+        lr,
+        beta1,
+        beta2,
+        weight_decay,
+        eps,
+        amsgrad,
+        maximize,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CPU___fused_sgd_(
-    ks: int, self: list[Tensor], grads: list[Tensor], momentum_buffer_list: list[Tensor], weight_decay: float,
-    momentum: float, lr: float, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool, grad_scale:
-    Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    momentum_buffer_list: list[Tensor],
+    weight_decay: float,
+    momentum: float,
+    lr: float,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+    is_first_step: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cpu._fused_sgd_kernel_cpu_(
-        self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step,
-        grad_scale, found_inf
+        self,
+        grads,
+        momentum_buffer_list,
+        weight_decay,
+        momentum,
+        lr,
+        dampening,
+        nesterov,
+        maximize,
+        is_first_step,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CPU_tensor_lr__fused_sgd_(
-    ks: int, self: list[Tensor], grads: list[Tensor], momentum_buffer_list: list[Tensor], weight_decay: float,
-    momentum: float, lr: Tensor, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool, grad_scale:
-    Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    momentum_buffer_list: list[Tensor],
+    weight_decay: float,
+    momentum: float,
+    lr: Tensor,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+    is_first_step: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cpu._fused_sgd_kernel_cpu_(
-        self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step,
-        grad_scale, found_inf
+        self,
+        grads,
+        momentum_buffer_list,
+        weight_decay,
+        momentum,
+        lr,
+        dampening,
+        nesterov,
+        maximize,
+        is_first_step,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CPU___fused_adagrad_(
-    ks: int, self: list[Tensor], grads: list[Tensor], state_sums: list[Tensor], state_steps: list[Tensor], lr: float,
-    lr_decay: float, weight_decay: float, eps: float, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor |
-    None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    state_sums: list[Tensor],
+    state_steps: list[Tensor],
+    lr: float,
+    lr_decay: float,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cpu._fused_adagrad_kernel_cpu_(
         self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf
@@ -7771,9 +8434,18 @@ def wrapper_CPU___fused_adagrad_(
 
 
 def wrapper_CPU_tensor_lr__fused_adagrad_(
-    ks: int, self: list[Tensor], grads: list[Tensor], state_sums: list[Tensor], state_steps: list[Tensor], lr: Tensor,
-    lr_decay: float, weight_decay: float, eps: float, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor |
-    None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    state_sums: list[Tensor],
+    state_steps: list[Tensor],
+    lr: Tensor,
+    lr_decay: float,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cpu._fused_adagrad_kernel_cpu_(
         self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf
@@ -7791,9 +8463,7 @@ def wrapper_CPU_baddbmm(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, b
     return op.finish()
 
 
-def wrapper_CPU_baddbmm_(
-    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
-) -> Tensor:
+def wrapper_CPU_baddbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = InPlace("baddbmm", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -7854,32 +8524,94 @@ def wrapper_CPU___nested_tensor_from_mask_left_aligned(ks: int, t: Tensor, mask:
 
 
 def wrapper_CPU___transformer_encoder_layer_fwd(
-    ks: int, src: Tensor, embed_dim: int, num_heads: int, qkv_weight: Tensor, qkv_bias: Tensor, proj_weight: Tensor,
-    proj_bias: Tensor, use_gelu: bool, norm_first: bool, eps: float, norm_weight_1: Tensor, norm_bias_1: Tensor,
-    norm_weight_2: Tensor, norm_bias_2: Tensor, ffn_weight_1: Tensor, ffn_bias_1: Tensor, ffn_weight_2: Tensor,
-    ffn_bias_2: Tensor, mask: Tensor | None, mask_type: int | None
+    ks: int,
+    src: Tensor,
+    embed_dim: int,
+    num_heads: int,
+    qkv_weight: Tensor,
+    qkv_bias: Tensor,
+    proj_weight: Tensor,
+    proj_bias: Tensor,
+    use_gelu: bool,
+    norm_first: bool,
+    eps: float,
+    norm_weight_1: Tensor,
+    norm_bias_1: Tensor,
+    norm_weight_2: Tensor,
+    norm_bias_2: Tensor,
+    ffn_weight_1: Tensor,
+    ffn_bias_1: Tensor,
+    ffn_weight_2: Tensor,
+    ffn_bias_2: Tensor,
+    mask: Tensor | None,
+    mask_type: int | None,
 ) -> Tensor:
     return transformer_encoder_layer.transformer_encoder_layer_forward(
-        src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps,
-        norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2,
-        mask, mask_type
+        src,
+        embed_dim,
+        num_heads,
+        qkv_weight,
+        qkv_bias,
+        proj_weight,
+        proj_bias,
+        use_gelu,
+        norm_first,
+        eps,
+        norm_weight_1,
+        norm_bias_1,
+        norm_weight_2,
+        norm_bias_2,
+        ffn_weight_1,
+        ffn_bias_1,
+        ffn_weight_2,
+        ffn_bias_2,
+        mask,
+        mask_type,
     )
 
 
 def wrapper_CPU___native_multi_head_attention(
-    ks: int, query: Tensor, key: Tensor, value: Tensor, embed_dim: int, num_head: int, qkv_weight: Tensor, qkv_bias:
-    Tensor, proj_weight: Tensor, proj_bias: Tensor, mask: Tensor | None, need_weights: bool, average_attn_weights:
-    bool, mask_type: int | None
+    ks: int,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim: int,
+    num_head: int,
+    qkv_weight: Tensor,
+    qkv_bias: Tensor,
+    proj_weight: Tensor,
+    proj_bias: Tensor,
+    mask: Tensor | None,
+    need_weights: bool,
+    average_attn_weights: bool,
+    mask_type: int | None,
 ) -> tuple[Tensor, Tensor]:
     return transformer_encoder_layer.native_multi_head_attention(
-        query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, need_weights,
-        average_attn_weights, mask_type
+        query,
+        key,
+        value,
+        embed_dim,
+        num_head,
+        qkv_weight,
+        qkv_bias,
+        proj_weight,
+        proj_bias,
+        mask,
+        need_weights,
+        average_attn_weights,
+        mask_type,
     )
 
 
 def wrapper_CPU___scaled_dot_product_flash_attention_for_cpu(
-    ks: int, query: Tensor, key: Tensor, value: Tensor, dropout_p: float, is_causal: bool, attn_mask: Tensor | None,
-    scale: float | None
+    ks: int,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    dropout_p: float,
+    is_causal: bool,
+    attn_mask: Tensor | None,
+    scale: float | None,
 ) -> tuple[Tensor, Tensor]:
     return scaled_dot_product_attention._scaled_dot_product_flash_attention_cpu(
         query, key, value, dropout_p, is_causal, attn_mask, scale
@@ -7887,8 +8619,17 @@ def wrapper_CPU___scaled_dot_product_flash_attention_for_cpu(
 
 
 def wrapper_CPU___scaled_dot_product_flash_attention_for_cpu_backward(
-    ks: int, grad_out: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, logsumexp: Tensor, dropout_p:
-    float, is_causal: bool, attn_mask: Tensor | None, scale: float | None
+    ks: int,
+    grad_out: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    out: Tensor,
+    logsumexp: Tensor,
+    dropout_p: float,
+    is_causal: bool,
+    attn_mask: Tensor | None,
+    scale: float | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return scaled_dot_product_attention._scaled_dot_product_flash_attention_cpu_backward(
         grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale
@@ -7993,8 +8734,14 @@ def wrapper_CPU_elu(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_s
 
 
 def wrapper_CPU_elu_backward_out_grad_input(
-    ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
-    Tensor, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    alpha: Scalar,
+    scale: Scalar,
+    input_scale: Scalar,
+    is_result: bool,
+    self_or_result: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("elu_backward", grad_input)
     if recorder.active is not None:
@@ -8009,8 +8756,13 @@ def wrapper_CPU_elu_backward_out_grad_input(
 
 
 def wrapper_CPU_elu_backward(
-    ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    alpha: Scalar,
+    scale: Scalar,
+    input_scale: Scalar,
+    is_result: bool,
+    self_or_result: Tensor,
 ) -> Tensor:
     op = Functional("elu_backward")
     if recorder.active is not None:
@@ -8140,8 +8892,14 @@ def wrapper_CPU__glu_backward_jvp(
 
 
 def wrapper_CPU_out_rrelu_with_noise_out(
-    ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    noise: Tensor,
+    lower: Scalar,
+    upper: Scalar,
+    training: bool,
+    generator: Generator | None,
+    out: Tensor,
 ) -> Tensor:
     return glu_rrelu.rrelu_with_noise_out(self, noise, lower, upper, training, generator, out)
 
@@ -8165,8 +8923,15 @@ def wrapper_CPU__max_pool3d_with_indices(
 
 
 def wrapper_CPU__max_pool3d_with_indices_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
-    ceil_mode: bool, indices: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    indices: Tensor,
 ) -> Tensor:
     return max_pool.max_pool3d_with_indices_backward(
         grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
@@ -8174,8 +8939,15 @@ def wrapper_CPU__max_pool3d_with_indices_backward(
 
 
 def wrapper_CPU_avg_pool2d_out_out(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None, out: Tensor
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("avg_pool2d", out)
     if recorder.active is not None:
@@ -8190,8 +8962,14 @@ def wrapper_CPU_avg_pool2d_out_out(
 
 
 def wrapper_CPU_avg_pool2d(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool2d")
     if recorder.active is not None:
@@ -8206,8 +8984,16 @@ def wrapper_CPU_avg_pool2d(
 
 
 def wrapper_CPU_avg_pool2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("avg_pool2d_backward", grad_input)
     if recorder.active is not None:
@@ -8224,8 +9010,15 @@ def wrapper_CPU_avg_pool2d_backward_out_grad_input(
 
 
 def wrapper_CPU_avg_pool2d_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool2d_backward")
     if recorder.active is not None:
@@ -8242,8 +9035,15 @@ def wrapper_CPU_avg_pool2d_backward(
 
 
 def wrapper_CPU_avg_pool3d_out_out(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None, out: Tensor
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("avg_pool3d", out)
     if recorder.active is not None:
@@ -8258,8 +9058,14 @@ def wrapper_CPU_avg_pool3d_out_out(
 
 
 def wrapper_CPU_avg_pool3d(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool3d")
     if recorder.active is not None:
@@ -8274,8 +9080,16 @@ def wrapper_CPU_avg_pool3d(
 
 
 def wrapper_CPU_avg_pool3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("avg_pool3d_backward", grad_input)
     if recorder.active is not None:
@@ -8292,8 +9106,15 @@ def wrapper_CPU_avg_pool3d_backward_out_grad_input(
 
 
 def wrapper_CPU_avg_pool3d_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool3d_backward")
     if recorder.active is not None:
@@ -8422,8 +9243,7 @@ def wrapper_CPU_adaptive_max_pool3d_backward(ks: int, grad_output: Tensor, self:
 
 
 def wrapper_CPU_fractional_max_pool2d_out_output(
-    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
-    Tensor
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("fractional_max_pool2d", output), Out("fractional_max_pool2d", indices)
     if recorder.active is not None:
@@ -8453,8 +9273,7 @@ def wrapper_CPU_fractional_max_pool2d(
 
 
 def wrapper_CPU_fractional_max_pool3d_out_output(
-    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
-    Tensor
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("fractional_max_pool3d", output), Out("fractional_max_pool3d", indices)
     if recorder.active is not None:
@@ -8484,8 +9303,13 @@ def wrapper_CPU_fractional_max_pool3d(
 
 
 def wrapper_CPU_fractional_max_pool2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    output_size: Size,
+    indices: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("fractional_max_pool2d_backward", grad_input)
     if recorder.active is not None:
@@ -8493,9 +9317,7 @@ def wrapper_CPU_fractional_max_pool2d_backward_out_grad_input(
     fractional_max_pool.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
     if recorder.active is not None:
         op.enter_impl("fractional_max_pool2d_backward_cpu", fractional_max_pool.fractional_max_pool2d_backward)
-    fractional_max_pool.fractional_max_pool2d_backward(
-        grad_output, self, kernel_size, output_size, indices, op.target
-    )
+    fractional_max_pool.fractional_max_pool2d_backward(grad_output, self, kernel_size, output_size, indices, op.target)
     return op.finish()
 
 
@@ -8508,15 +9330,18 @@ def wrapper_CPU_fractional_max_pool2d_backward(
     fractional_max_pool.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
     if recorder.active is not None:
         op.enter_impl("fractional_max_pool2d_backward_cpu", fractional_max_pool.fractional_max_pool2d_backward)
-    fractional_max_pool.fractional_max_pool2d_backward(
-        grad_output, self, kernel_size, output_size, indices, op.target
-    )
+    fractional_max_pool.fractional_max_pool2d_backward(grad_output, self, kernel_size, output_size, indices, op.target)
     return op.finish()
 
 
 def wrapper_CPU_grad_input_fractional_max_pool3d_backward_out(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    output_size: Size,
+    indices: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     return fractional_max_pool.fractional_max_pool3d_backward_out(
         grad_output, self, kernel_size, output_size, indices, grad_input
@@ -8536,8 +9361,14 @@ def wrapper_CPU__grid_sampler_2d(
 
 
 def wrapper_CPU__grid_sampler_2d_backward(
-    ks: int, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
-    align_corners: bool, output_mask: tuple[bool, ...]
+    ks: int,
+    grad_output: Tensor,
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor]:
     return grid_sampler.grid_sampler_2d_backward(
         grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
@@ -8551,8 +9382,14 @@ def wrapper_CPU__grid_sampler_3d(
 
 
 def wrapper_CPU__grid_sampler_3d_backward(
-    ks: int, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
-    align_corners: bool, output_mask: tuple[bool, ...]
+    ks: int,
+    grad_output: Tensor,
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor]:
     return grid_sampler.grid_sampler_3d_backward(
         grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
@@ -8570,8 +9407,7 @@ def wrapper_CPU__max_unpool3d(
 
 
 def wrapper_CPU_out_multi_margin_loss_out(
-    ks: int, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int, out:
-    Tensor
+    ks: int, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int, out: Tensor
 ) -> Tensor:
     return margin_losses.multi_margin_loss_out(self, target, p, margin, weight, reduction, out)
 
@@ -8583,8 +9419,15 @@ def wrapper_CPU__multi_margin_loss(
 
 
 def wrapper_CPU_grad_input_multi_margin_loss_backward_out(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None,
-    reduction: int, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    p: Scalar,
+    margin: Scalar,
+    weight: Tensor | None,
+    reduction: int,
+    grad_input: Tensor,
 ) -> Tensor:
     return margin_losses.multi_margin_loss_backward_out(
         grad_output, self, target, p, margin, weight, reduction, grad_input
@@ -8592,8 +9435,14 @@ def wrapper_CPU_grad_input_multi_margin_loss_backward_out(
 
 
 def wrapper_CPU__multi_margin_loss_backward(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None,
-    reduction: int
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    p: Scalar,
+    margin: Scalar,
+    weight: Tensor | None,
+    reduction: int,
 ) -> Tensor:
     return margin_losses.multi_margin_loss_backward(grad_output, self, target, p, margin, weight, reduction)
 
@@ -8625,22 +9474,40 @@ def wrapper_CPU__multilabel_margin_loss_backward(
 
 
 def wrapper_CPU___ctc_loss(
-    ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int, zero_infinity:
-    bool
+    ks: int,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Size,
+    target_lengths: Size,
+    blank: int,
+    zero_infinity: bool,
 ) -> tuple[Tensor, Tensor]:
     return ctc_loss.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
 
 
 def wrapper_CPU_Tensor__ctc_loss(
-    ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int,
-    zero_infinity: bool
+    ks: int,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: int,
+    zero_infinity: bool,
 ) -> tuple[Tensor, Tensor]:
     return ctc_loss.ctc_loss_tensor(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
 
 
 def wrapper_CPU___ctc_loss_backward(
-    ks: int, grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size,
-    neg_log_likelihood: Tensor, log_alpha: Tensor, blank: int, zero_infinity: bool
+    ks: int,
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Size,
+    target_lengths: Size,
+    neg_log_likelihood: Tensor,
+    log_alpha: Tensor,
+    blank: int,
+    zero_infinity: bool,
 ) -> Tensor:
     return ctc_loss.ctc_loss_backward(
         grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
@@ -8648,8 +9515,16 @@ def wrapper_CPU___ctc_loss_backward(
 
 
 def wrapper_CPU_Tensor__ctc_loss_backward(
-    ks: int, grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor,
-    neg_log_likelihood: Tensor, log_alpha: Tensor, blank: int, zero_infinity: bool
+    ks: int,
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    neg_log_likelihood: Tensor,
+    log_alpha: Tensor,
+    blank: int,
+    zero_infinity: bool,
 ) -> Tensor:
     return ctc_loss.ctc_loss_backward_tensor(
         grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
@@ -8663,8 +9538,14 @@ def wrapper_CPU__nll_loss2d_forward(
 
 
 def wrapper_CPU__nll_loss2d_backward(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
-    int, total_weight: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
 ) -> Tensor:
     return nll_loss2d.nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
 
@@ -8688,8 +9569,13 @@ def wrapper_CPU__binary_cross_entropy_backward(
 
 
 def wrapper_CPU_grad_input_binary_cross_entropy_backward_out(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, grad_input:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    grad_input: Tensor,
 ) -> Tensor:
     return elementwise_losses.binary_cross_entropy_backward_out(
         grad_output, self, target, weight, reduction, grad_input
@@ -8891,9 +9777,7 @@ def wrapper_CPU_norm_ScalarOpt_dim(ks: int, self: Tensor, p: Scalar | None, dim:
     return op.finish()
 
 
-def wrapper_CPU_norm_out_out(
-    ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor
-) -> Tensor:
+def wrapper_CPU_norm_out_out(ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("norm_ScalarOpt_dim", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -9618,7 +10502,9 @@ def wrapper_CPU_special_shifted_chebyshev_polynomial_t(ks: int, x: Tensor, n: Te
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_t_out", bessel_functions.special_shifted_chebyshev_polynomial_t_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_t_out", bessel_functions.special_shifted_chebyshev_polynomial_t_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_t_out(x, n, op.target)
     return op.finish()
 
@@ -9631,7 +10517,9 @@ def wrapper_CPU_special_shifted_chebyshev_polynomial_t_out_out(ks: int, x: Tenso
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_t_out", bessel_functions.special_shifted_chebyshev_polynomial_t_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_t_out", bessel_functions.special_shifted_chebyshev_polynomial_t_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_t_out(x, n, op.target)
     return op.finish()
 
@@ -9644,7 +10532,9 @@ def wrapper_CPU_special_shifted_chebyshev_polynomial_u(ks: int, x: Tensor, n: Te
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_u_out", bessel_functions.special_shifted_chebyshev_polynomial_u_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_u_out", bessel_functions.special_shifted_chebyshev_polynomial_u_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_u_out(x, n, op.target)
     return op.finish()
 
@@ -9657,7 +10547,9 @@ def wrapper_CPU_special_shifted_chebyshev_polynomial_u_out_out(ks: int, x: Tenso
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_u_out", bessel_functions.special_shifted_chebyshev_polynomial_u_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_u_out", bessel_functions.special_shifted_chebyshev_polynomial_u_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_u_out(x, n, op.target)
     return op.finish()
 
@@ -9670,7 +10562,9 @@ def wrapper_CPU_special_shifted_chebyshev_polynomial_v(ks: int, x: Tensor, n: Te
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_v_out", bessel_functions.special_shifted_chebyshev_polynomial_v_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_v_out", bessel_functions.special_shifted_chebyshev_polynomial_v_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_v_out(x, n, op.target)
     return op.finish()
 
@@ -9683,7 +10577,9 @@ def wrapper_CPU_special_shifted_chebyshev_polynomial_v_out_out(ks: int, x: Tenso
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_v_out", bessel_functions.special_shifted_chebyshev_polynomial_v_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_v_out", bessel_functions.special_shifted_chebyshev_polynomial_v_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_v_out(x, n, op.target)
     return op.finish()
 
@@ -9696,7 +10592,9 @@ def wrapper_CPU_special_shifted_chebyshev_polynomial_w(ks: int, x: Tensor, n: Te
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_w_out", bessel_functions.special_shifted_chebyshev_polynomial_w_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_w_out", bessel_functions.special_shifted_chebyshev_polynomial_w_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_w_out(x, n, op.target)
     return op.finish()
 
@@ -9709,7 +10607,9 @@ def wrapper_CPU_special_shifted_chebyshev_polynomial_w_out_out(ks: int, x: Tenso
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_w_out", bessel_functions.special_shifted_chebyshev_polynomial_w_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_w_out", bessel_functions.special_shifted_chebyshev_polynomial_w_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_w_out(x, n, op.target)
     return op.finish()
 
@@ -9888,15 +10788,32 @@ def wrapper_CPU_renorm_(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Sca
 
 
 def wrapper_CPU__native_batch_norm(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
-    Tensor | None, training: bool, momentum: float, eps: float
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_kernels.batch_norm_cpu(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
 def wrapper_CPU_out_native_batch_norm_out(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
-    Tensor | None, training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_kernels.batch_norm_out(
         input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
@@ -9904,17 +10821,32 @@ def wrapper_CPU_out_native_batch_norm_out(
 
 
 def wrapper_CPU___native_batch_norm_legit(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
-    training: bool, momentum: float, eps: float
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    training: bool,
+    momentum: float,
+    eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return batch_norm_kernels._batch_norm_legit(
-        input, weight, bias, running_mean, running_var, training, momentum, eps
-    )
+    return batch_norm_kernels._batch_norm_legit(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
 def wrapper_CPU_out__native_batch_norm_legit_out(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
-    training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    training: bool,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_kernels._batch_norm_legit_out(
         input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
@@ -9928,8 +10860,16 @@ def wrapper_CPU_no_stats__native_batch_norm_legit(
 
 
 def wrapper_CPU_no_stats_out__native_batch_norm_legit_out(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float,
-    out: Tensor, save_mean: Tensor, save_invstd: Tensor
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_kernels._batch_norm_legit_no_stats_out(
         input, weight, bias, training, momentum, eps, out, save_mean, save_invstd
@@ -9937,15 +10877,31 @@ def wrapper_CPU_no_stats_out__native_batch_norm_legit_out(
 
 
 def wrapper_CPU___batch_norm_with_update(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
-    momentum: float, eps: float
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return batch_norm_kernels._batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps)
 
 
 def wrapper_CPU_out__batch_norm_with_update_out(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
-    momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor, reserve: Tensor
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
+    reserve: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return batch_norm_kernels._batch_norm_with_update_out(
         input, weight, bias, running_mean, running_var, momentum, eps, out, save_mean, save_invstd, reserve
@@ -9953,9 +10909,18 @@ def wrapper_CPU_out__batch_norm_with_update_out(
 
 
 def wrapper_CPU__batch_norm_backward(
-    ks: int, grad_out: Tensor, input: Tensor, weight: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
-    save_mean: Tensor | None, save_var: Tensor | None, update: bool, eps: float, output_mask: tuple[bool, ...],
-    reserve: Tensor
+    ks: int,
+    grad_out: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    save_mean: Tensor | None,
+    save_var: Tensor | None,
+    update: bool,
+    eps: float,
+    output_mask: tuple[bool, ...],
+    reserve: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_backward._new_batch_norm_backward(
         grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask, reserve
@@ -9963,9 +10928,17 @@ def wrapper_CPU__batch_norm_backward(
 
 
 def wrapper_CPU__native_batch_norm_backward(
-    ks: int, grad_out: Tensor, input: Tensor, weight: Tensor | None, running_mean: Tensor | None, running_var: Tensor
-    | None, save_mean: Tensor | None, save_invstd: Tensor | None, train: bool, eps: float, output_mask: tuple[bool,
-    ...]
+    ks: int,
+    grad_out: Tensor,
+    input: Tensor,
+    weight: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    save_mean: Tensor | None,
+    save_invstd: Tensor | None,
+    train: bool,
+    eps: float,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_backward.batch_norm_backward_cpu(
         grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask
@@ -9973,15 +10946,23 @@ def wrapper_CPU__native_batch_norm_backward(
 
 
 def wrapper_CPU__native_group_norm(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps:
-    float
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     return group_norm.native_group_norm(input, weight, bias, N, C, HxW, group, eps)
 
 
 def wrapper_CPU__native_group_norm_backward(
-    ks: int, grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None, N: int, C: int, HxW:
-    int, group: int, output_mask: tuple[bool, ...]
+    ks: int,
+    grad_out: Tensor,
+    input: Tensor,
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
     return group_norm.native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask)
 
@@ -11001,7 +11982,9 @@ KERNELS = {
     "_transformer_encoder_layer_fwd": wrapper_CPU___transformer_encoder_layer_fwd,
     "_native_multi_head_attention": wrapper_CPU___native_multi_head_attention,
     "_scaled_dot_product_flash_attention_for_cpu": wrapper_CPU___scaled_dot_product_flash_attention_for_cpu,
-    "_scaled_dot_product_flash_attention_for_cpu_backward": wrapper_CPU___scaled_dot_product_flash_attention_for_cpu_backward,
+    "_scaled_dot_product_flash_attention_for_cpu_backward": (
+        wrapper_CPU___scaled_dot_product_flash_attention_for_cpu_backward
+    ),
     "leaky_relu.out": wrapper_CPU_leaky_relu_out_out,
     "leaky_relu": wrapper_CPU_leaky_relu,
     "leaky_relu_backward.grad_input": wrapper_CPU_leaky_relu_backward_out_grad_input,

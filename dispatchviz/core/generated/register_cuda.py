@@ -9,53 +9,151 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.seam import recorder
-from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.activation import dropout, glu_rrelu, hardtanh_softshrink, leaky_relu_elu, masked_softmax, relu_gelu, selu_mish_prelu, softmax
-from dispatchviz.core.native.arithmetic import allclose, assert_async, binary_float_ops, binary_ops, bit_shifts, bitwise, clamp, comparison, complex_numbers, conj, ldexp, pointwise_ops, power, remainder, rounding, sign_ops, unary_float_ops, unary_ops, where
+from dispatchviz.core.call.structured import Functional, InPlace, Out
+from dispatchviz.core.native.activation import (
+    dropout,
+    glu_rrelu,
+    hardtanh_softshrink,
+    leaky_relu_elu,
+    masked_softmax,
+    relu_gelu,
+    selu_mish_prelu,
+    softmax,
+)
+from dispatchviz.core.native.arithmetic import (
+    allclose,
+    assert_async,
+    binary_float_ops,
+    binary_ops,
+    bit_shifts,
+    bitwise,
+    clamp,
+    comparison,
+    complex_numbers,
+    conj,
+    ldexp,
+    pointwise_ops,
+    power,
+    remainder,
+    rounding,
+    sign_ops,
+    unary_float_ops,
+    unary_ops,
+    where,
+)
 from dispatchviz.core.native.attention import nested_tensor_mask, transformer_encoder_layer
 from dispatchviz.core.native.convolution import conv_backward, conv_mkldnn_cudnn, slow_conv, slow_conv_backward
 from dispatchviz.core.native.embedding import embedding_bag, embedding_bag_backward, linear_embedding
 from dispatchviz.core.native.factories import arange, empty_full, linspace_eye, zero_tensor
 from dispatchviz.core.native.fft import fft_kernels
-from dispatchviz.core.native.foreach import amp_kernels, foreach_clamp, foreach_cuda, foreach_pow, foreach_unary_ops, fused_optimizers_cuda
+from dispatchviz.core.native.foreach import (
+    amp_kernels,
+    foreach_clamp,
+    foreach_cuda,
+    foreach_pow,
+    foreach_unary_ops,
+    fused_optimizers_cuda,
+)
 from dispatchviz.core.native.indexing import gather_scatter, index_ops, index_put, index_select, masked_fill
 from dispatchviz.core.native.iterator import memory_overlap
-from dispatchviz.core.native.linalg import addr_addbmm, cholesky, cross_trace, det, eig, householder, ldl_factor, lstsq, lu_factor, matrix_exp, mm_bmm, mv_dot, qr, solve_inv, svd_eigh, triangular_solve
+from dispatchviz.core.native.linalg import (
+    addr_addbmm,
+    cholesky,
+    cross_trace,
+    det,
+    eig,
+    householder,
+    ldl_factor,
+    lstsq,
+    lu_factor,
+    matrix_exp,
+    mm_bmm,
+    mv_dot,
+    qr,
+    solve_inv,
+    svd_eigh,
+    triangular_solve,
+)
 from dispatchviz.core.native.losses import ctc_loss, elementwise_losses, margin_losses, mse_nll_loss, nll_loss2d
 from dispatchviz.core.native.memory import copy_clone, fill, item, record_stream, set_storage
 from dispatchviz.core.native.norm import batch_norm_backward, batch_norm_kernels, group_norm, renorm_dist, weight_norm
 from dispatchviz.core.native.pooling import adaptive_pool, avg_pool, fractional_max_pool, max_pool
-from dispatchviz.core.native.random import bernoulli, dirichlet, gamma_grad, multinomial, normal, poisson_binomial_gamma, randint_randperm, random_from_to, uniform_normal
-from dispatchviz.core.native.reductions import any_all, cdist_pdist, cummax_cummin, cumsum_cumprod, histogram, logcumsumexp, min_max, segment_reduce, sum_mean, variance
-from dispatchviz.core.native.resampling import grid_sampler, im2col_col2im, reflection_replication_pad, upsample_bicubic, upsample_linear, upsample_nearest
+from dispatchviz.core.native.random import (
+    bernoulli,
+    dirichlet,
+    gamma_grad,
+    multinomial,
+    normal,
+    poisson_binomial_gamma,
+    randint_randperm,
+    random_from_to,
+    uniform_normal,
+)
+from dispatchviz.core.native.reductions import (
+    any_all,
+    cdist_pdist,
+    cummax_cummin,
+    cumsum_cumprod,
+    histogram,
+    logcumsumexp,
+    min_max,
+    segment_reduce,
+    sum_mean,
+    variance,
+)
+from dispatchviz.core.native.resampling import (
+    grid_sampler,
+    im2col_col2im,
+    reflection_replication_pad,
+    upsample_bicubic,
+    upsample_linear,
+    upsample_nearest,
+)
 from dispatchviz.core.native.rnn import fused_rnn_cells
-from dispatchviz.core.native.shapes import cat_stack, chunk_cat, meshgrid, pixel_shuffle, repeat_interleave, roll_rot90_transpose, split_flip_repeat
+from dispatchviz.core.native.shapes import (
+    cat_stack,
+    chunk_cat,
+    meshgrid,
+    pixel_shuffle,
+    repeat_interleave,
+    roll_rot90_transpose,
+    split_flip_repeat,
+)
 from dispatchviz.core.native.sorting import isin, kthvalue_median, searchsorted, sort_topk, unique
 from dispatchviz.core.native.special import bessel_functions, gamma_functions, logit, special_functions
 from dispatchviz.core.native.views import view_copy, view_ops
-from dispatchviz.core.call.structured import Functional, InPlace, Out
-from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
+from dispatchviz.core.seam import recorder
 
 if TYPE_CHECKING:
     from dispatchviz.core.device.device import Device
-    from dispatchviz.core.tensor.dtype import DType
-    from dispatchviz.core.native.random.generator import Generator
     from dispatchviz.core.device.streams import Stream
+    from dispatchviz.core.native.random.generator import Generator
+    from dispatchviz.core.tensor.dtype import DType
+    from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
 
 Scalar = bool | int | float | complex
 
 
 def wrapper_CUDA_memory_format_empty(
-    ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return empty_full.empty(size, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CUDA__empty_strided(
-    ks: int, size: Size, stride: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None
+    ks: int,
+    size: Size,
+    stride: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return empty_full.empty_strided(size, stride, dtype, layout, device, pin_memory)
 
@@ -72,9 +170,7 @@ def wrapper_CUDA_out_linspace_out(ks: int, start: Scalar, end: Scalar, steps: in
     return linspace_eye.linspace_out(start, end, steps, out)
 
 
-def wrapper_CUDA_out_logspace_out(
-    ks: int, start: Scalar, end: Scalar, steps: int, base: float, out: Tensor
-) -> Tensor:
+def wrapper_CUDA_out_logspace_out(ks: int, start: Scalar, end: Scalar, steps: int, base: float, out: Tensor) -> Tensor:
     return linspace_eye.logspace_out(start, end, steps, base, out)
 
 
@@ -130,9 +226,7 @@ def wrapper_CUDA_Tensor_bernoulli_(ks: int, self: Tensor, p: Tensor, generator: 
     return bernoulli.bernoulli__Tensor(self, p, generator)
 
 
-def wrapper_CUDA_from_random_(
-    ks: int, self: Tensor, from_: int, to: int | None, generator: Generator | None
-) -> Tensor:
+def wrapper_CUDA_from_random_(ks: int, self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
     return random_from_to.random__from(self, from_, to, generator)
 
 
@@ -3048,9 +3142,7 @@ def wrapper_CUDA_silu_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return op.finish()
 
 
-def wrapper_CUDA_silu_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor
-) -> Tensor:
+def wrapper_CUDA_silu_backward_out_grad_input(ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor) -> Tensor:
     op = Out("silu_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -4129,9 +4221,7 @@ def wrapper_CUDA__masked_scatter_(ks: int, self: Tensor, mask: Tensor, source: T
     return masked_fill.masked_scatter_(self, mask, source)
 
 
-def wrapper_CUDA_sum_dim_IntList(
-    ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
-) -> Tensor:
+def wrapper_CUDA_sum_dim_IntList(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
     op = Functional("sum_dim_IntList")
     if recorder.active is not None:
         op.enter_meta()
@@ -4697,8 +4787,7 @@ def wrapper_CUDA_lu_unpack(
 
 
 def wrapper_CUDA_lu_unpack_out_out(
-    ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool, P: Tensor, L: Tensor, U:
-    Tensor
+    ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool, P: Tensor, L: Tensor, U: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Out("lu_unpack", P), Out("lu_unpack", L), Out("lu_unpack", U)
     if recorder.active is not None:
@@ -4759,7 +4848,9 @@ def wrapper_CUDA_linalg_cross_out_out(ks: int, self: Tensor, other: Tensor, dim:
 def wrapper_CUDA_linalg_lu_factor_ex(
     ks: int, A: Tensor, pivot: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    op0, op1, op2 = Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex")
+    op0, op1, op2 = Functional(
+        "linalg_lu_factor_ex"
+    ), Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex")
     if recorder.active is not None:
         op0.enter_meta()
     lu_factor.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
@@ -4857,7 +4948,9 @@ def wrapper_CUDA__linalg_det_out_result(
 def wrapper_CUDA_linalg_ldl_factor_ex(
     ks: int, self: Tensor, hermitian: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    op0, op1, op2 = Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex")
+    op0, op1, op2 = Functional(
+        "linalg_ldl_factor_ex"
+    ), Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex")
     if recorder.active is not None:
         op0.enter_meta()
     ldl_factor.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
@@ -4870,7 +4963,9 @@ def wrapper_CUDA_linalg_ldl_factor_ex(
 def wrapper_CUDA_linalg_ldl_factor_ex_out_out(
     ks: int, self: Tensor, hermitian: bool, check_errors: bool, LD: Tensor, pivots: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    op0, op1, op2 = Out("linalg_ldl_factor_ex", LD), Out("linalg_ldl_factor_ex", pivots), Out("linalg_ldl_factor_ex", info)
+    op0, op1, op2 = Out("linalg_ldl_factor_ex", LD), Out(
+        "linalg_ldl_factor_ex", pivots
+    ), Out("linalg_ldl_factor_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
     ldl_factor.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
@@ -4905,7 +5000,9 @@ def wrapper_CUDA_linalg_ldl_solve_out_out(
 
 
 def wrapper_CUDA__linalg_slogdet(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet")
+    op0, op1, op2, op3 = Functional(
+        "_linalg_slogdet"
+    ), Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet")
     if recorder.active is not None:
         op0.enter_meta()
     det._linalg_slogdet_meta((op0, op1, op2, op3), A)
@@ -4918,7 +5015,9 @@ def wrapper_CUDA__linalg_slogdet(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Te
 def wrapper_CUDA__linalg_slogdet_out_sign(
     ks: int, A: Tensor, sign: Tensor, logabsdet: Tensor, LU: Tensor, pivots: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Out("_linalg_slogdet", sign), Out("_linalg_slogdet", logabsdet), Out("_linalg_slogdet", LU), Out("_linalg_slogdet", pivots)
+    op0, op1, op2, op3 = Out("_linalg_slogdet", sign), Out(
+        "_linalg_slogdet", logabsdet
+    ), Out("_linalg_slogdet", LU), Out("_linalg_slogdet", pivots)
     if recorder.active is not None:
         op0.enter_meta()
     det._linalg_slogdet_meta((op0, op1, op2, op3), A)
@@ -5047,8 +5146,15 @@ def wrapper_CUDA__set_(ks: int, self: Tensor) -> Tensor:
 
 
 def wrapper_CUDA_out_linalg_lstsq_out(
-    ks: int, self: Tensor, b: Tensor, rcond: float | None, driver: str | None, solution: Tensor, residuals: Tensor,
-    rank: Tensor, singular_values: Tensor
+    ks: int,
+    self: Tensor,
+    b: Tensor,
+    rcond: float | None,
+    driver: str | None,
+    solution: Tensor,
+    residuals: Tensor,
+    rank: Tensor,
+    singular_values: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return lstsq.linalg_lstsq_out(self, b, rcond, driver, solution, residuals, rank, singular_values)
 
@@ -5056,7 +5162,9 @@ def wrapper_CUDA_out_linalg_lstsq_out(
 def wrapper_CUDA__linalg_solve_ex(
     ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex")
+    op0, op1, op2, op3 = Functional(
+        "_linalg_solve_ex"
+    ), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex")
     if recorder.active is not None:
         op0.enter_meta()
     solve_inv._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
@@ -5067,10 +5175,19 @@ def wrapper_CUDA__linalg_solve_ex(
 
 
 def wrapper_CUDA__linalg_solve_ex_out_result(
-    ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool, result: Tensor, LU: Tensor, pivots: Tensor, info:
-    Tensor
+    ks: int,
+    A: Tensor,
+    B: Tensor,
+    left: bool,
+    check_errors: bool,
+    result: Tensor,
+    LU: Tensor,
+    pivots: Tensor,
+    info: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Out("_linalg_solve_ex", result), Out("_linalg_solve_ex", LU), Out("_linalg_solve_ex", pivots), Out("_linalg_solve_ex", info)
+    op0, op1, op2, op3 = Out(
+        "_linalg_solve_ex", result
+    ), Out("_linalg_solve_ex", LU), Out("_linalg_solve_ex", pivots), Out("_linalg_solve_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
     solve_inv._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
@@ -5344,9 +5461,7 @@ def wrapper_CUDA_out_addr_out(
     return addr_addbmm.addr_out(self, vec1, vec2, beta, alpha, out)
 
 
-def wrapper_CUDA__addbmm_(
-    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
-) -> Tensor:
+def wrapper_CUDA__addbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     return addr_addbmm.addbmm_(self, batch1, batch2, beta, alpha)
 
 
@@ -5356,9 +5471,7 @@ def wrapper_CUDA_out_addbmm_out(
     return addr_addbmm.addbmm_out(self, batch1, batch2, beta, alpha, out)
 
 
-def wrapper_CUDA__addbmm(
-    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
-) -> Tensor:
+def wrapper_CUDA__addbmm(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     return addr_addbmm.addbmm(self, batch1, batch2, beta, alpha)
 
 
@@ -5532,43 +5645,77 @@ def wrapper_CUDA__unfold_backward(
 
 
 def wrapper_CUDA__tril_indices(
-    ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    row: int,
+    col: int,
+    offset: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return meshgrid.tril_indices(row, col, offset, dtype, layout, device, pin_memory)
 
 
 def wrapper_CUDA__triu_indices(
-    ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    row: int,
+    col: int,
+    offset: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return meshgrid.triu_indices(row, col, offset, dtype, layout, device, pin_memory)
 
 
 def wrapper_CUDA_Tensor_searchsorted(
-    ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
-    None
+    ks: int,
+    sorted_sequence: Tensor,
+    self: Tensor,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
 ) -> Tensor:
     return searchsorted.searchsorted_Tensor(sorted_sequence, self, out_int32, right, side, sorter)
 
 
 def wrapper_CUDA_Tensor_out_searchsorted_out(
-    ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
-    None, out: Tensor
+    ks: int,
+    sorted_sequence: Tensor,
+    self: Tensor,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
+    out: Tensor,
 ) -> Tensor:
     return searchsorted.searchsorted_out_Tensor_out(sorted_sequence, self, out_int32, right, side, sorter, out)
 
 
 def wrapper_CUDA_Scalar_searchsorted(
-    ks: int, sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
-    None
+    ks: int,
+    sorted_sequence: Tensor,
+    self: Scalar,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
 ) -> Tensor:
     return searchsorted.searchsorted_Scalar(sorted_sequence, self, out_int32, right, side, sorter)
 
 
 def wrapper_CUDA_Scalar_out_searchsorted_out(
-    ks: int, sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
-    None, out: Tensor
+    ks: int,
+    sorted_sequence: Tensor,
+    self: Scalar,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
+    out: Tensor,
 ) -> Tensor:
     return searchsorted.searchsorted_out_Scalar_out(sorted_sequence, self, out_int32, right, side, sorter, out)
 
@@ -6054,15 +6201,29 @@ def wrapper_CUDA_scatter_out_value_reduce_out(
 
 
 def wrapper_CUDA__segment_reduce(
-    ks: int, data: Tensor, reduce: str, lengths: Tensor | None, indices: Tensor | None, offsets: Tensor | None, axis:
-    int, unsafe: bool, initial: Scalar | None
+    ks: int,
+    data: Tensor,
+    reduce: str,
+    lengths: Tensor | None,
+    indices: Tensor | None,
+    offsets: Tensor | None,
+    axis: int,
+    unsafe: bool,
+    initial: Scalar | None,
 ) -> Tensor:
     return segment_reduce.segment_reduce_kernel(data, reduce, lengths, indices, offsets, axis, unsafe, initial)
 
 
 def wrapper_CUDA___segment_reduce_backward(
-    ks: int, grad: Tensor, output: Tensor, data: Tensor, reduce: str, lengths: Tensor | None, offsets: Tensor | None,
-    axis: int, initial: Scalar | None
+    ks: int,
+    grad: Tensor,
+    output: Tensor,
+    data: Tensor,
+    reduce: str,
+    lengths: Tensor | None,
+    offsets: Tensor | None,
+    axis: int,
+    initial: Scalar | None,
 ) -> Tensor:
     return segment_reduce._segment_reduce_backward_kernel(grad, output, data, reduce, lengths, offsets, axis, initial)
 
@@ -6381,8 +6542,14 @@ def wrapper_CUDA_nll_loss_forward(
 
 
 def wrapper_CUDA_nll_loss_forward_out_output(
-    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, output: Tensor,
-    total_weight: Tensor
+    ks: int,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    output: Tensor,
+    total_weight: Tensor,
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("nll_loss_forward", output), Out("nll_loss_forward", total_weight)
     if recorder.active is not None:
@@ -6395,8 +6562,14 @@ def wrapper_CUDA_nll_loss_forward_out_output(
 
 
 def wrapper_CUDA_nll_loss_backward(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
-    int, total_weight: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
 ) -> Tensor:
     op = Functional("nll_loss_backward")
     if recorder.active is not None:
@@ -6411,8 +6584,15 @@ def wrapper_CUDA_nll_loss_backward(
 
 
 def wrapper_CUDA_nll_loss_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
-    int, total_weight: Tensor, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("nll_loss_backward", grad_input)
     if recorder.active is not None:
@@ -6433,8 +6613,15 @@ def wrapper_CUDA__native_layer_norm(
 
 
 def wrapper_CUDA__native_layer_norm_backward(
-    ks: int, grad_out: Tensor, input: Tensor, normalized_shape: Size, mean: Tensor, rstd: Tensor, weight: Tensor |
-    None, bias: Tensor | None, output_mask: tuple[bool, ...]
+    ks: int,
+    grad_out: Tensor,
+    input: Tensor,
+    normalized_shape: Size,
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
     return linear_embedding.layer_norm_backward(
         grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
@@ -6448,49 +6635,106 @@ def wrapper_CUDA__embedding_renorm_(
 
 
 def wrapper_CUDA___embedding_bag(
-    ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
-    per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int
+    ks: int,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding_idx: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return embedding_bag._embedding_bag(
-        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
-        padding_idx
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
     )
 
 
 def wrapper_CUDA___embedding_bag_forward_only(
-    ks: int, weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
-    per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int
+    ks: int,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding_idx: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return embedding_bag._embedding_bag_forward_only(
-        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
-        padding_idx
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx
     )
 
 
 def wrapper_CUDA___embedding_bag_backward(
-    ks: int, grad: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, bag_size: Tensor, maximum_indices:
-    Tensor, num_weights: int, scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Tensor | None,
-    padding_idx: int
+    ks: int,
+    grad: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    offset2bag: Tensor,
+    bag_size: Tensor,
+    maximum_indices: Tensor,
+    num_weights: int,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    padding_idx: int,
 ) -> Tensor:
     return embedding_bag_backward._embedding_bag_backward_symint(
-        grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, sparse,
-        per_sample_weights, padding_idx
+        grad,
+        indices,
+        offsets,
+        offset2bag,
+        bag_size,
+        maximum_indices,
+        num_weights,
+        scale_grad_by_freq,
+        mode,
+        sparse,
+        per_sample_weights,
+        padding_idx,
     )
 
 
 def wrapper_CUDA___embedding_bag_dense_backward(
-    ks: int, grad: Tensor, indices: Tensor, offset2bag: Tensor, bag_size: Tensor, maximum_indices: Tensor,
-    num_weights: int, scale_grad_by_freq: bool, mode: int, per_sample_weights: Tensor | None, padding_idx: int
+    ks: int,
+    grad: Tensor,
+    indices: Tensor,
+    offset2bag: Tensor,
+    bag_size: Tensor,
+    maximum_indices: Tensor,
+    num_weights: int,
+    scale_grad_by_freq: bool,
+    mode: int,
+    per_sample_weights: Tensor | None,
+    padding_idx: int,
 ) -> Tensor:
     return embedding_bag_backward._embedding_bag_dense_backward(
-        grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode,
-        per_sample_weights, padding_idx
+        grad,
+        indices,
+        offset2bag,
+        bag_size,
+        maximum_indices,
+        num_weights,
+        scale_grad_by_freq,
+        mode,
+        per_sample_weights,
+        padding_idx,
     )
 
 
 def wrapper_CUDA___embedding_bag_per_sample_weights_backward(
-    ks: int, grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor, offset2bag: Tensor, mode: int,
-    padding_idx: int
+    ks: int,
+    grad: Tensor,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    offset2bag: Tensor,
+    mode: int,
+    padding_idx: int,
 ) -> Tensor:
     return embedding_bag_backward._embedding_bag_per_sample_weights_backward(
         grad, weight, indices, offsets, offset2bag, mode, padding_idx
@@ -6500,18 +6744,35 @@ def wrapper_CUDA___embedding_bag_per_sample_weights_backward(
 def wrapper_CUDA__embedding_dense_backward(
     ks: int, grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
-    return linear_embedding.embedding_dense_backward(
-        grad_output, indices, num_weights, padding_idx, scale_grad_by_freq
-    )
+    return linear_embedding.embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
 
 
 def wrapper_CUDA__convolution_backward(
-    ks: int, grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Size | None, stride: Size, padding: Size,
-    dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: tuple[bool, ...]
+    ks: int,
+    grad_output: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    bias_sizes: Size | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    transposed: bool,
+    output_padding: Size,
+    groups: int,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
     return conv_backward.convolution_backward(
-        grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
-        output_mask
+        grad_output,
+        input,
+        weight,
+        bias_sizes,
+        stride,
+        padding,
+        dilation,
+        transposed,
+        output_padding,
+        groups,
+        output_mask,
     )
 
 
@@ -6531,8 +6792,15 @@ def wrapper_CUDA_max_pool2d_with_indices(
 
 
 def wrapper_CUDA_max_pool2d_with_indices_out_out(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool, out:
-    Tensor, indices: Tensor
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    out: Tensor,
+    indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("max_pool2d_with_indices", out), Out("max_pool2d_with_indices", indices)
     if recorder.active is not None:
@@ -6547,8 +6815,15 @@ def wrapper_CUDA_max_pool2d_with_indices_out_out(
 
 
 def wrapper_CUDA_max_pool2d_with_indices_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
-    ceil_mode: bool, indices: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    indices: Tensor,
 ) -> Tensor:
     op = Functional("max_pool2d_with_indices_backward")
     if recorder.active is not None:
@@ -6565,8 +6840,16 @@ def wrapper_CUDA_max_pool2d_with_indices_backward(
 
 
 def wrapper_CUDA_max_pool2d_with_indices_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
-    ceil_mode: bool, indices: Tensor, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    indices: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("max_pool2d_with_indices_backward", grad_input)
     if recorder.active is not None:
@@ -6591,8 +6874,12 @@ def wrapper_CUDA__native_dropout_backward(ks: int, grad_output: Tensor, mask: Te
 
 
 def wrapper_CUDA___thnn_fused_lstm_cell(
-    ks: int, input_gates: Tensor, hidden_gates: Tensor, cx: Tensor, input_bias: Tensor | None, hidden_bias: Tensor |
-    None
+    ks: int,
+    input_gates: Tensor,
+    hidden_gates: Tensor,
+    cx: Tensor,
+    input_bias: Tensor | None,
+    hidden_bias: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return fused_rnn_cells._thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias)
 
@@ -6604,8 +6891,12 @@ def wrapper_CUDA___thnn_fused_lstm_cell_backward_impl(
 
 
 def wrapper_CUDA___thnn_fused_gru_cell(
-    ks: int, input_gates: Tensor, hidden_gates: Tensor, hx: Tensor, input_bias: Tensor | None, hidden_bias: Tensor |
-    None
+    ks: int,
+    input_gates: Tensor,
+    hidden_gates: Tensor,
+    hx: Tensor,
+    input_bias: Tensor | None,
+    hidden_bias: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
     return fused_rnn_cells._thnn_fused_gru_cell(input_gates, hidden_gates, hx, input_bias, hidden_bias)
 
@@ -6617,8 +6908,16 @@ def wrapper_CUDA___thnn_fused_gru_cell_backward(
 
 
 def wrapper_CUDA__cudnn_convolution(
-    ks: int, self: Tensor, weight: Tensor, padding: Size, stride: Size, dilation: Size, groups: int, benchmark: bool,
-    deterministic: bool, allow_tf32: bool
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    padding: Size,
+    stride: Size,
+    dilation: Size,
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    allow_tf32: bool,
 ) -> Tensor:
     return conv_mkldnn_cudnn.cudnn_convolution(
         self, weight, padding, stride, dilation, groups, benchmark, deterministic, allow_tf32
@@ -6626,8 +6925,17 @@ def wrapper_CUDA__cudnn_convolution(
 
 
 def wrapper_CUDA__cudnn_convolution_transpose(
-    ks: int, self: Tensor, weight: Tensor, padding: Size, output_padding: Size, stride: Size, dilation: Size, groups:
-    int, benchmark: bool, deterministic: bool, allow_tf32: bool
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    padding: Size,
+    output_padding: Size,
+    stride: Size,
+    dilation: Size,
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    allow_tf32: bool,
 ) -> Tensor:
     return conv_mkldnn_cudnn.cudnn_convolution_transpose(
         self, weight, padding, output_padding, stride, dilation, groups, benchmark, deterministic, allow_tf32
@@ -6635,15 +6943,27 @@ def wrapper_CUDA__cudnn_convolution_transpose(
 
 
 def wrapper_CUDA___conv_depthwise2d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
 ) -> Tensor:
     return conv_mkldnn_cudnn.conv_depthwise2d(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
 def wrapper_CUDA__conv_depthwise3d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
 ) -> Tensor:
     return conv_mkldnn_cudnn.conv_depthwise3d(self, weight, kernel_size, bias, stride, padding, dilation)
 
@@ -6655,38 +6975,60 @@ def wrapper_CUDA___slow_conv2d_forward(
 
 
 def wrapper_CUDA_output_mask__slow_conv2d_backward(
-    ks: int, grad_output: Tensor, self: Tensor, weight: Tensor, kernel_size: Size, stride: Size, padding: Size,
-    output_mask: tuple[bool, ...]
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return slow_conv_backward.slow_conv2d_backward(
-        grad_output, self, weight, kernel_size, stride, padding, output_mask
-    )
+    return slow_conv_backward.slow_conv2d_backward(grad_output, self, weight, kernel_size, stride, padding, output_mask)
 
 
 def wrapper_CUDA__slow_conv_dilated2d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
 ) -> Tensor:
     return slow_conv.slow_conv_dilated2d(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
 def wrapper_CUDA__slow_conv_dilated3d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
 ) -> Tensor:
     return slow_conv.slow_conv_dilated3d(self, weight, kernel_size, bias, stride, padding, dilation)
 
 
 def wrapper_CUDA_slow_conv_transpose2d_out_out(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    output_padding: Size, dilation: Size, out: Tensor
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    dilation: Size,
+    out: Tensor,
 ) -> Tensor:
     op = Out("slow_conv_transpose2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    slow_conv.slow_conv_transpose2d_meta(
-        op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
-    )
+    slow_conv.slow_conv_transpose2d_meta(op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
     if recorder.active is not None:
         op.enter_impl("slow_conv_transpose2d_structured_cuda", slow_conv.slow_conv_transpose2d_structured)
     slow_conv.slow_conv_transpose2d_structured(
@@ -6696,15 +7038,20 @@ def wrapper_CUDA_slow_conv_transpose2d_out_out(
 
 
 def wrapper_CUDA_slow_conv_transpose2d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    output_padding: Size, dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    dilation: Size,
 ) -> Tensor:
     op = Functional("slow_conv_transpose2d")
     if recorder.active is not None:
         op.enter_meta()
-    slow_conv.slow_conv_transpose2d_meta(
-        op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
-    )
+    slow_conv.slow_conv_transpose2d_meta(op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
     if recorder.active is not None:
         op.enter_impl("slow_conv_transpose2d_structured_cuda", slow_conv.slow_conv_transpose2d_structured)
     slow_conv.slow_conv_transpose2d_structured(
@@ -6714,8 +7061,15 @@ def wrapper_CUDA_slow_conv_transpose2d(
 
 
 def wrapper_CUDA__slow_conv_transpose3d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    output_padding: Size, dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    dilation: Size,
 ) -> Tensor:
     return slow_conv.slow_conv_transpose3d(self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
 
@@ -6967,8 +7321,13 @@ def wrapper_CUDA_upsample_linear1d(
 
 
 def wrapper_CUDA_upsample_linear1d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None,
-    grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_linear1d_backward", grad_input)
     if recorder.active is not None:
@@ -6998,8 +7357,13 @@ def wrapper_CUDA_upsample_linear1d_backward(
 
 
 def wrapper_CUDA_upsample_bilinear2d_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_bilinear2d", out)
     if recorder.active is not None:
@@ -7025,8 +7389,14 @@ def wrapper_CUDA_upsample_bilinear2d(
 
 
 def wrapper_CUDA_upsample_bilinear2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_bilinear2d_backward", grad_input)
     if recorder.active is not None:
@@ -7043,8 +7413,13 @@ def wrapper_CUDA_upsample_bilinear2d_backward_out_grad_input(
 
 
 def wrapper_CUDA_upsample_bilinear2d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_bilinear2d_backward")
     if recorder.active is not None:
@@ -7061,8 +7436,13 @@ def wrapper_CUDA_upsample_bilinear2d_backward(
 
 
 def wrapper_CUDA__upsample_bilinear2d_aa_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bilinear2d_aa", out)
     if recorder.active is not None:
@@ -7088,8 +7468,14 @@ def wrapper_CUDA__upsample_bilinear2d_aa(
 
 
 def wrapper_CUDA__upsample_bilinear2d_aa_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bilinear2d_aa_backward", grad_input)
     if recorder.active is not None:
@@ -7106,8 +7492,13 @@ def wrapper_CUDA__upsample_bilinear2d_aa_backward_out_grad_input(
 
 
 def wrapper_CUDA__upsample_bilinear2d_aa_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("_upsample_bilinear2d_aa_backward")
     if recorder.active is not None:
@@ -7124,8 +7515,13 @@ def wrapper_CUDA__upsample_bilinear2d_aa_backward(
 
 
 def wrapper_CUDA_upsample_bicubic2d_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_bicubic2d", out)
     if recorder.active is not None:
@@ -7151,8 +7547,14 @@ def wrapper_CUDA_upsample_bicubic2d(
 
 
 def wrapper_CUDA_upsample_bicubic2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_bicubic2d_backward", grad_input)
     if recorder.active is not None:
@@ -7169,8 +7571,13 @@ def wrapper_CUDA_upsample_bicubic2d_backward_out_grad_input(
 
 
 def wrapper_CUDA_upsample_bicubic2d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_bicubic2d_backward")
     if recorder.active is not None:
@@ -7187,8 +7594,13 @@ def wrapper_CUDA_upsample_bicubic2d_backward(
 
 
 def wrapper_CUDA__upsample_bicubic2d_aa_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bicubic2d_aa", out)
     if recorder.active is not None:
@@ -7214,8 +7626,14 @@ def wrapper_CUDA__upsample_bicubic2d_aa(
 
 
 def wrapper_CUDA__upsample_bicubic2d_aa_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bicubic2d_aa_backward", grad_input)
     if recorder.active is not None:
@@ -7232,8 +7650,13 @@ def wrapper_CUDA__upsample_bicubic2d_aa_backward_out_grad_input(
 
 
 def wrapper_CUDA__upsample_bicubic2d_aa_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("_upsample_bicubic2d_aa_backward")
     if recorder.active is not None:
@@ -7250,8 +7673,14 @@ def wrapper_CUDA__upsample_bicubic2d_aa_backward(
 
 
 def wrapper_CUDA_upsample_trilinear3d_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None, out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_trilinear3d", out)
     if recorder.active is not None:
@@ -7259,15 +7688,18 @@ def wrapper_CUDA_upsample_trilinear3d_out_out(
     upsample_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
     if recorder.active is not None:
         op.enter_impl("upsample_trilinear3d_out_cuda", upsample_linear.upsample_trilinear3d_out)
-    upsample_linear.upsample_trilinear3d_out(
-        self, output_size, align_corners, scales_d, scales_h, scales_w, op.target
-    )
+    upsample_linear.upsample_trilinear3d_out(self, output_size, align_corners, scales_d, scales_h, scales_w, op.target)
     return op.finish()
 
 
 def wrapper_CUDA_upsample_trilinear3d(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_trilinear3d")
     if recorder.active is not None:
@@ -7275,15 +7707,20 @@ def wrapper_CUDA_upsample_trilinear3d(
     upsample_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
     if recorder.active is not None:
         op.enter_impl("upsample_trilinear3d_out_cuda", upsample_linear.upsample_trilinear3d_out)
-    upsample_linear.upsample_trilinear3d_out(
-        self, output_size, align_corners, scales_d, scales_h, scales_w, op.target
-    )
+    upsample_linear.upsample_trilinear3d_out(self, output_size, align_corners, scales_d, scales_h, scales_w, op.target)
     return op.finish()
 
 
 def wrapper_CUDA_upsample_trilinear3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
-    scales_h: float | None, scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_trilinear3d_backward", grad_input)
     if recorder.active is not None:
@@ -7300,8 +7737,14 @@ def wrapper_CUDA_upsample_trilinear3d_backward_out_grad_input(
 
 
 def wrapper_CUDA_upsample_trilinear3d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
-    scales_h: float | None, scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_trilinear3d_backward")
     if recorder.active is not None:
@@ -7386,7 +7829,9 @@ def wrapper_CUDA__upsample_nearest_exact1d_backward_out_grad_input(
         op.enter_meta()
     upsample_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact1d_backward_out_cuda", upsample_nearest._upsample_nearest_exact1d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact1d_backward_out_cuda", upsample_nearest._upsample_nearest_exact1d_backward_out
+        )
     upsample_nearest._upsample_nearest_exact1d_backward_out(grad_output, output_size, input_size, scales, op.target)
     return op.finish()
 
@@ -7412,7 +7857,9 @@ def wrapper_CUDA__upsample_nearest_exact1d_backward(
         op.enter_meta()
     upsample_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact1d_backward_out_cuda", upsample_nearest._upsample_nearest_exact1d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact1d_backward_out_cuda", upsample_nearest._upsample_nearest_exact1d_backward_out
+        )
     upsample_nearest._upsample_nearest_exact1d_backward_out(grad_output, output_size, input_size, scales, op.target)
     return op.finish()
 
@@ -7470,8 +7917,13 @@ def wrapper_CUDA__upsample_nearest_exact2d(
 
 
 def wrapper_CUDA_upsample_nearest2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
-    grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_nearest2d_backward", grad_input)
     if recorder.active is not None:
@@ -7486,8 +7938,13 @@ def wrapper_CUDA_upsample_nearest2d_backward_out_grad_input(
 
 
 def wrapper_CUDA__upsample_nearest_exact2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
-    grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_nearest_exact2d_backward", grad_input)
     if recorder.active is not None:
@@ -7496,7 +7953,9 @@ def wrapper_CUDA__upsample_nearest_exact2d_backward_out_grad_input(
         op, grad_output, output_size, input_size, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact2d_backward_out_cuda", upsample_nearest._upsample_nearest_exact2d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact2d_backward_out_cuda", upsample_nearest._upsample_nearest_exact2d_backward_out
+        )
     upsample_nearest._upsample_nearest_exact2d_backward_out(
         grad_output, output_size, input_size, scales_h, scales_w, op.target
     )
@@ -7528,7 +7987,9 @@ def wrapper_CUDA__upsample_nearest_exact2d_backward(
         op, grad_output, output_size, input_size, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact2d_backward_out_cuda", upsample_nearest._upsample_nearest_exact2d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact2d_backward_out_cuda", upsample_nearest._upsample_nearest_exact2d_backward_out
+        )
     upsample_nearest._upsample_nearest_exact2d_backward_out(
         grad_output, output_size, input_size, scales_h, scales_w, op.target
     )
@@ -7536,8 +7997,13 @@ def wrapper_CUDA__upsample_nearest_exact2d_backward(
 
 
 def wrapper_CUDA_upsample_nearest3d_out_out(
-    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_nearest3d", out)
     if recorder.active is not None:
@@ -7550,8 +8016,13 @@ def wrapper_CUDA_upsample_nearest3d_out_out(
 
 
 def wrapper_CUDA__upsample_nearest_exact3d_out_out(
-    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("_upsample_nearest_exact3d", out)
     if recorder.active is not None:
@@ -7590,8 +8061,14 @@ def wrapper_CUDA__upsample_nearest_exact3d(
 
 
 def wrapper_CUDA_upsample_nearest3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_nearest3d_backward", grad_input)
     if recorder.active is not None:
@@ -7608,8 +8085,14 @@ def wrapper_CUDA_upsample_nearest3d_backward_out_grad_input(
 
 
 def wrapper_CUDA__upsample_nearest_exact3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_nearest_exact3d_backward", grad_input)
     if recorder.active is not None:
@@ -7618,7 +8101,9 @@ def wrapper_CUDA__upsample_nearest_exact3d_backward_out_grad_input(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact3d_backward_out_cuda", upsample_nearest._upsample_nearest_exact3d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact3d_backward_out_cuda", upsample_nearest._upsample_nearest_exact3d_backward_out
+        )
     upsample_nearest._upsample_nearest_exact3d_backward_out(
         grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
     )
@@ -7626,8 +8111,13 @@ def wrapper_CUDA__upsample_nearest_exact3d_backward_out_grad_input(
 
 
 def wrapper_CUDA_upsample_nearest3d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_nearest3d_backward")
     if recorder.active is not None:
@@ -7644,8 +8134,13 @@ def wrapper_CUDA_upsample_nearest3d_backward(
 
 
 def wrapper_CUDA__upsample_nearest_exact3d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("_upsample_nearest_exact3d_backward")
     if recorder.active is not None:
@@ -7654,7 +8149,9 @@ def wrapper_CUDA__upsample_nearest_exact3d_backward(
         op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
     )
     if recorder.active is not None:
-        op.enter_impl("_upsample_nearest_exact3d_backward_out_cuda", upsample_nearest._upsample_nearest_exact3d_backward_out)
+        op.enter_impl(
+            "_upsample_nearest_exact3d_backward_out_cuda", upsample_nearest._upsample_nearest_exact3d_backward_out
+        )
     upsample_nearest._upsample_nearest_exact3d_backward_out(
         grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
     )
@@ -7748,8 +8245,13 @@ def wrapper_CUDA___amp_foreach_non_finite_check_and_unscale_(
 
 
 def wrapper_CUDA___amp_update_scale_(
-    ks: int, self: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: float,
-    scale_backoff_factor: float, growth_interval: int
+    ks: int,
+    self: Tensor,
+    growth_tracker: Tensor,
+    found_inf: Tensor,
+    scale_growth_factor: float,
+    scale_backoff_factor: float,
+    growth_interval: int,
 ) -> Tensor:
     return amp_kernels._amp_update_scale_(
         self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval
@@ -7757,75 +8259,228 @@ def wrapper_CUDA___amp_update_scale_(
 
 
 def wrapper_CUDA___fused_adam_(
-    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
-    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: float, beta1: float, beta2: float, weight_decay:
-    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    lr: float,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    amsgrad: bool,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cuda._fused_adam_kernel_cuda_(
-        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
-        amsgrad, maximize, grad_scale, found_inf
+        self,
+        grads,
+        exp_avgs,
+        exp_avg_sqs,
+        max_exp_avg_sqs,
+        state_steps,
+        lr,
+        beta1,
+        beta2,
+        weight_decay,
+        eps,
+        amsgrad,
+        maximize,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CUDA_tensor_lr__fused_adam_(
-    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
-    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: Tensor, beta1: float, beta2: float, weight_decay:
-    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    lr: Tensor,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    amsgrad: bool,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cuda._fused_adam_kernel_cuda_(
-        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
-        amsgrad, maximize, grad_scale, found_inf
+        self,
+        grads,
+        exp_avgs,
+        exp_avg_sqs,
+        max_exp_avg_sqs,
+        state_steps,
+        lr,
+        beta1,
+        beta2,
+        weight_decay,
+        eps,
+        amsgrad,
+        maximize,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CUDA___fused_adamw_(
-    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
-    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: float, beta1: float, beta2: float, weight_decay:
-    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    lr: float,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    amsgrad: bool,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cuda._fused_adamw_kernel_cuda_(
-        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
-        amsgrad, maximize, grad_scale, found_inf
+        self,
+        grads,
+        exp_avgs,
+        exp_avg_sqs,
+        max_exp_avg_sqs,
+        state_steps,
+        lr,
+        beta1,
+        beta2,
+        weight_decay,
+        eps,
+        amsgrad,
+        maximize,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CUDA_tensor_lr__fused_adamw_(
-    ks: int, self: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
-    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], lr: Tensor, beta1: float, beta2: float, weight_decay:
-    float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    lr: Tensor,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    amsgrad: bool,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cuda._fused_adamw_kernel_cuda_(
-        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps,
-        amsgrad, maximize, grad_scale, found_inf
+        self,
+        grads,
+        exp_avgs,
+        exp_avg_sqs,
+        max_exp_avg_sqs,
+        state_steps,
+        lr,
+        beta1,
+        beta2,
+        weight_decay,
+        eps,
+        amsgrad,
+        maximize,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CUDA___fused_sgd_(
-    ks: int, self: list[Tensor], grads: list[Tensor], momentum_buffer_list: list[Tensor], weight_decay: float,
-    momentum: float, lr: float, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool, grad_scale:
-    Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    momentum_buffer_list: list[Tensor],
+    weight_decay: float,
+    momentum: float,
+    lr: float,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+    is_first_step: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cuda._fused_sgd_kernel_cuda_(
-        self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step,
-        grad_scale, found_inf
+        self,
+        grads,
+        momentum_buffer_list,
+        weight_decay,
+        momentum,
+        lr,
+        dampening,
+        nesterov,
+        maximize,
+        is_first_step,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CUDA_tensor_lr__fused_sgd_(
-    ks: int, self: list[Tensor], grads: list[Tensor], momentum_buffer_list: list[Tensor], weight_decay: float,
-    momentum: float, lr: Tensor, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool, grad_scale:
-    Tensor | None, found_inf: Tensor | None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    momentum_buffer_list: list[Tensor],
+    weight_decay: float,
+    momentum: float,
+    lr: Tensor,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+    is_first_step: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cuda._fused_sgd_kernel_cuda_(
-        self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step,
-        grad_scale, found_inf
+        self,
+        grads,
+        momentum_buffer_list,
+        weight_decay,
+        momentum,
+        lr,
+        dampening,
+        nesterov,
+        maximize,
+        is_first_step,
+        grad_scale,
+        found_inf,
     )
 
 
 def wrapper_CUDA___fused_adagrad_(
-    ks: int, self: list[Tensor], grads: list[Tensor], state_sums: list[Tensor], state_steps: list[Tensor], lr: float,
-    lr_decay: float, weight_decay: float, eps: float, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor |
-    None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    state_sums: list[Tensor],
+    state_steps: list[Tensor],
+    lr: float,
+    lr_decay: float,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cuda._fused_adagrad_kernel_cuda_(
         self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf
@@ -7833,9 +8488,18 @@ def wrapper_CUDA___fused_adagrad_(
 
 
 def wrapper_CUDA_tensor_lr__fused_adagrad_(
-    ks: int, self: list[Tensor], grads: list[Tensor], state_sums: list[Tensor], state_steps: list[Tensor], lr: Tensor,
-    lr_decay: float, weight_decay: float, eps: float, maximize: bool, grad_scale: Tensor | None, found_inf: Tensor |
-    None
+    ks: int,
+    self: list[Tensor],
+    grads: list[Tensor],
+    state_sums: list[Tensor],
+    state_steps: list[Tensor],
+    lr: Tensor,
+    lr_decay: float,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     return fused_optimizers_cuda._fused_adagrad_kernel_cuda_(
         self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf
@@ -7976,9 +8640,7 @@ def wrapper_CUDA_ScalarList__foreach_addcdiv_(
     return foreach_cuda.foreach_tensor_addcdiv_scalarlist_cuda_(self, tensor1, tensor2, scalars)
 
 
-def wrapper_CUDA_baddbmm(
-    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
-) -> Tensor:
+def wrapper_CUDA_baddbmm(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = Functional("baddbmm")
     if recorder.active is not None:
         op.enter_meta()
@@ -7989,9 +8651,7 @@ def wrapper_CUDA_baddbmm(
     return op.finish()
 
 
-def wrapper_CUDA_baddbmm_(
-    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
-) -> Tensor:
+def wrapper_CUDA_baddbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = InPlace("baddbmm", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -8052,26 +8712,82 @@ def wrapper_CUDA___nested_tensor_from_mask_left_aligned(ks: int, t: Tensor, mask
 
 
 def wrapper_CUDA___transformer_encoder_layer_fwd(
-    ks: int, src: Tensor, embed_dim: int, num_heads: int, qkv_weight: Tensor, qkv_bias: Tensor, proj_weight: Tensor,
-    proj_bias: Tensor, use_gelu: bool, norm_first: bool, eps: float, norm_weight_1: Tensor, norm_bias_1: Tensor,
-    norm_weight_2: Tensor, norm_bias_2: Tensor, ffn_weight_1: Tensor, ffn_bias_1: Tensor, ffn_weight_2: Tensor,
-    ffn_bias_2: Tensor, mask: Tensor | None, mask_type: int | None
+    ks: int,
+    src: Tensor,
+    embed_dim: int,
+    num_heads: int,
+    qkv_weight: Tensor,
+    qkv_bias: Tensor,
+    proj_weight: Tensor,
+    proj_bias: Tensor,
+    use_gelu: bool,
+    norm_first: bool,
+    eps: float,
+    norm_weight_1: Tensor,
+    norm_bias_1: Tensor,
+    norm_weight_2: Tensor,
+    norm_bias_2: Tensor,
+    ffn_weight_1: Tensor,
+    ffn_bias_1: Tensor,
+    ffn_weight_2: Tensor,
+    ffn_bias_2: Tensor,
+    mask: Tensor | None,
+    mask_type: int | None,
 ) -> Tensor:
     return transformer_encoder_layer.transformer_encoder_layer_forward(
-        src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps,
-        norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2,
-        mask, mask_type
+        src,
+        embed_dim,
+        num_heads,
+        qkv_weight,
+        qkv_bias,
+        proj_weight,
+        proj_bias,
+        use_gelu,
+        norm_first,
+        eps,
+        norm_weight_1,
+        norm_bias_1,
+        norm_weight_2,
+        norm_bias_2,
+        ffn_weight_1,
+        ffn_bias_1,
+        ffn_weight_2,
+        ffn_bias_2,
+        mask,
+        mask_type,
     )
 
 
 def wrapper_CUDA___native_multi_head_attention(
-    ks: int, query: Tensor, key: Tensor, value: Tensor, embed_dim: int, num_head: int, qkv_weight: Tensor, qkv_bias:
-    Tensor, proj_weight: Tensor, proj_bias: Tensor, mask: Tensor | None, need_weights: bool, average_attn_weights:
-    bool, mask_type: int | None
+    ks: int,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim: int,
+    num_head: int,
+    qkv_weight: Tensor,
+    qkv_bias: Tensor,
+    proj_weight: Tensor,
+    proj_bias: Tensor,
+    mask: Tensor | None,
+    need_weights: bool,
+    average_attn_weights: bool,
+    mask_type: int | None,
 ) -> tuple[Tensor, Tensor]:
     return transformer_encoder_layer.native_multi_head_attention(
-        query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, need_weights,
-        average_attn_weights, mask_type
+        query,
+        key,
+        value,
+        embed_dim,
+        num_head,
+        qkv_weight,
+        qkv_bias,
+        proj_weight,
+        proj_bias,
+        mask,
+        need_weights,
+        average_attn_weights,
+        mask_type,
     )
 
 
@@ -8191,8 +8907,14 @@ def wrapper_CUDA_elu(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_
 
 
 def wrapper_CUDA_elu_backward_out_grad_input(
-    ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
-    Tensor, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    alpha: Scalar,
+    scale: Scalar,
+    input_scale: Scalar,
+    is_result: bool,
+    self_or_result: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("elu_backward", grad_input)
     if recorder.active is not None:
@@ -8207,8 +8929,13 @@ def wrapper_CUDA_elu_backward_out_grad_input(
 
 
 def wrapper_CUDA_elu_backward(
-    ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    alpha: Scalar,
+    scale: Scalar,
+    input_scale: Scalar,
+    is_result: bool,
+    self_or_result: Tensor,
 ) -> Tensor:
     op = Functional("elu_backward")
     if recorder.active is not None:
@@ -8338,8 +9065,14 @@ def wrapper_CUDA__glu_backward_jvp(
 
 
 def wrapper_CUDA_out_rrelu_with_noise_out(
-    ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    noise: Tensor,
+    lower: Scalar,
+    upper: Scalar,
+    training: bool,
+    generator: Generator | None,
+    out: Tensor,
 ) -> Tensor:
     return glu_rrelu.rrelu_with_noise_out(self, noise, lower, upper, training, generator, out)
 
@@ -8363,8 +9096,15 @@ def wrapper_CUDA__max_pool3d_with_indices(
 
 
 def wrapper_CUDA__max_pool3d_with_indices_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
-    ceil_mode: bool, indices: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    indices: Tensor,
 ) -> Tensor:
     return max_pool.max_pool3d_with_indices_backward(
         grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
@@ -8372,8 +9112,15 @@ def wrapper_CUDA__max_pool3d_with_indices_backward(
 
 
 def wrapper_CUDA_avg_pool2d_out_out(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None, out: Tensor
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("avg_pool2d", out)
     if recorder.active is not None:
@@ -8388,8 +9135,14 @@ def wrapper_CUDA_avg_pool2d_out_out(
 
 
 def wrapper_CUDA_avg_pool2d(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool2d")
     if recorder.active is not None:
@@ -8404,8 +9157,16 @@ def wrapper_CUDA_avg_pool2d(
 
 
 def wrapper_CUDA_avg_pool2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("avg_pool2d_backward", grad_input)
     if recorder.active is not None:
@@ -8422,8 +9183,15 @@ def wrapper_CUDA_avg_pool2d_backward_out_grad_input(
 
 
 def wrapper_CUDA_avg_pool2d_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool2d_backward")
     if recorder.active is not None:
@@ -8440,8 +9208,15 @@ def wrapper_CUDA_avg_pool2d_backward(
 
 
 def wrapper_CUDA_avg_pool3d_out_out(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None, out: Tensor
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("avg_pool3d", out)
     if recorder.active is not None:
@@ -8456,8 +9231,14 @@ def wrapper_CUDA_avg_pool3d_out_out(
 
 
 def wrapper_CUDA_avg_pool3d(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool3d")
     if recorder.active is not None:
@@ -8472,8 +9253,16 @@ def wrapper_CUDA_avg_pool3d(
 
 
 def wrapper_CUDA_avg_pool3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("avg_pool3d_backward", grad_input)
     if recorder.active is not None:
@@ -8490,8 +9279,15 @@ def wrapper_CUDA_avg_pool3d_backward_out_grad_input(
 
 
 def wrapper_CUDA_avg_pool3d_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool3d_backward")
     if recorder.active is not None:
@@ -8620,8 +9416,7 @@ def wrapper_CUDA_adaptive_max_pool3d_backward(ks: int, grad_output: Tensor, self
 
 
 def wrapper_CUDA_fractional_max_pool2d_out_output(
-    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
-    Tensor
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("fractional_max_pool2d", output), Out("fractional_max_pool2d", indices)
     if recorder.active is not None:
@@ -8651,8 +9446,7 @@ def wrapper_CUDA_fractional_max_pool2d(
 
 
 def wrapper_CUDA_fractional_max_pool3d_out_output(
-    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
-    Tensor
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("fractional_max_pool3d", output), Out("fractional_max_pool3d", indices)
     if recorder.active is not None:
@@ -8682,8 +9476,13 @@ def wrapper_CUDA_fractional_max_pool3d(
 
 
 def wrapper_CUDA_fractional_max_pool2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    output_size: Size,
+    indices: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("fractional_max_pool2d_backward", grad_input)
     if recorder.active is not None:
@@ -8691,9 +9490,7 @@ def wrapper_CUDA_fractional_max_pool2d_backward_out_grad_input(
     fractional_max_pool.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
     if recorder.active is not None:
         op.enter_impl("fractional_max_pool2d_backward_cuda", fractional_max_pool.fractional_max_pool2d_backward)
-    fractional_max_pool.fractional_max_pool2d_backward(
-        grad_output, self, kernel_size, output_size, indices, op.target
-    )
+    fractional_max_pool.fractional_max_pool2d_backward(grad_output, self, kernel_size, output_size, indices, op.target)
     return op.finish()
 
 
@@ -8706,15 +9503,18 @@ def wrapper_CUDA_fractional_max_pool2d_backward(
     fractional_max_pool.fractional_max_pool2d_backward_meta(op, grad_output, self, kernel_size, output_size, indices)
     if recorder.active is not None:
         op.enter_impl("fractional_max_pool2d_backward_cuda", fractional_max_pool.fractional_max_pool2d_backward)
-    fractional_max_pool.fractional_max_pool2d_backward(
-        grad_output, self, kernel_size, output_size, indices, op.target
-    )
+    fractional_max_pool.fractional_max_pool2d_backward(grad_output, self, kernel_size, output_size, indices, op.target)
     return op.finish()
 
 
 def wrapper_CUDA_grad_input_fractional_max_pool3d_backward_out(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    output_size: Size,
+    indices: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     return fractional_max_pool.fractional_max_pool3d_backward_out(
         grad_output, self, kernel_size, output_size, indices, grad_input
@@ -8734,8 +9534,14 @@ def wrapper_CUDA__grid_sampler_2d(
 
 
 def wrapper_CUDA__grid_sampler_2d_backward(
-    ks: int, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
-    align_corners: bool, output_mask: tuple[bool, ...]
+    ks: int,
+    grad_output: Tensor,
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor]:
     return grid_sampler.grid_sampler_2d_backward(
         grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
@@ -8749,8 +9555,14 @@ def wrapper_CUDA__grid_sampler_3d(
 
 
 def wrapper_CUDA__grid_sampler_3d_backward(
-    ks: int, grad_output: Tensor, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
-    align_corners: bool, output_mask: tuple[bool, ...]
+    ks: int,
+    grad_output: Tensor,
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor]:
     return grid_sampler.grid_sampler_3d_backward(
         grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
@@ -8768,8 +9580,7 @@ def wrapper_CUDA__max_unpool3d(
 
 
 def wrapper_CUDA_out_multi_margin_loss_out(
-    ks: int, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int, out:
-    Tensor
+    ks: int, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None, reduction: int, out: Tensor
 ) -> Tensor:
     return margin_losses.multi_margin_loss_out(self, target, p, margin, weight, reduction, out)
 
@@ -8781,8 +9592,15 @@ def wrapper_CUDA__multi_margin_loss(
 
 
 def wrapper_CUDA_grad_input_multi_margin_loss_backward_out(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None,
-    reduction: int, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    p: Scalar,
+    margin: Scalar,
+    weight: Tensor | None,
+    reduction: int,
+    grad_input: Tensor,
 ) -> Tensor:
     return margin_losses.multi_margin_loss_backward_out(
         grad_output, self, target, p, margin, weight, reduction, grad_input
@@ -8790,8 +9608,14 @@ def wrapper_CUDA_grad_input_multi_margin_loss_backward_out(
 
 
 def wrapper_CUDA__multi_margin_loss_backward(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, p: Scalar, margin: Scalar, weight: Tensor | None,
-    reduction: int
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    p: Scalar,
+    margin: Scalar,
+    weight: Tensor | None,
+    reduction: int,
 ) -> Tensor:
     return margin_losses.multi_margin_loss_backward(grad_output, self, target, p, margin, weight, reduction)
 
@@ -8823,22 +9647,40 @@ def wrapper_CUDA__multilabel_margin_loss_backward(
 
 
 def wrapper_CUDA___ctc_loss(
-    ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int, zero_infinity:
-    bool
+    ks: int,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Size,
+    target_lengths: Size,
+    blank: int,
+    zero_infinity: bool,
 ) -> tuple[Tensor, Tensor]:
     return ctc_loss.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
 
 
 def wrapper_CUDA_Tensor__ctc_loss(
-    ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int,
-    zero_infinity: bool
+    ks: int,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: int,
+    zero_infinity: bool,
 ) -> tuple[Tensor, Tensor]:
     return ctc_loss.ctc_loss_tensor(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
 
 
 def wrapper_CUDA___ctc_loss_backward(
-    ks: int, grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size,
-    neg_log_likelihood: Tensor, log_alpha: Tensor, blank: int, zero_infinity: bool
+    ks: int,
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Size,
+    target_lengths: Size,
+    neg_log_likelihood: Tensor,
+    log_alpha: Tensor,
+    blank: int,
+    zero_infinity: bool,
 ) -> Tensor:
     return ctc_loss.ctc_loss_backward(
         grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
@@ -8846,8 +9688,16 @@ def wrapper_CUDA___ctc_loss_backward(
 
 
 def wrapper_CUDA_Tensor__ctc_loss_backward(
-    ks: int, grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor,
-    neg_log_likelihood: Tensor, log_alpha: Tensor, blank: int, zero_infinity: bool
+    ks: int,
+    grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    neg_log_likelihood: Tensor,
+    log_alpha: Tensor,
+    blank: int,
+    zero_infinity: bool,
 ) -> Tensor:
     return ctc_loss.ctc_loss_backward_tensor(
         grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
@@ -8861,8 +9711,14 @@ def wrapper_CUDA__nll_loss2d_forward(
 
 
 def wrapper_CUDA__nll_loss2d_backward(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
-    int, total_weight: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
 ) -> Tensor:
     return nll_loss2d.nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
 
@@ -8886,8 +9742,13 @@ def wrapper_CUDA__binary_cross_entropy_backward(
 
 
 def wrapper_CUDA_grad_input_binary_cross_entropy_backward_out(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, grad_input:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    grad_input: Tensor,
 ) -> Tensor:
     return elementwise_losses.binary_cross_entropy_backward_out(
         grad_output, self, target, weight, reduction, grad_input
@@ -9089,9 +9950,7 @@ def wrapper_CUDA_norm_ScalarOpt_dim(ks: int, self: Tensor, p: Scalar | None, dim
     return op.finish()
 
 
-def wrapper_CUDA_norm_out_out(
-    ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor
-) -> Tensor:
+def wrapper_CUDA_norm_out_out(ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("norm_ScalarOpt_dim", out)
     if recorder.active is not None:
         op.enter_meta()
@@ -9816,7 +10675,9 @@ def wrapper_CUDA_special_shifted_chebyshev_polynomial_t(ks: int, x: Tensor, n: T
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_t_out", bessel_functions.special_shifted_chebyshev_polynomial_t_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_t_out", bessel_functions.special_shifted_chebyshev_polynomial_t_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_t_out(x, n, op.target)
     return op.finish()
 
@@ -9829,7 +10690,9 @@ def wrapper_CUDA_special_shifted_chebyshev_polynomial_t_out_out(ks: int, x: Tens
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_t_out", bessel_functions.special_shifted_chebyshev_polynomial_t_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_t_out", bessel_functions.special_shifted_chebyshev_polynomial_t_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_t_out(x, n, op.target)
     return op.finish()
 
@@ -9842,7 +10705,9 @@ def wrapper_CUDA_special_shifted_chebyshev_polynomial_u(ks: int, x: Tensor, n: T
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_u_out", bessel_functions.special_shifted_chebyshev_polynomial_u_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_u_out", bessel_functions.special_shifted_chebyshev_polynomial_u_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_u_out(x, n, op.target)
     return op.finish()
 
@@ -9855,7 +10720,9 @@ def wrapper_CUDA_special_shifted_chebyshev_polynomial_u_out_out(ks: int, x: Tens
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_u_out", bessel_functions.special_shifted_chebyshev_polynomial_u_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_u_out", bessel_functions.special_shifted_chebyshev_polynomial_u_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_u_out(x, n, op.target)
     return op.finish()
 
@@ -9868,7 +10735,9 @@ def wrapper_CUDA_special_shifted_chebyshev_polynomial_v(ks: int, x: Tensor, n: T
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_v_out", bessel_functions.special_shifted_chebyshev_polynomial_v_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_v_out", bessel_functions.special_shifted_chebyshev_polynomial_v_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_v_out(x, n, op.target)
     return op.finish()
 
@@ -9881,7 +10750,9 @@ def wrapper_CUDA_special_shifted_chebyshev_polynomial_v_out_out(ks: int, x: Tens
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_v_out", bessel_functions.special_shifted_chebyshev_polynomial_v_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_v_out", bessel_functions.special_shifted_chebyshev_polynomial_v_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_v_out(x, n, op.target)
     return op.finish()
 
@@ -9894,7 +10765,9 @@ def wrapper_CUDA_special_shifted_chebyshev_polynomial_w(ks: int, x: Tensor, n: T
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_w_out", bessel_functions.special_shifted_chebyshev_polynomial_w_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_w_out", bessel_functions.special_shifted_chebyshev_polynomial_w_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_w_out(x, n, op.target)
     return op.finish()
 
@@ -9907,7 +10780,9 @@ def wrapper_CUDA_special_shifted_chebyshev_polynomial_w_out_out(ks: int, x: Tens
     if op.operands:
         x, n = op.read(x, n)
     if recorder.active is not None:
-        op.enter_impl("special_shifted_chebyshev_polynomial_w_out", bessel_functions.special_shifted_chebyshev_polynomial_w_out)
+        op.enter_impl(
+            "special_shifted_chebyshev_polynomial_w_out", bessel_functions.special_shifted_chebyshev_polynomial_w_out
+        )
     bessel_functions.special_shifted_chebyshev_polynomial_w_out(x, n, op.target)
     return op.finish()
 
@@ -10086,15 +10961,32 @@ def wrapper_CUDA_renorm_(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Sc
 
 
 def wrapper_CUDA__native_batch_norm(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
-    Tensor | None, training: bool, momentum: float, eps: float
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_kernels.batch_norm_cuda(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
 def wrapper_CUDA_out_native_batch_norm_out(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
-    Tensor | None, training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_kernels.batch_norm_out(
         input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
@@ -10102,17 +10994,32 @@ def wrapper_CUDA_out_native_batch_norm_out(
 
 
 def wrapper_CUDA___native_batch_norm_legit(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
-    training: bool, momentum: float, eps: float
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    training: bool,
+    momentum: float,
+    eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return batch_norm_kernels._batch_norm_legit(
-        input, weight, bias, running_mean, running_var, training, momentum, eps
-    )
+    return batch_norm_kernels._batch_norm_legit(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
 def wrapper_CUDA_out__native_batch_norm_legit_out(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
-    training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    training: bool,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_kernels._batch_norm_legit_out(
         input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
@@ -10126,8 +11033,16 @@ def wrapper_CUDA_no_stats__native_batch_norm_legit(
 
 
 def wrapper_CUDA_no_stats_out__native_batch_norm_legit_out(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float,
-    out: Tensor, save_mean: Tensor, save_invstd: Tensor
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_kernels._batch_norm_legit_no_stats_out(
         input, weight, bias, training, momentum, eps, out, save_mean, save_invstd
@@ -10135,15 +11050,31 @@ def wrapper_CUDA_no_stats_out__native_batch_norm_legit_out(
 
 
 def wrapper_CUDA___batch_norm_with_update(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
-    momentum: float, eps: float
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return batch_norm_kernels._batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps)
 
 
 def wrapper_CUDA_out__batch_norm_with_update_out(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
-    momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor, reserve: Tensor
+    ks: int,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
+    reserve: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return batch_norm_kernels._batch_norm_with_update_out(
         input, weight, bias, running_mean, running_var, momentum, eps, out, save_mean, save_invstd, reserve
@@ -10151,9 +11082,18 @@ def wrapper_CUDA_out__batch_norm_with_update_out(
 
 
 def wrapper_CUDA__batch_norm_backward(
-    ks: int, grad_out: Tensor, input: Tensor, weight: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
-    save_mean: Tensor | None, save_var: Tensor | None, update: bool, eps: float, output_mask: tuple[bool, ...],
-    reserve: Tensor
+    ks: int,
+    grad_out: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    save_mean: Tensor | None,
+    save_var: Tensor | None,
+    update: bool,
+    eps: float,
+    output_mask: tuple[bool, ...],
+    reserve: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_backward._new_batch_norm_backward(
         grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask, reserve
@@ -10161,9 +11101,17 @@ def wrapper_CUDA__batch_norm_backward(
 
 
 def wrapper_CUDA__native_batch_norm_backward(
-    ks: int, grad_out: Tensor, input: Tensor, weight: Tensor | None, running_mean: Tensor | None, running_var: Tensor
-    | None, save_mean: Tensor | None, save_invstd: Tensor | None, train: bool, eps: float, output_mask: tuple[bool,
-    ...]
+    ks: int,
+    grad_out: Tensor,
+    input: Tensor,
+    weight: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    save_mean: Tensor | None,
+    save_invstd: Tensor | None,
+    train: bool,
+    eps: float,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
     return batch_norm_backward.batch_norm_backward_cuda(
         grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask
@@ -10171,15 +11119,23 @@ def wrapper_CUDA__native_batch_norm_backward(
 
 
 def wrapper_CUDA__native_group_norm(
-    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps:
-    float
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     return group_norm.native_group_norm(input, weight, bias, N, C, HxW, group, eps)
 
 
 def wrapper_CUDA__native_group_norm_backward(
-    ks: int, grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None, N: int, C: int, HxW:
-    int, group: int, output_mask: tuple[bool, ...]
+    ks: int,
+    grad_out: Tensor,
+    input: Tensor,
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor, Tensor, Tensor]:
     return group_norm.native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask)
 

@@ -9,47 +9,95 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.seam import recorder
-from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.activation import glu_rrelu, hardtanh_softshrink, leaky_relu_elu, relu_gelu, selu_mish_prelu, softmax
-from dispatchviz.core.native.arithmetic import binary_float_ops, binary_ops, bit_shifts, bitwise, clamp, comparison, conj, pointwise_ops, power, remainder, rounding, sign_ops, unary_float_ops, unary_ops, where
+from dispatchviz.core.call.structured import Functional, InPlace, Out
+from dispatchviz.core.native.activation import (
+    glu_rrelu,
+    hardtanh_softshrink,
+    leaky_relu_elu,
+    relu_gelu,
+    selu_mish_prelu,
+    softmax,
+)
+from dispatchviz.core.native.arithmetic import (
+    binary_float_ops,
+    binary_ops,
+    bit_shifts,
+    bitwise,
+    clamp,
+    comparison,
+    conj,
+    pointwise_ops,
+    power,
+    remainder,
+    rounding,
+    sign_ops,
+    unary_float_ops,
+    unary_ops,
+    where,
+)
 from dispatchviz.core.native.convolution import slow_conv
 from dispatchviz.core.native.factories import arange, empty_full, linspace_eye, zero_tensor
 from dispatchviz.core.native.indexing import gather_scatter, index_ops, index_put, index_select
-from dispatchviz.core.native.linalg import cholesky, cross_trace, det, ldl_factor, lu_factor, mm_bmm, mv_dot, qr, solve_inv, svd_eigh, triangular_solve
+from dispatchviz.core.native.linalg import (
+    cholesky,
+    cross_trace,
+    det,
+    ldl_factor,
+    lu_factor,
+    mm_bmm,
+    mv_dot,
+    qr,
+    solve_inv,
+    svd_eigh,
+    triangular_solve,
+)
 from dispatchviz.core.native.losses import ctc_loss, elementwise_losses, mse_nll_loss
 from dispatchviz.core.native.memory import copy_clone, fill, set_storage
 from dispatchviz.core.native.norm import renorm_dist
 from dispatchviz.core.native.pooling import adaptive_pool, avg_pool, fractional_max_pool, max_pool
 from dispatchviz.core.native.random import normal, random_from_to, uniform_normal
 from dispatchviz.core.native.reductions import any_all, cumsum_cumprod, min_max, sum_mean
-from dispatchviz.core.native.resampling import reflection_replication_pad, upsample_bicubic, upsample_linear, upsample_nearest
+from dispatchviz.core.native.resampling import (
+    reflection_replication_pad,
+    upsample_bicubic,
+    upsample_linear,
+    upsample_nearest,
+)
 from dispatchviz.core.native.shapes import cat_stack, repeat_interleave, split_flip_repeat
 from dispatchviz.core.native.sorting import isin, sort_topk
 from dispatchviz.core.native.special import bessel_functions, gamma_functions, logit, special_functions
 from dispatchviz.core.native.views import view_ops
-from dispatchviz.core.call.structured import Functional, InPlace, Out
-from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
+from dispatchviz.core.seam import recorder
 
 if TYPE_CHECKING:
     from dispatchviz.core.device.device import Device
-    from dispatchviz.core.tensor.dtype import DType
     from dispatchviz.core.native.random.generator import Generator
-    from dispatchviz.core.device.streams import Stream
+    from dispatchviz.core.tensor.dtype import DType
+    from dispatchviz.core.tensor.tensor import Size, Storage, Tensor
 
 Scalar = bool | int | float | complex
 
 
 def wrapper_Meta_memory_format_empty(
-    ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     return empty_full.empty_meta(size, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_Meta__empty_strided(
-    ks: int, size: Size, stride: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None
+    ks: int,
+    size: Size,
+    stride: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     return empty_full.empty_strided_meta(size, stride, dtype, layout, device, pin_memory)
 
@@ -62,9 +110,7 @@ def wrapper_Meta_out_linspace_out(ks: int, start: Scalar, end: Scalar, steps: in
     return linspace_eye.linspace_out(start, end, steps, out)
 
 
-def wrapper_Meta_out_logspace_out(
-    ks: int, start: Scalar, end: Scalar, steps: int, base: float, out: Tensor
-) -> Tensor:
+def wrapper_Meta_out_logspace_out(ks: int, start: Scalar, end: Scalar, steps: int, base: float, out: Tensor) -> Tensor:
     return linspace_eye.logspace_out(start, end, steps, base, out)
 
 
@@ -100,9 +146,7 @@ def wrapper_Meta__uniform_(ks: int, self: Tensor, from_: float, to: float, gener
     return uniform_normal.uniform_meta_(self, from_, to, generator)
 
 
-def wrapper_Meta_from_random_(
-    ks: int, self: Tensor, from_: int, to: int | None, generator: Generator | None
-) -> Tensor:
+def wrapper_Meta_from_random_(ks: int, self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
     return random_from_to.random_meta_(self, from_, to, generator)
 
 
@@ -1836,9 +1880,7 @@ def wrapper_Meta_silu_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return op.finish()
 
 
-def wrapper_Meta_silu_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor
-) -> Tensor:
+def wrapper_Meta_silu_backward_out_grad_input(ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor) -> Tensor:
     op = Out("silu_backward", grad_input)
     if recorder.active is not None:
         op.enter_meta()
@@ -2460,9 +2502,7 @@ def wrapper_Meta_bitwise_right_shift_out_Tensor_out(ks: int, self: Tensor, other
     return op.finish()
 
 
-def wrapper_Meta_sum_dim_IntList(
-    ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
-) -> Tensor:
+def wrapper_Meta_sum_dim_IntList(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
     op = Functional("sum_dim_IntList")
     if recorder.active is not None:
         op.enter_meta()
@@ -2781,8 +2821,7 @@ def wrapper_Meta_lu_unpack(
 
 
 def wrapper_Meta_lu_unpack_out_out(
-    ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool, P: Tensor, L: Tensor, U:
-    Tensor
+    ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool, P: Tensor, L: Tensor, U: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     op0, op1, op2 = Out("lu_unpack", P), Out("lu_unpack", L), Out("lu_unpack", U)
     if recorder.active is not None:
@@ -2828,7 +2867,9 @@ def wrapper_Meta_linalg_cross_out_out(ks: int, self: Tensor, other: Tensor, dim:
 def wrapper_Meta_linalg_lu_factor_ex(
     ks: int, A: Tensor, pivot: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    op0, op1, op2 = Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex")
+    op0, op1, op2 = Functional(
+        "linalg_lu_factor_ex"
+    ), Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex")
     if recorder.active is not None:
         op0.enter_meta()
     lu_factor.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
@@ -2902,7 +2943,9 @@ def wrapper_Meta__linalg_det_out_result(
 def wrapper_Meta_linalg_ldl_factor_ex(
     ks: int, self: Tensor, hermitian: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    op0, op1, op2 = Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex")
+    op0, op1, op2 = Functional(
+        "linalg_ldl_factor_ex"
+    ), Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex")
     if recorder.active is not None:
         op0.enter_meta()
     ldl_factor.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
@@ -2912,7 +2955,9 @@ def wrapper_Meta_linalg_ldl_factor_ex(
 def wrapper_Meta_linalg_ldl_factor_ex_out_out(
     ks: int, self: Tensor, hermitian: bool, check_errors: bool, LD: Tensor, pivots: Tensor, info: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    op0, op1, op2 = Out("linalg_ldl_factor_ex", LD), Out("linalg_ldl_factor_ex", pivots), Out("linalg_ldl_factor_ex", info)
+    op0, op1, op2 = Out("linalg_ldl_factor_ex", LD), Out(
+        "linalg_ldl_factor_ex", pivots
+    ), Out("linalg_ldl_factor_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
     ldl_factor.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
@@ -2938,7 +2983,9 @@ def wrapper_Meta_linalg_ldl_solve_out_out(
 
 
 def wrapper_Meta__linalg_slogdet(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet")
+    op0, op1, op2, op3 = Functional(
+        "_linalg_slogdet"
+    ), Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet")
     if recorder.active is not None:
         op0.enter_meta()
     det._linalg_slogdet_meta((op0, op1, op2, op3), A)
@@ -2948,7 +2995,9 @@ def wrapper_Meta__linalg_slogdet(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Te
 def wrapper_Meta__linalg_slogdet_out_sign(
     ks: int, A: Tensor, sign: Tensor, logabsdet: Tensor, LU: Tensor, pivots: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Out("_linalg_slogdet", sign), Out("_linalg_slogdet", logabsdet), Out("_linalg_slogdet", LU), Out("_linalg_slogdet", pivots)
+    op0, op1, op2, op3 = Out("_linalg_slogdet", sign), Out(
+        "_linalg_slogdet", logabsdet
+    ), Out("_linalg_slogdet", LU), Out("_linalg_slogdet", pivots)
     if recorder.active is not None:
         op0.enter_meta()
     det._linalg_slogdet_meta((op0, op1, op2, op3), A)
@@ -3032,7 +3081,9 @@ def wrapper_Meta__set_(ks: int, self: Tensor) -> Tensor:
 def wrapper_Meta__linalg_solve_ex(
     ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex")
+    op0, op1, op2, op3 = Functional(
+        "_linalg_solve_ex"
+    ), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex")
     if recorder.active is not None:
         op0.enter_meta()
     solve_inv._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
@@ -3040,10 +3091,19 @@ def wrapper_Meta__linalg_solve_ex(
 
 
 def wrapper_Meta__linalg_solve_ex_out_result(
-    ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool, result: Tensor, LU: Tensor, pivots: Tensor, info:
-    Tensor
+    ks: int,
+    A: Tensor,
+    B: Tensor,
+    left: bool,
+    check_errors: bool,
+    result: Tensor,
+    LU: Tensor,
+    pivots: Tensor,
+    info: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    op0, op1, op2, op3 = Out("_linalg_solve_ex", result), Out("_linalg_solve_ex", LU), Out("_linalg_solve_ex", pivots), Out("_linalg_solve_ex", info)
+    op0, op1, op2, op3 = Out(
+        "_linalg_solve_ex", result
+    ), Out("_linalg_solve_ex", LU), Out("_linalg_solve_ex", pivots), Out("_linalg_solve_ex", info)
     if recorder.active is not None:
         op0.enter_meta()
     solve_inv._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
@@ -3789,8 +3849,14 @@ def wrapper_Meta_nll_loss_forward(
 
 
 def wrapper_Meta_nll_loss_forward_out_output(
-    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, output: Tensor,
-    total_weight: Tensor
+    ks: int,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    output: Tensor,
+    total_weight: Tensor,
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("nll_loss_forward", output), Out("nll_loss_forward", total_weight)
     if recorder.active is not None:
@@ -3800,8 +3866,14 @@ def wrapper_Meta_nll_loss_forward_out_output(
 
 
 def wrapper_Meta_nll_loss_backward(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
-    int, total_weight: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
 ) -> Tensor:
     op = Functional("nll_loss_backward")
     if recorder.active is not None:
@@ -3811,8 +3883,15 @@ def wrapper_Meta_nll_loss_backward(
 
 
 def wrapper_Meta_nll_loss_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
-    int, total_weight: Tensor, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("nll_loss_backward", grad_input)
     if recorder.active is not None:
@@ -3832,8 +3911,15 @@ def wrapper_Meta_max_pool2d_with_indices(
 
 
 def wrapper_Meta_max_pool2d_with_indices_out_out(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool, out:
-    Tensor, indices: Tensor
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    out: Tensor,
+    indices: Tensor,
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("max_pool2d_with_indices", out), Out("max_pool2d_with_indices", indices)
     if recorder.active is not None:
@@ -3843,8 +3929,15 @@ def wrapper_Meta_max_pool2d_with_indices_out_out(
 
 
 def wrapper_Meta_max_pool2d_with_indices_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
-    ceil_mode: bool, indices: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    indices: Tensor,
 ) -> Tensor:
     op = Functional("max_pool2d_with_indices_backward")
     if recorder.active is not None:
@@ -3856,8 +3949,16 @@ def wrapper_Meta_max_pool2d_with_indices_backward(
 
 
 def wrapper_Meta_max_pool2d_with_indices_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
-    ceil_mode: bool, indices: Tensor, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    indices: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("max_pool2d_with_indices_backward", grad_input)
     if recorder.active is not None:
@@ -3869,28 +3970,39 @@ def wrapper_Meta_max_pool2d_with_indices_backward_out_grad_input(
 
 
 def wrapper_Meta_slow_conv_transpose2d_out_out(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    output_padding: Size, dilation: Size, out: Tensor
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    dilation: Size,
+    out: Tensor,
 ) -> Tensor:
     op = Out("slow_conv_transpose2d", out)
     if recorder.active is not None:
         op.enter_meta()
-    slow_conv.slow_conv_transpose2d_meta(
-        op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
-    )
+    slow_conv.slow_conv_transpose2d_meta(op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
     return op.finish()
 
 
 def wrapper_Meta_slow_conv_transpose2d(
-    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
-    output_padding: Size, dilation: Size
+    ks: int,
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Size,
+    bias: Tensor | None,
+    stride: Size,
+    padding: Size,
+    output_padding: Size,
+    dilation: Size,
 ) -> Tensor:
     op = Functional("slow_conv_transpose2d")
     if recorder.active is not None:
         op.enter_meta()
-    slow_conv.slow_conv_transpose2d_meta(
-        op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
-    )
+    slow_conv.slow_conv_transpose2d_meta(op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
     return op.finish()
 
 
@@ -4049,8 +4161,13 @@ def wrapper_Meta_upsample_linear1d(
 
 
 def wrapper_Meta_upsample_linear1d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None,
-    grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_linear1d_backward", grad_input)
     if recorder.active is not None:
@@ -4070,8 +4187,13 @@ def wrapper_Meta_upsample_linear1d_backward(
 
 
 def wrapper_Meta_upsample_bilinear2d_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_bilinear2d", out)
     if recorder.active is not None:
@@ -4091,8 +4213,14 @@ def wrapper_Meta_upsample_bilinear2d(
 
 
 def wrapper_Meta_upsample_bilinear2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_bilinear2d_backward", grad_input)
     if recorder.active is not None:
@@ -4104,8 +4232,13 @@ def wrapper_Meta_upsample_bilinear2d_backward_out_grad_input(
 
 
 def wrapper_Meta_upsample_bilinear2d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_bilinear2d_backward")
     if recorder.active is not None:
@@ -4117,8 +4250,13 @@ def wrapper_Meta_upsample_bilinear2d_backward(
 
 
 def wrapper_Meta__upsample_bilinear2d_aa_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bilinear2d_aa", out)
     if recorder.active is not None:
@@ -4138,8 +4276,14 @@ def wrapper_Meta__upsample_bilinear2d_aa(
 
 
 def wrapper_Meta__upsample_bilinear2d_aa_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bilinear2d_aa_backward", grad_input)
     if recorder.active is not None:
@@ -4151,8 +4295,13 @@ def wrapper_Meta__upsample_bilinear2d_aa_backward_out_grad_input(
 
 
 def wrapper_Meta__upsample_bilinear2d_aa_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("_upsample_bilinear2d_aa_backward")
     if recorder.active is not None:
@@ -4164,8 +4313,13 @@ def wrapper_Meta__upsample_bilinear2d_aa_backward(
 
 
 def wrapper_Meta_upsample_bicubic2d_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_bicubic2d", out)
     if recorder.active is not None:
@@ -4185,8 +4339,14 @@ def wrapper_Meta_upsample_bicubic2d(
 
 
 def wrapper_Meta_upsample_bicubic2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_bicubic2d_backward", grad_input)
     if recorder.active is not None:
@@ -4198,8 +4358,13 @@ def wrapper_Meta_upsample_bicubic2d_backward_out_grad_input(
 
 
 def wrapper_Meta_upsample_bicubic2d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_bicubic2d_backward")
     if recorder.active is not None:
@@ -4211,8 +4376,13 @@ def wrapper_Meta_upsample_bicubic2d_backward(
 
 
 def wrapper_Meta__upsample_bicubic2d_aa_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bicubic2d_aa", out)
     if recorder.active is not None:
@@ -4232,8 +4402,14 @@ def wrapper_Meta__upsample_bicubic2d_aa(
 
 
 def wrapper_Meta__upsample_bicubic2d_aa_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_bicubic2d_aa_backward", grad_input)
     if recorder.active is not None:
@@ -4245,8 +4421,13 @@ def wrapper_Meta__upsample_bicubic2d_aa_backward_out_grad_input(
 
 
 def wrapper_Meta__upsample_bicubic2d_aa_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("_upsample_bicubic2d_aa_backward")
     if recorder.active is not None:
@@ -4258,8 +4439,14 @@ def wrapper_Meta__upsample_bicubic2d_aa_backward(
 
 
 def wrapper_Meta_upsample_trilinear3d_out_out(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None, out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_trilinear3d", out)
     if recorder.active is not None:
@@ -4269,8 +4456,13 @@ def wrapper_Meta_upsample_trilinear3d_out_out(
 
 
 def wrapper_Meta_upsample_trilinear3d(
-    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_trilinear3d")
     if recorder.active is not None:
@@ -4280,8 +4472,15 @@ def wrapper_Meta_upsample_trilinear3d(
 
 
 def wrapper_Meta_upsample_trilinear3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
-    scales_h: float | None, scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_trilinear3d_backward", grad_input)
     if recorder.active is not None:
@@ -4293,8 +4492,14 @@ def wrapper_Meta_upsample_trilinear3d_backward_out_grad_input(
 
 
 def wrapper_Meta_upsample_trilinear3d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
-    scales_h: float | None, scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    align_corners: bool,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_trilinear3d_backward")
     if recorder.active is not None:
@@ -4422,8 +4627,13 @@ def wrapper_Meta__upsample_nearest_exact2d(
 
 
 def wrapper_Meta_upsample_nearest2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
-    grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_nearest2d_backward", grad_input)
     if recorder.active is not None:
@@ -4433,8 +4643,13 @@ def wrapper_Meta_upsample_nearest2d_backward_out_grad_input(
 
 
 def wrapper_Meta__upsample_nearest_exact2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
-    grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_nearest_exact2d_backward", grad_input)
     if recorder.active is not None:
@@ -4468,8 +4683,13 @@ def wrapper_Meta__upsample_nearest_exact2d_backward(
 
 
 def wrapper_Meta_upsample_nearest3d_out_out(
-    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("upsample_nearest3d", out)
     if recorder.active is not None:
@@ -4479,8 +4699,13 @@ def wrapper_Meta_upsample_nearest3d_out_out(
 
 
 def wrapper_Meta__upsample_nearest_exact3d_out_out(
-    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
-    out: Tensor
+    ks: int,
+    self: Tensor,
+    output_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("_upsample_nearest_exact3d", out)
     if recorder.active is not None:
@@ -4510,8 +4735,14 @@ def wrapper_Meta__upsample_nearest_exact3d(
 
 
 def wrapper_Meta_upsample_nearest3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("upsample_nearest3d_backward", grad_input)
     if recorder.active is not None:
@@ -4523,8 +4754,14 @@ def wrapper_Meta_upsample_nearest3d_backward_out_grad_input(
 
 
 def wrapper_Meta__upsample_nearest_exact3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("_upsample_nearest_exact3d_backward", grad_input)
     if recorder.active is not None:
@@ -4536,8 +4773,13 @@ def wrapper_Meta__upsample_nearest_exact3d_backward_out_grad_input(
 
 
 def wrapper_Meta_upsample_nearest3d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("upsample_nearest3d_backward")
     if recorder.active is not None:
@@ -4549,8 +4791,13 @@ def wrapper_Meta_upsample_nearest3d_backward(
 
 
 def wrapper_Meta__upsample_nearest_exact3d_backward(
-    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
-    scales_w: float | None
+    ks: int,
+    grad_output: Tensor,
+    output_size: Size,
+    input_size: Size,
+    scales_d: float | None,
+    scales_h: float | None,
+    scales_w: float | None,
 ) -> Tensor:
     op = Functional("_upsample_nearest_exact3d_backward")
     if recorder.active is not None:
@@ -4561,9 +4808,7 @@ def wrapper_Meta__upsample_nearest_exact3d_backward(
     return op.finish()
 
 
-def wrapper_Meta_baddbmm(
-    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
-) -> Tensor:
+def wrapper_Meta_baddbmm(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = Functional("baddbmm")
     if recorder.active is not None:
         op.enter_meta()
@@ -4571,9 +4816,7 @@ def wrapper_Meta_baddbmm(
     return op.finish()
 
 
-def wrapper_Meta_baddbmm_(
-    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
-) -> Tensor:
+def wrapper_Meta_baddbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = InPlace("baddbmm", self)
     if recorder.active is not None:
         op.enter_meta()
@@ -4670,8 +4913,14 @@ def wrapper_Meta_elu(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_
 
 
 def wrapper_Meta_elu_backward_out_grad_input(
-    ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
-    Tensor, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    alpha: Scalar,
+    scale: Scalar,
+    input_scale: Scalar,
+    is_result: bool,
+    self_or_result: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("elu_backward", grad_input)
     if recorder.active is not None:
@@ -4681,8 +4930,13 @@ def wrapper_Meta_elu_backward_out_grad_input(
 
 
 def wrapper_Meta_elu_backward(
-    ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    alpha: Scalar,
+    scale: Scalar,
+    input_scale: Scalar,
+    is_result: bool,
+    self_or_result: Tensor,
 ) -> Tensor:
     op = Functional("elu_backward")
     if recorder.active is not None:
@@ -4752,8 +5006,15 @@ def wrapper_Meta_glu(ks: int, self: Tensor, dim: int) -> Tensor:
 
 
 def wrapper_Meta_avg_pool2d_out_out(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None, out: Tensor
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("avg_pool2d", out)
     if recorder.active is not None:
@@ -4763,8 +5024,14 @@ def wrapper_Meta_avg_pool2d_out_out(
 
 
 def wrapper_Meta_avg_pool2d(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool2d")
     if recorder.active is not None:
@@ -4774,8 +5041,16 @@ def wrapper_Meta_avg_pool2d(
 
 
 def wrapper_Meta_avg_pool2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("avg_pool2d_backward", grad_input)
     if recorder.active is not None:
@@ -4787,8 +5062,15 @@ def wrapper_Meta_avg_pool2d_backward_out_grad_input(
 
 
 def wrapper_Meta_avg_pool2d_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool2d_backward")
     if recorder.active is not None:
@@ -4800,8 +5082,15 @@ def wrapper_Meta_avg_pool2d_backward(
 
 
 def wrapper_Meta_avg_pool3d_out_out(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None, out: Tensor
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    out: Tensor,
 ) -> Tensor:
     op = Out("avg_pool3d", out)
     if recorder.active is not None:
@@ -4811,8 +5100,14 @@ def wrapper_Meta_avg_pool3d_out_out(
 
 
 def wrapper_Meta_avg_pool3d(
-    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None
+    ks: int,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool3d")
     if recorder.active is not None:
@@ -4822,8 +5117,16 @@ def wrapper_Meta_avg_pool3d(
 
 
 def wrapper_Meta_avg_pool3d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("avg_pool3d_backward", grad_input)
     if recorder.active is not None:
@@ -4835,8 +5138,15 @@ def wrapper_Meta_avg_pool3d_backward_out_grad_input(
 
 
 def wrapper_Meta_avg_pool3d_backward(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    stride: Size,
+    padding: Size,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     op = Functional("avg_pool3d_backward")
     if recorder.active is not None:
@@ -4920,8 +5230,7 @@ def wrapper_Meta_adaptive_max_pool3d_backward(ks: int, grad_output: Tensor, self
 
 
 def wrapper_Meta_fractional_max_pool2d_out_output(
-    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
-    Tensor
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("fractional_max_pool2d", output), Out("fractional_max_pool2d", indices)
     if recorder.active is not None:
@@ -4941,8 +5250,7 @@ def wrapper_Meta_fractional_max_pool2d(
 
 
 def wrapper_Meta_fractional_max_pool3d_out_output(
-    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices:
-    Tensor
+    ks: int, self: Tensor, kernel_size: Size, output_size: Size, random_samples: Tensor, output: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("fractional_max_pool3d", output), Out("fractional_max_pool3d", indices)
     if recorder.active is not None:
@@ -4962,8 +5270,13 @@ def wrapper_Meta_fractional_max_pool3d(
 
 
 def wrapper_Meta_fractional_max_pool2d_backward_out_grad_input(
-    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, output_size: Size, indices: Tensor, grad_input:
-    Tensor
+    ks: int,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Size,
+    output_size: Size,
+    indices: Tensor,
+    grad_input: Tensor,
 ) -> Tensor:
     op = Out("fractional_max_pool2d_backward", grad_input)
     if recorder.active is not None:
@@ -4983,8 +5296,13 @@ def wrapper_Meta_fractional_max_pool2d_backward(
 
 
 def wrapper_Meta___ctc_loss(
-    ks: int, log_probs: Tensor, targets: Tensor, input_lengths: Size, target_lengths: Size, blank: int, zero_infinity:
-    bool
+    ks: int,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Size,
+    target_lengths: Size,
+    blank: int,
+    zero_infinity: bool,
 ) -> tuple[Tensor, Tensor]:
     return ctc_loss.ctc_loss_meta(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
 
@@ -5079,9 +5397,7 @@ def wrapper_Meta_norm_ScalarOpt_dim(ks: int, self: Tensor, p: Scalar | None, dim
     return op.finish()
 
 
-def wrapper_Meta_norm_out_out(
-    ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor
-) -> Tensor:
+def wrapper_Meta_norm_out_out(ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("norm_ScalarOpt_dim", out)
     if recorder.active is not None:
         op.enter_meta()

@@ -7,9 +7,6 @@ build/aten/src/ATen/RegisterSchema.cpp.
 
 from __future__ import annotations
 
-
-
-
 SCHEMAS = (
     "aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
     "aten::empty.out(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",

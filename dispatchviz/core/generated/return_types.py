@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dispatchviz.core.bindings.struct_sequence import struct_sequence
 
-
 _linalg_det = struct_sequence("_linalg_det", ("result", "LU", "pivots"))
 _linalg_det_out = struct_sequence("_linalg_det_out", ("result", "LU", "pivots"))
 _linalg_eigh = struct_sequence("_linalg_eigh", ("eigenvalues", "eigenvectors"))
@@ -21,8 +20,12 @@ _linalg_solve_ex_out = struct_sequence("_linalg_solve_ex_out", ("result", "LU", 
 _linalg_svd = struct_sequence("_linalg_svd", ("U", "S", "Vh"))
 _linalg_svd_out = struct_sequence("_linalg_svd_out", ("U", "S", "Vh"))
 _lu_with_info = struct_sequence("_lu_with_info", ("LU", "pivots", "info"))
-_scaled_dot_product_flash_attention_for_cpu = struct_sequence("_scaled_dot_product_flash_attention_for_cpu", ("output", "logsumexp"))
-_scaled_dot_product_flash_attention_for_cpu_backward = struct_sequence("_scaled_dot_product_flash_attention_for_cpu_backward", ("grad_query", "grad_key", "grad_value"))
+_scaled_dot_product_flash_attention_for_cpu = struct_sequence(
+    "_scaled_dot_product_flash_attention_for_cpu", ("output", "logsumexp")
+)
+_scaled_dot_product_flash_attention_for_cpu_backward = struct_sequence(
+    "_scaled_dot_product_flash_attention_for_cpu_backward", ("grad_query", "grad_key", "grad_value")
+)
 _slow_conv2d_backward = struct_sequence("_slow_conv2d_backward", ("grad_input", "grad_weight", "grad_bias"))
 _unpack_dual = struct_sequence("_unpack_dual", ("primal", "tangent"))
 aminmax = struct_sequence("aminmax", ("min", "max"))

@@ -9,14 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.autograd.variables.requires_grad_flag import make_variable
-from dispatchviz.core.bindings.binding import Binding, Operator, check_out_type_matches, not_modelled
-from dispatchviz.core.bindings.default_device import device_or_default
-from dispatchviz.core.tensor.dtype import int64
+from dispatchviz.core.bindings.binding import Binding
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.generated import return_types
-from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView
-from dispatchviz.core.tensor.tensor import Tensor
 
 
 def _special_special_entr(self: Any, out: Any) -> Any:
@@ -28,7 +22,12 @@ def _special_special_entr(self: Any, out: Any) -> Any:
 special_entr = Binding(
     "torch._C._special.special_entr",
     (
-        ("special_entr(Tensor input, *, Tensor out = None)", _special_special_entr, "aten::special_entr", ops.special_entr.call),
+        (
+            "special_entr(Tensor input, *, Tensor out = None)",
+            _special_special_entr,
+            "aten::special_entr",
+            ops.special_entr.call,
+        ),
     ),
 )
 
@@ -42,7 +41,12 @@ def _special_special_ndtri(self: Any, out: Any) -> Any:
 special_ndtri = Binding(
     "torch._C._special.special_ndtri",
     (
-        ("special_ndtri(Tensor input, *, Tensor out = None)", _special_special_ndtri, "aten::special_ndtri", ops.special_ndtri.call),
+        (
+            "special_ndtri(Tensor input, *, Tensor out = None)",
+            _special_special_ndtri,
+            "aten::special_ndtri",
+            ops.special_ndtri.call,
+        ),
     ),
 )
 
@@ -56,7 +60,12 @@ def _special_special_log_ndtr(self: Any, out: Any) -> Any:
 special_log_ndtr = Binding(
     "torch._C._special.special_log_ndtr",
     (
-        ("special_log_ndtr(Tensor input, *, Tensor out = None)", _special_special_log_ndtr, "aten::special_log_ndtr", ops.special_log_ndtr.call),
+        (
+            "special_log_ndtr(Tensor input, *, Tensor out = None)",
+            _special_special_log_ndtr,
+            "aten::special_log_ndtr",
+            ops.special_log_ndtr.call,
+        ),
     ),
 )
 
@@ -70,7 +79,12 @@ def _special_special_expm1(self: Any, out: Any) -> Any:
 special_expm1 = Binding(
     "torch._C._special.special_expm1",
     (
-        ("special_expm1(Tensor input, *, Tensor out = None)", _special_special_expm1, "aten::special_expm1", ops.special_expm1.call),
+        (
+            "special_expm1(Tensor input, *, Tensor out = None)",
+            _special_special_expm1,
+            "aten::special_expm1",
+            ops.special_expm1.call,
+        ),
     ),
 )
 
@@ -84,7 +98,12 @@ def _special_special_exp2(self: Any, out: Any) -> Any:
 special_exp2 = Binding(
     "torch._C._special.special_exp2",
     (
-        ("special_exp2(Tensor input, *, Tensor out = None)", _special_special_exp2, "aten::special_exp2", ops.special_exp2.call),
+        (
+            "special_exp2(Tensor input, *, Tensor out = None)",
+            _special_special_exp2,
+            "aten::special_exp2",
+            ops.special_exp2.call,
+        ),
     ),
 )
 
@@ -98,7 +117,12 @@ def _special_special_psi(self: Any, out: Any) -> Any:
 special_psi = Binding(
     "torch._C._special.special_psi",
     (
-        ("special_psi(Tensor input, *, Tensor out = None)", _special_special_psi, "aten::special_psi", ops.special_psi.call),
+        (
+            "special_psi(Tensor input, *, Tensor out = None)",
+            _special_special_psi,
+            "aten::special_psi",
+            ops.special_psi.call,
+        ),
     ),
 )
 
@@ -112,7 +136,12 @@ def _special_special_digamma(self: Any, out: Any) -> Any:
 special_digamma = Binding(
     "torch._C._special.special_digamma",
     (
-        ("special_digamma(Tensor input, *, Tensor out = None)", _special_special_digamma, "aten::special_digamma", ops.special_digamma.call),
+        (
+            "special_digamma(Tensor input, *, Tensor out = None)",
+            _special_special_digamma,
+            "aten::special_digamma",
+            ops.special_digamma.call,
+        ),
     ),
 )
 
@@ -126,7 +155,12 @@ def _special_special_gammaln(self: Any, out: Any) -> Any:
 special_gammaln = Binding(
     "torch._C._special.special_gammaln",
     (
-        ("special_gammaln(Tensor input, *, Tensor out = None)", _special_special_gammaln, "aten::special_gammaln", ops.special_gammaln.call),
+        (
+            "special_gammaln(Tensor input, *, Tensor out = None)",
+            _special_special_gammaln,
+            "aten::special_gammaln",
+            ops.special_gammaln.call,
+        ),
     ),
 )
 
@@ -140,7 +174,12 @@ def _special_special_erf(self: Any, out: Any) -> Any:
 special_erf = Binding(
     "torch._C._special.special_erf",
     (
-        ("special_erf(Tensor input, *, Tensor out = None)", _special_special_erf, "aten::special_erf", ops.special_erf.call),
+        (
+            "special_erf(Tensor input, *, Tensor out = None)",
+            _special_special_erf,
+            "aten::special_erf",
+            ops.special_erf.call,
+        ),
     ),
 )
 
@@ -154,7 +193,12 @@ def _special_special_erfc(self: Any, out: Any) -> Any:
 special_erfc = Binding(
     "torch._C._special.special_erfc",
     (
-        ("special_erfc(Tensor input, *, Tensor out = None)", _special_special_erfc, "aten::special_erfc", ops.special_erfc.call),
+        (
+            "special_erfc(Tensor input, *, Tensor out = None)",
+            _special_special_erfc,
+            "aten::special_erfc",
+            ops.special_erfc.call,
+        ),
     ),
 )
 
@@ -168,7 +212,12 @@ def _special_special_erfcx(self: Any, out: Any) -> Any:
 special_erfcx = Binding(
     "torch._C._special.special_erfcx",
     (
-        ("special_erfcx(Tensor input, *, Tensor out = None)", _special_special_erfcx, "aten::special_erfcx", ops.special_erfcx.call),
+        (
+            "special_erfcx(Tensor input, *, Tensor out = None)",
+            _special_special_erfcx,
+            "aten::special_erfcx",
+            ops.special_erfcx.call,
+        ),
     ),
 )
 
@@ -182,7 +231,12 @@ def _special_special_erfinv(self: Any, out: Any) -> Any:
 special_erfinv = Binding(
     "torch._C._special.special_erfinv",
     (
-        ("special_erfinv(Tensor input, *, Tensor out = None)", _special_special_erfinv, "aten::special_erfinv", ops.special_erfinv.call),
+        (
+            "special_erfinv(Tensor input, *, Tensor out = None)",
+            _special_special_erfinv,
+            "aten::special_erfinv",
+            ops.special_erfinv.call,
+        ),
     ),
 )
 
@@ -196,7 +250,12 @@ def _special_special_ndtr(self: Any, out: Any) -> Any:
 special_ndtr = Binding(
     "torch._C._special.special_ndtr",
     (
-        ("special_ndtr(Tensor input, *, Tensor out = None)", _special_special_ndtr, "aten::special_ndtr", ops.special_ndtr.call),
+        (
+            "special_ndtr(Tensor input, *, Tensor out = None)",
+            _special_special_ndtr,
+            "aten::special_ndtr",
+            ops.special_ndtr.call,
+        ),
     ),
 )
 
@@ -222,9 +281,24 @@ def _special_special_xlog1py_other_scalar(self: Any, other: Any, out: Any) -> An
 special_xlog1py = Binding(
     "torch._C._special.special_xlog1py",
     (
-        ("special_xlog1py(Tensor input, Tensor other, *, Tensor out = None)", _special_special_xlog1py, "aten::special_xlog1py", ops.special_xlog1py.call),
-        ("special_xlog1py(Number self, Tensor other, *, Tensor out = None)", _special_special_xlog1py_self_scalar, "aten::special_xlog1py.self_scalar", ops.special_xlog1py_self_scalar.call),
-        ("special_xlog1py(Tensor input, Number other, *, Tensor out = None)", _special_special_xlog1py_other_scalar, "aten::special_xlog1py.other_scalar", ops.special_xlog1py_other_scalar.call),
+        (
+            "special_xlog1py(Tensor input, Tensor other, *, Tensor out = None)",
+            _special_special_xlog1py,
+            "aten::special_xlog1py",
+            ops.special_xlog1py.call,
+        ),
+        (
+            "special_xlog1py(Number self, Tensor other, *, Tensor out = None)",
+            _special_special_xlog1py_self_scalar,
+            "aten::special_xlog1py.self_scalar",
+            ops.special_xlog1py_self_scalar.call,
+        ),
+        (
+            "special_xlog1py(Tensor input, Number other, *, Tensor out = None)",
+            _special_special_xlog1py_other_scalar,
+            "aten::special_xlog1py.other_scalar",
+            ops.special_xlog1py_other_scalar.call,
+        ),
     ),
 )
 
@@ -250,9 +324,24 @@ def _special_special_xlogy_other_scalar(self: Any, other: Any, out: Any) -> Any:
 special_xlogy = Binding(
     "torch._C._special.special_xlogy",
     (
-        ("special_xlogy(Tensor input, Tensor other, *, Tensor out = None)", _special_special_xlogy, "aten::special_xlogy", ops.special_xlogy.call),
-        ("special_xlogy(Number self, Tensor other, *, Tensor out = None)", _special_special_xlogy_self_scalar, "aten::special_xlogy.self_scalar", ops.special_xlogy_self_scalar.call),
-        ("special_xlogy(Tensor input, Number other, *, Tensor out = None)", _special_special_xlogy_other_scalar, "aten::special_xlogy.other_scalar", ops.special_xlogy_other_scalar.call),
+        (
+            "special_xlogy(Tensor input, Tensor other, *, Tensor out = None)",
+            _special_special_xlogy,
+            "aten::special_xlogy",
+            ops.special_xlogy.call,
+        ),
+        (
+            "special_xlogy(Number self, Tensor other, *, Tensor out = None)",
+            _special_special_xlogy_self_scalar,
+            "aten::special_xlogy.self_scalar",
+            ops.special_xlogy_self_scalar.call,
+        ),
+        (
+            "special_xlogy(Tensor input, Number other, *, Tensor out = None)",
+            _special_special_xlogy_other_scalar,
+            "aten::special_xlogy.other_scalar",
+            ops.special_xlogy_other_scalar.call,
+        ),
     ),
 )
 
@@ -266,7 +355,12 @@ def _special_special_airy_ai(x: Any, out: Any) -> Any:
 special_airy_ai = Binding(
     "torch._C._special.special_airy_ai",
     (
-        ("special_airy_ai(Tensor x, *, Tensor out = None)", _special_special_airy_ai, "aten::special_airy_ai", ops.special_airy_ai.call),
+        (
+            "special_airy_ai(Tensor x, *, Tensor out = None)",
+            _special_special_airy_ai,
+            "aten::special_airy_ai",
+            ops.special_airy_ai.call,
+        ),
     ),
 )
 
@@ -280,7 +374,12 @@ def _special_special_bessel_j0(self: Any, out: Any) -> Any:
 special_bessel_j0 = Binding(
     "torch._C._special.special_bessel_j0",
     (
-        ("special_bessel_j0(Tensor input, *, Tensor out = None)", _special_special_bessel_j0, "aten::special_bessel_j0", ops.special_bessel_j0.call),
+        (
+            "special_bessel_j0(Tensor input, *, Tensor out = None)",
+            _special_special_bessel_j0,
+            "aten::special_bessel_j0",
+            ops.special_bessel_j0.call,
+        ),
     ),
 )
 
@@ -294,7 +393,12 @@ def _special_special_bessel_j1(self: Any, out: Any) -> Any:
 special_bessel_j1 = Binding(
     "torch._C._special.special_bessel_j1",
     (
-        ("special_bessel_j1(Tensor input, *, Tensor out = None)", _special_special_bessel_j1, "aten::special_bessel_j1", ops.special_bessel_j1.call),
+        (
+            "special_bessel_j1(Tensor input, *, Tensor out = None)",
+            _special_special_bessel_j1,
+            "aten::special_bessel_j1",
+            ops.special_bessel_j1.call,
+        ),
     ),
 )
 
@@ -308,7 +412,12 @@ def _special_special_bessel_y0(self: Any, out: Any) -> Any:
 special_bessel_y0 = Binding(
     "torch._C._special.special_bessel_y0",
     (
-        ("special_bessel_y0(Tensor input, *, Tensor out = None)", _special_special_bessel_y0, "aten::special_bessel_y0", ops.special_bessel_y0.call),
+        (
+            "special_bessel_y0(Tensor input, *, Tensor out = None)",
+            _special_special_bessel_y0,
+            "aten::special_bessel_y0",
+            ops.special_bessel_y0.call,
+        ),
     ),
 )
 
@@ -322,7 +431,12 @@ def _special_special_bessel_y1(self: Any, out: Any) -> Any:
 special_bessel_y1 = Binding(
     "torch._C._special.special_bessel_y1",
     (
-        ("special_bessel_y1(Tensor input, *, Tensor out = None)", _special_special_bessel_y1, "aten::special_bessel_y1", ops.special_bessel_y1.call),
+        (
+            "special_bessel_y1(Tensor input, *, Tensor out = None)",
+            _special_special_bessel_y1,
+            "aten::special_bessel_y1",
+            ops.special_bessel_y1.call,
+        ),
     ),
 )
 
@@ -348,9 +462,24 @@ def _special_special_chebyshev_polynomial_t_n_scalar(x: Any, n: Any, out: Any) -
 special_chebyshev_polynomial_t = Binding(
     "torch._C._special.special_chebyshev_polynomial_t",
     (
-        ("special_chebyshev_polynomial_t(Tensor x, Tensor n, *, Tensor out = None)", _special_special_chebyshev_polynomial_t, "aten::special_chebyshev_polynomial_t", ops.special_chebyshev_polynomial_t.call),
-        ("special_chebyshev_polynomial_t(Number x, Tensor n, *, Tensor out = None)", _special_special_chebyshev_polynomial_t_x_scalar, "aten::special_chebyshev_polynomial_t.x_scalar", ops.special_chebyshev_polynomial_t_x_scalar.call),
-        ("special_chebyshev_polynomial_t(Tensor x, Number n, *, Tensor out = None)", _special_special_chebyshev_polynomial_t_n_scalar, "aten::special_chebyshev_polynomial_t.n_scalar", ops.special_chebyshev_polynomial_t_n_scalar.call),
+        (
+            "special_chebyshev_polynomial_t(Tensor x, Tensor n, *, Tensor out = None)",
+            _special_special_chebyshev_polynomial_t,
+            "aten::special_chebyshev_polynomial_t",
+            ops.special_chebyshev_polynomial_t.call,
+        ),
+        (
+            "special_chebyshev_polynomial_t(Number x, Tensor n, *, Tensor out = None)",
+            _special_special_chebyshev_polynomial_t_x_scalar,
+            "aten::special_chebyshev_polynomial_t.x_scalar",
+            ops.special_chebyshev_polynomial_t_x_scalar.call,
+        ),
+        (
+            "special_chebyshev_polynomial_t(Tensor x, Number n, *, Tensor out = None)",
+            _special_special_chebyshev_polynomial_t_n_scalar,
+            "aten::special_chebyshev_polynomial_t.n_scalar",
+            ops.special_chebyshev_polynomial_t_n_scalar.call,
+        ),
     ),
 )
 
@@ -376,9 +505,24 @@ def _special_special_chebyshev_polynomial_u_n_scalar(x: Any, n: Any, out: Any) -
 special_chebyshev_polynomial_u = Binding(
     "torch._C._special.special_chebyshev_polynomial_u",
     (
-        ("special_chebyshev_polynomial_u(Tensor x, Tensor n, *, Tensor out = None)", _special_special_chebyshev_polynomial_u, "aten::special_chebyshev_polynomial_u", ops.special_chebyshev_polynomial_u.call),
-        ("special_chebyshev_polynomial_u(Number x, Tensor n, *, Tensor out = None)", _special_special_chebyshev_polynomial_u_x_scalar, "aten::special_chebyshev_polynomial_u.x_scalar", ops.special_chebyshev_polynomial_u_x_scalar.call),
-        ("special_chebyshev_polynomial_u(Tensor x, Number n, *, Tensor out = None)", _special_special_chebyshev_polynomial_u_n_scalar, "aten::special_chebyshev_polynomial_u.n_scalar", ops.special_chebyshev_polynomial_u_n_scalar.call),
+        (
+            "special_chebyshev_polynomial_u(Tensor x, Tensor n, *, Tensor out = None)",
+            _special_special_chebyshev_polynomial_u,
+            "aten::special_chebyshev_polynomial_u",
+            ops.special_chebyshev_polynomial_u.call,
+        ),
+        (
+            "special_chebyshev_polynomial_u(Number x, Tensor n, *, Tensor out = None)",
+            _special_special_chebyshev_polynomial_u_x_scalar,
+            "aten::special_chebyshev_polynomial_u.x_scalar",
+            ops.special_chebyshev_polynomial_u_x_scalar.call,
+        ),
+        (
+            "special_chebyshev_polynomial_u(Tensor x, Number n, *, Tensor out = None)",
+            _special_special_chebyshev_polynomial_u_n_scalar,
+            "aten::special_chebyshev_polynomial_u.n_scalar",
+            ops.special_chebyshev_polynomial_u_n_scalar.call,
+        ),
     ),
 )
 
@@ -404,9 +548,24 @@ def _special_special_chebyshev_polynomial_v_n_scalar(x: Any, n: Any, out: Any) -
 special_chebyshev_polynomial_v = Binding(
     "torch._C._special.special_chebyshev_polynomial_v",
     (
-        ("special_chebyshev_polynomial_v(Tensor x, Tensor n, *, Tensor out = None)", _special_special_chebyshev_polynomial_v, "aten::special_chebyshev_polynomial_v", ops.special_chebyshev_polynomial_v.call),
-        ("special_chebyshev_polynomial_v(Number x, Tensor n, *, Tensor out = None)", _special_special_chebyshev_polynomial_v_x_scalar, "aten::special_chebyshev_polynomial_v.x_scalar", ops.special_chebyshev_polynomial_v_x_scalar.call),
-        ("special_chebyshev_polynomial_v(Tensor x, Number n, *, Tensor out = None)", _special_special_chebyshev_polynomial_v_n_scalar, "aten::special_chebyshev_polynomial_v.n_scalar", ops.special_chebyshev_polynomial_v_n_scalar.call),
+        (
+            "special_chebyshev_polynomial_v(Tensor x, Tensor n, *, Tensor out = None)",
+            _special_special_chebyshev_polynomial_v,
+            "aten::special_chebyshev_polynomial_v",
+            ops.special_chebyshev_polynomial_v.call,
+        ),
+        (
+            "special_chebyshev_polynomial_v(Number x, Tensor n, *, Tensor out = None)",
+            _special_special_chebyshev_polynomial_v_x_scalar,
+            "aten::special_chebyshev_polynomial_v.x_scalar",
+            ops.special_chebyshev_polynomial_v_x_scalar.call,
+        ),
+        (
+            "special_chebyshev_polynomial_v(Tensor x, Number n, *, Tensor out = None)",
+            _special_special_chebyshev_polynomial_v_n_scalar,
+            "aten::special_chebyshev_polynomial_v.n_scalar",
+            ops.special_chebyshev_polynomial_v_n_scalar.call,
+        ),
     ),
 )
 
@@ -432,9 +591,24 @@ def _special_special_chebyshev_polynomial_w_n_scalar(x: Any, n: Any, out: Any) -
 special_chebyshev_polynomial_w = Binding(
     "torch._C._special.special_chebyshev_polynomial_w",
     (
-        ("special_chebyshev_polynomial_w(Tensor x, Tensor n, *, Tensor out = None)", _special_special_chebyshev_polynomial_w, "aten::special_chebyshev_polynomial_w", ops.special_chebyshev_polynomial_w.call),
-        ("special_chebyshev_polynomial_w(Number x, Tensor n, *, Tensor out = None)", _special_special_chebyshev_polynomial_w_x_scalar, "aten::special_chebyshev_polynomial_w.x_scalar", ops.special_chebyshev_polynomial_w_x_scalar.call),
-        ("special_chebyshev_polynomial_w(Tensor x, Number n, *, Tensor out = None)", _special_special_chebyshev_polynomial_w_n_scalar, "aten::special_chebyshev_polynomial_w.n_scalar", ops.special_chebyshev_polynomial_w_n_scalar.call),
+        (
+            "special_chebyshev_polynomial_w(Tensor x, Tensor n, *, Tensor out = None)",
+            _special_special_chebyshev_polynomial_w,
+            "aten::special_chebyshev_polynomial_w",
+            ops.special_chebyshev_polynomial_w.call,
+        ),
+        (
+            "special_chebyshev_polynomial_w(Number x, Tensor n, *, Tensor out = None)",
+            _special_special_chebyshev_polynomial_w_x_scalar,
+            "aten::special_chebyshev_polynomial_w.x_scalar",
+            ops.special_chebyshev_polynomial_w_x_scalar.call,
+        ),
+        (
+            "special_chebyshev_polynomial_w(Tensor x, Number n, *, Tensor out = None)",
+            _special_special_chebyshev_polynomial_w_n_scalar,
+            "aten::special_chebyshev_polynomial_w.n_scalar",
+            ops.special_chebyshev_polynomial_w_n_scalar.call,
+        ),
     ),
 )
 
@@ -460,9 +634,24 @@ def _special_special_hermite_polynomial_h_n_scalar(x: Any, n: Any, out: Any) -> 
 special_hermite_polynomial_h = Binding(
     "torch._C._special.special_hermite_polynomial_h",
     (
-        ("special_hermite_polynomial_h(Tensor x, Tensor n, *, Tensor out = None)", _special_special_hermite_polynomial_h, "aten::special_hermite_polynomial_h", ops.special_hermite_polynomial_h.call),
-        ("special_hermite_polynomial_h(Number x, Tensor n, *, Tensor out = None)", _special_special_hermite_polynomial_h_x_scalar, "aten::special_hermite_polynomial_h.x_scalar", ops.special_hermite_polynomial_h_x_scalar.call),
-        ("special_hermite_polynomial_h(Tensor x, Number n, *, Tensor out = None)", _special_special_hermite_polynomial_h_n_scalar, "aten::special_hermite_polynomial_h.n_scalar", ops.special_hermite_polynomial_h_n_scalar.call),
+        (
+            "special_hermite_polynomial_h(Tensor x, Tensor n, *, Tensor out = None)",
+            _special_special_hermite_polynomial_h,
+            "aten::special_hermite_polynomial_h",
+            ops.special_hermite_polynomial_h.call,
+        ),
+        (
+            "special_hermite_polynomial_h(Number x, Tensor n, *, Tensor out = None)",
+            _special_special_hermite_polynomial_h_x_scalar,
+            "aten::special_hermite_polynomial_h.x_scalar",
+            ops.special_hermite_polynomial_h_x_scalar.call,
+        ),
+        (
+            "special_hermite_polynomial_h(Tensor x, Number n, *, Tensor out = None)",
+            _special_special_hermite_polynomial_h_n_scalar,
+            "aten::special_hermite_polynomial_h.n_scalar",
+            ops.special_hermite_polynomial_h_n_scalar.call,
+        ),
     ),
 )
 
@@ -488,9 +677,24 @@ def _special_special_hermite_polynomial_he_n_scalar(x: Any, n: Any, out: Any) ->
 special_hermite_polynomial_he = Binding(
     "torch._C._special.special_hermite_polynomial_he",
     (
-        ("special_hermite_polynomial_he(Tensor x, Tensor n, *, Tensor out = None)", _special_special_hermite_polynomial_he, "aten::special_hermite_polynomial_he", ops.special_hermite_polynomial_he.call),
-        ("special_hermite_polynomial_he(Number x, Tensor n, *, Tensor out = None)", _special_special_hermite_polynomial_he_x_scalar, "aten::special_hermite_polynomial_he.x_scalar", ops.special_hermite_polynomial_he_x_scalar.call),
-        ("special_hermite_polynomial_he(Tensor x, Number n, *, Tensor out = None)", _special_special_hermite_polynomial_he_n_scalar, "aten::special_hermite_polynomial_he.n_scalar", ops.special_hermite_polynomial_he_n_scalar.call),
+        (
+            "special_hermite_polynomial_he(Tensor x, Tensor n, *, Tensor out = None)",
+            _special_special_hermite_polynomial_he,
+            "aten::special_hermite_polynomial_he",
+            ops.special_hermite_polynomial_he.call,
+        ),
+        (
+            "special_hermite_polynomial_he(Number x, Tensor n, *, Tensor out = None)",
+            _special_special_hermite_polynomial_he_x_scalar,
+            "aten::special_hermite_polynomial_he.x_scalar",
+            ops.special_hermite_polynomial_he_x_scalar.call,
+        ),
+        (
+            "special_hermite_polynomial_he(Tensor x, Number n, *, Tensor out = None)",
+            _special_special_hermite_polynomial_he_n_scalar,
+            "aten::special_hermite_polynomial_he.n_scalar",
+            ops.special_hermite_polynomial_he_n_scalar.call,
+        ),
     ),
 )
 
@@ -516,9 +720,24 @@ def _special_special_laguerre_polynomial_l_n_scalar(x: Any, n: Any, out: Any) ->
 special_laguerre_polynomial_l = Binding(
     "torch._C._special.special_laguerre_polynomial_l",
     (
-        ("special_laguerre_polynomial_l(Tensor x, Tensor n, *, Tensor out = None)", _special_special_laguerre_polynomial_l, "aten::special_laguerre_polynomial_l", ops.special_laguerre_polynomial_l.call),
-        ("special_laguerre_polynomial_l(Number x, Tensor n, *, Tensor out = None)", _special_special_laguerre_polynomial_l_x_scalar, "aten::special_laguerre_polynomial_l.x_scalar", ops.special_laguerre_polynomial_l_x_scalar.call),
-        ("special_laguerre_polynomial_l(Tensor x, Number n, *, Tensor out = None)", _special_special_laguerre_polynomial_l_n_scalar, "aten::special_laguerre_polynomial_l.n_scalar", ops.special_laguerre_polynomial_l_n_scalar.call),
+        (
+            "special_laguerre_polynomial_l(Tensor x, Tensor n, *, Tensor out = None)",
+            _special_special_laguerre_polynomial_l,
+            "aten::special_laguerre_polynomial_l",
+            ops.special_laguerre_polynomial_l.call,
+        ),
+        (
+            "special_laguerre_polynomial_l(Number x, Tensor n, *, Tensor out = None)",
+            _special_special_laguerre_polynomial_l_x_scalar,
+            "aten::special_laguerre_polynomial_l.x_scalar",
+            ops.special_laguerre_polynomial_l_x_scalar.call,
+        ),
+        (
+            "special_laguerre_polynomial_l(Tensor x, Number n, *, Tensor out = None)",
+            _special_special_laguerre_polynomial_l_n_scalar,
+            "aten::special_laguerre_polynomial_l.n_scalar",
+            ops.special_laguerre_polynomial_l_n_scalar.call,
+        ),
     ),
 )
 
@@ -544,9 +763,24 @@ def _special_special_legendre_polynomial_p_n_scalar(x: Any, n: Any, out: Any) ->
 special_legendre_polynomial_p = Binding(
     "torch._C._special.special_legendre_polynomial_p",
     (
-        ("special_legendre_polynomial_p(Tensor x, Tensor n, *, Tensor out = None)", _special_special_legendre_polynomial_p, "aten::special_legendre_polynomial_p", ops.special_legendre_polynomial_p.call),
-        ("special_legendre_polynomial_p(Number x, Tensor n, *, Tensor out = None)", _special_special_legendre_polynomial_p_x_scalar, "aten::special_legendre_polynomial_p.x_scalar", ops.special_legendre_polynomial_p_x_scalar.call),
-        ("special_legendre_polynomial_p(Tensor x, Number n, *, Tensor out = None)", _special_special_legendre_polynomial_p_n_scalar, "aten::special_legendre_polynomial_p.n_scalar", ops.special_legendre_polynomial_p_n_scalar.call),
+        (
+            "special_legendre_polynomial_p(Tensor x, Tensor n, *, Tensor out = None)",
+            _special_special_legendre_polynomial_p,
+            "aten::special_legendre_polynomial_p",
+            ops.special_legendre_polynomial_p.call,
+        ),
+        (
+            "special_legendre_polynomial_p(Number x, Tensor n, *, Tensor out = None)",
+            _special_special_legendre_polynomial_p_x_scalar,
+            "aten::special_legendre_polynomial_p.x_scalar",
+            ops.special_legendre_polynomial_p_x_scalar.call,
+        ),
+        (
+            "special_legendre_polynomial_p(Tensor x, Number n, *, Tensor out = None)",
+            _special_special_legendre_polynomial_p_n_scalar,
+            "aten::special_legendre_polynomial_p.n_scalar",
+            ops.special_legendre_polynomial_p_n_scalar.call,
+        ),
     ),
 )
 
@@ -560,7 +794,12 @@ def _special_special_modified_bessel_i0(self: Any, out: Any) -> Any:
 special_modified_bessel_i0 = Binding(
     "torch._C._special.special_modified_bessel_i0",
     (
-        ("special_modified_bessel_i0(Tensor input, *, Tensor out = None)", _special_special_modified_bessel_i0, "aten::special_modified_bessel_i0", ops.special_modified_bessel_i0.call),
+        (
+            "special_modified_bessel_i0(Tensor input, *, Tensor out = None)",
+            _special_special_modified_bessel_i0,
+            "aten::special_modified_bessel_i0",
+            ops.special_modified_bessel_i0.call,
+        ),
     ),
 )
 
@@ -574,7 +813,12 @@ def _special_special_modified_bessel_i1(self: Any, out: Any) -> Any:
 special_modified_bessel_i1 = Binding(
     "torch._C._special.special_modified_bessel_i1",
     (
-        ("special_modified_bessel_i1(Tensor input, *, Tensor out = None)", _special_special_modified_bessel_i1, "aten::special_modified_bessel_i1", ops.special_modified_bessel_i1.call),
+        (
+            "special_modified_bessel_i1(Tensor input, *, Tensor out = None)",
+            _special_special_modified_bessel_i1,
+            "aten::special_modified_bessel_i1",
+            ops.special_modified_bessel_i1.call,
+        ),
     ),
 )
 
@@ -588,7 +832,12 @@ def _special_special_modified_bessel_k0(self: Any, out: Any) -> Any:
 special_modified_bessel_k0 = Binding(
     "torch._C._special.special_modified_bessel_k0",
     (
-        ("special_modified_bessel_k0(Tensor input, *, Tensor out = None)", _special_special_modified_bessel_k0, "aten::special_modified_bessel_k0", ops.special_modified_bessel_k0.call),
+        (
+            "special_modified_bessel_k0(Tensor input, *, Tensor out = None)",
+            _special_special_modified_bessel_k0,
+            "aten::special_modified_bessel_k0",
+            ops.special_modified_bessel_k0.call,
+        ),
     ),
 )
 
@@ -602,7 +851,12 @@ def _special_special_modified_bessel_k1(self: Any, out: Any) -> Any:
 special_modified_bessel_k1 = Binding(
     "torch._C._special.special_modified_bessel_k1",
     (
-        ("special_modified_bessel_k1(Tensor input, *, Tensor out = None)", _special_special_modified_bessel_k1, "aten::special_modified_bessel_k1", ops.special_modified_bessel_k1.call),
+        (
+            "special_modified_bessel_k1(Tensor input, *, Tensor out = None)",
+            _special_special_modified_bessel_k1,
+            "aten::special_modified_bessel_k1",
+            ops.special_modified_bessel_k1.call,
+        ),
     ),
 )
 
@@ -616,7 +870,12 @@ def _special_special_scaled_modified_bessel_k0(x: Any, out: Any) -> Any:
 special_scaled_modified_bessel_k0 = Binding(
     "torch._C._special.special_scaled_modified_bessel_k0",
     (
-        ("special_scaled_modified_bessel_k0(Tensor x, *, Tensor out = None)", _special_special_scaled_modified_bessel_k0, "aten::special_scaled_modified_bessel_k0", ops.special_scaled_modified_bessel_k0.call),
+        (
+            "special_scaled_modified_bessel_k0(Tensor x, *, Tensor out = None)",
+            _special_special_scaled_modified_bessel_k0,
+            "aten::special_scaled_modified_bessel_k0",
+            ops.special_scaled_modified_bessel_k0.call,
+        ),
     ),
 )
 
@@ -630,7 +889,12 @@ def _special_special_scaled_modified_bessel_k1(x: Any, out: Any) -> Any:
 special_scaled_modified_bessel_k1 = Binding(
     "torch._C._special.special_scaled_modified_bessel_k1",
     (
-        ("special_scaled_modified_bessel_k1(Tensor x, *, Tensor out = None)", _special_special_scaled_modified_bessel_k1, "aten::special_scaled_modified_bessel_k1", ops.special_scaled_modified_bessel_k1.call),
+        (
+            "special_scaled_modified_bessel_k1(Tensor x, *, Tensor out = None)",
+            _special_special_scaled_modified_bessel_k1,
+            "aten::special_scaled_modified_bessel_k1",
+            ops.special_scaled_modified_bessel_k1.call,
+        ),
     ),
 )
 
@@ -656,9 +920,24 @@ def _special_special_shifted_chebyshev_polynomial_t_n_scalar(x: Any, n: Any, out
 special_shifted_chebyshev_polynomial_t = Binding(
     "torch._C._special.special_shifted_chebyshev_polynomial_t",
     (
-        ("special_shifted_chebyshev_polynomial_t(Tensor x, Tensor n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_t, "aten::special_shifted_chebyshev_polynomial_t", ops.special_shifted_chebyshev_polynomial_t.call),
-        ("special_shifted_chebyshev_polynomial_t(Number x, Tensor n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_t_x_scalar, "aten::special_shifted_chebyshev_polynomial_t.x_scalar", ops.special_shifted_chebyshev_polynomial_t_x_scalar.call),
-        ("special_shifted_chebyshev_polynomial_t(Tensor x, Number n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_t_n_scalar, "aten::special_shifted_chebyshev_polynomial_t.n_scalar", ops.special_shifted_chebyshev_polynomial_t_n_scalar.call),
+        (
+            "special_shifted_chebyshev_polynomial_t(Tensor x, Tensor n, *, Tensor out = None)",
+            _special_special_shifted_chebyshev_polynomial_t,
+            "aten::special_shifted_chebyshev_polynomial_t",
+            ops.special_shifted_chebyshev_polynomial_t.call,
+        ),
+        (
+            "special_shifted_chebyshev_polynomial_t(Number x, Tensor n, *, Tensor out = None)",
+            _special_special_shifted_chebyshev_polynomial_t_x_scalar,
+            "aten::special_shifted_chebyshev_polynomial_t.x_scalar",
+            ops.special_shifted_chebyshev_polynomial_t_x_scalar.call,
+        ),
+        (
+            "special_shifted_chebyshev_polynomial_t(Tensor x, Number n, *, Tensor out = None)",
+            _special_special_shifted_chebyshev_polynomial_t_n_scalar,
+            "aten::special_shifted_chebyshev_polynomial_t.n_scalar",
+            ops.special_shifted_chebyshev_polynomial_t_n_scalar.call,
+        ),
     ),
 )
 
@@ -684,9 +963,24 @@ def _special_special_shifted_chebyshev_polynomial_u_n_scalar(x: Any, n: Any, out
 special_shifted_chebyshev_polynomial_u = Binding(
     "torch._C._special.special_shifted_chebyshev_polynomial_u",
     (
-        ("special_shifted_chebyshev_polynomial_u(Tensor x, Tensor n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_u, "aten::special_shifted_chebyshev_polynomial_u", ops.special_shifted_chebyshev_polynomial_u.call),
-        ("special_shifted_chebyshev_polynomial_u(Number x, Tensor n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_u_x_scalar, "aten::special_shifted_chebyshev_polynomial_u.x_scalar", ops.special_shifted_chebyshev_polynomial_u_x_scalar.call),
-        ("special_shifted_chebyshev_polynomial_u(Tensor x, Number n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_u_n_scalar, "aten::special_shifted_chebyshev_polynomial_u.n_scalar", ops.special_shifted_chebyshev_polynomial_u_n_scalar.call),
+        (
+            "special_shifted_chebyshev_polynomial_u(Tensor x, Tensor n, *, Tensor out = None)",
+            _special_special_shifted_chebyshev_polynomial_u,
+            "aten::special_shifted_chebyshev_polynomial_u",
+            ops.special_shifted_chebyshev_polynomial_u.call,
+        ),
+        (
+            "special_shifted_chebyshev_polynomial_u(Number x, Tensor n, *, Tensor out = None)",
+            _special_special_shifted_chebyshev_polynomial_u_x_scalar,
+            "aten::special_shifted_chebyshev_polynomial_u.x_scalar",
+            ops.special_shifted_chebyshev_polynomial_u_x_scalar.call,
+        ),
+        (
+            "special_shifted_chebyshev_polynomial_u(Tensor x, Number n, *, Tensor out = None)",
+            _special_special_shifted_chebyshev_polynomial_u_n_scalar,
+            "aten::special_shifted_chebyshev_polynomial_u.n_scalar",
+            ops.special_shifted_chebyshev_polynomial_u_n_scalar.call,
+        ),
     ),
 )
 
@@ -712,9 +1006,24 @@ def _special_special_shifted_chebyshev_polynomial_v_n_scalar(x: Any, n: Any, out
 special_shifted_chebyshev_polynomial_v = Binding(
     "torch._C._special.special_shifted_chebyshev_polynomial_v",
     (
-        ("special_shifted_chebyshev_polynomial_v(Tensor x, Tensor n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_v, "aten::special_shifted_chebyshev_polynomial_v", ops.special_shifted_chebyshev_polynomial_v.call),
-        ("special_shifted_chebyshev_polynomial_v(Number x, Tensor n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_v_x_scalar, "aten::special_shifted_chebyshev_polynomial_v.x_scalar", ops.special_shifted_chebyshev_polynomial_v_x_scalar.call),
-        ("special_shifted_chebyshev_polynomial_v(Tensor x, Number n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_v_n_scalar, "aten::special_shifted_chebyshev_polynomial_v.n_scalar", ops.special_shifted_chebyshev_polynomial_v_n_scalar.call),
+        (
+            "special_shifted_chebyshev_polynomial_v(Tensor x, Tensor n, *, Tensor out = None)",
+            _special_special_shifted_chebyshev_polynomial_v,
+            "aten::special_shifted_chebyshev_polynomial_v",
+            ops.special_shifted_chebyshev_polynomial_v.call,
+        ),
+        (
+            "special_shifted_chebyshev_polynomial_v(Number x, Tensor n, *, Tensor out = None)",
+            _special_special_shifted_chebyshev_polynomial_v_x_scalar,
+            "aten::special_shifted_chebyshev_polynomial_v.x_scalar",
+            ops.special_shifted_chebyshev_polynomial_v_x_scalar.call,
+        ),
+        (
+            "special_shifted_chebyshev_polynomial_v(Tensor x, Number n, *, Tensor out = None)",
+            _special_special_shifted_chebyshev_polynomial_v_n_scalar,
+            "aten::special_shifted_chebyshev_polynomial_v.n_scalar",
+            ops.special_shifted_chebyshev_polynomial_v_n_scalar.call,
+        ),
     ),
 )
 
@@ -740,9 +1049,24 @@ def _special_special_shifted_chebyshev_polynomial_w_n_scalar(x: Any, n: Any, out
 special_shifted_chebyshev_polynomial_w = Binding(
     "torch._C._special.special_shifted_chebyshev_polynomial_w",
     (
-        ("special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_w, "aten::special_shifted_chebyshev_polynomial_w", ops.special_shifted_chebyshev_polynomial_w.call),
-        ("special_shifted_chebyshev_polynomial_w(Number x, Tensor n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_w_x_scalar, "aten::special_shifted_chebyshev_polynomial_w.x_scalar", ops.special_shifted_chebyshev_polynomial_w_x_scalar.call),
-        ("special_shifted_chebyshev_polynomial_w(Tensor x, Number n, *, Tensor out = None)", _special_special_shifted_chebyshev_polynomial_w_n_scalar, "aten::special_shifted_chebyshev_polynomial_w.n_scalar", ops.special_shifted_chebyshev_polynomial_w_n_scalar.call),
+        (
+            "special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n, *, Tensor out = None)",
+            _special_special_shifted_chebyshev_polynomial_w,
+            "aten::special_shifted_chebyshev_polynomial_w",
+            ops.special_shifted_chebyshev_polynomial_w.call,
+        ),
+        (
+            "special_shifted_chebyshev_polynomial_w(Number x, Tensor n, *, Tensor out = None)",
+            _special_special_shifted_chebyshev_polynomial_w_x_scalar,
+            "aten::special_shifted_chebyshev_polynomial_w.x_scalar",
+            ops.special_shifted_chebyshev_polynomial_w_x_scalar.call,
+        ),
+        (
+            "special_shifted_chebyshev_polynomial_w(Tensor x, Number n, *, Tensor out = None)",
+            _special_special_shifted_chebyshev_polynomial_w_n_scalar,
+            "aten::special_shifted_chebyshev_polynomial_w.n_scalar",
+            ops.special_shifted_chebyshev_polynomial_w_n_scalar.call,
+        ),
     ),
 )
 
@@ -756,7 +1080,12 @@ def _special_special_spherical_bessel_j0(x: Any, out: Any) -> Any:
 special_spherical_bessel_j0 = Binding(
     "torch._C._special.special_spherical_bessel_j0",
     (
-        ("special_spherical_bessel_j0(Tensor x, *, Tensor out = None)", _special_special_spherical_bessel_j0, "aten::special_spherical_bessel_j0", ops.special_spherical_bessel_j0.call),
+        (
+            "special_spherical_bessel_j0(Tensor x, *, Tensor out = None)",
+            _special_special_spherical_bessel_j0,
+            "aten::special_spherical_bessel_j0",
+            ops.special_spherical_bessel_j0.call,
+        ),
     ),
 )
 
@@ -782,9 +1111,24 @@ def _special_special_zeta_other_scalar(self: Any, other: Any, out: Any) -> Any:
 special_zeta = Binding(
     "torch._C._special.special_zeta",
     (
-        ("special_zeta(Tensor input, Tensor other, *, Tensor out = None)", _special_special_zeta, "aten::special_zeta", ops.special_zeta.call),
-        ("special_zeta(Number self, Tensor other, *, Tensor out = None)", _special_special_zeta_self_scalar, "aten::special_zeta.self_scalar", ops.special_zeta_self_scalar.call),
-        ("special_zeta(Tensor input, Number other, *, Tensor out = None)", _special_special_zeta_other_scalar, "aten::special_zeta.other_scalar", ops.special_zeta_other_scalar.call),
+        (
+            "special_zeta(Tensor input, Tensor other, *, Tensor out = None)",
+            _special_special_zeta,
+            "aten::special_zeta",
+            ops.special_zeta.call,
+        ),
+        (
+            "special_zeta(Number self, Tensor other, *, Tensor out = None)",
+            _special_special_zeta_self_scalar,
+            "aten::special_zeta.self_scalar",
+            ops.special_zeta_self_scalar.call,
+        ),
+        (
+            "special_zeta(Tensor input, Number other, *, Tensor out = None)",
+            _special_special_zeta_other_scalar,
+            "aten::special_zeta.other_scalar",
+            ops.special_zeta_other_scalar.call,
+        ),
     ),
 )
 
@@ -798,7 +1142,12 @@ def _special_special_i0(self: Any, out: Any) -> Any:
 special_i0 = Binding(
     "torch._C._special.special_i0",
     (
-        ("special_i0(Tensor input, *, Tensor out = None)", _special_special_i0, "aten::special_i0", ops.special_i0.call),
+        (
+            "special_i0(Tensor input, *, Tensor out = None)",
+            _special_special_i0,
+            "aten::special_i0",
+            ops.special_i0.call,
+        ),
     ),
 )
 
@@ -812,7 +1161,12 @@ def _special_special_i0e(self: Any, out: Any) -> Any:
 special_i0e = Binding(
     "torch._C._special.special_i0e",
     (
-        ("special_i0e(Tensor input, *, Tensor out = None)", _special_special_i0e, "aten::special_i0e", ops.special_i0e.call),
+        (
+            "special_i0e(Tensor input, *, Tensor out = None)",
+            _special_special_i0e,
+            "aten::special_i0e",
+            ops.special_i0e.call,
+        ),
     ),
 )
 
@@ -826,7 +1180,12 @@ def _special_special_i1(self: Any, out: Any) -> Any:
 special_i1 = Binding(
     "torch._C._special.special_i1",
     (
-        ("special_i1(Tensor input, *, Tensor out = None)", _special_special_i1, "aten::special_i1", ops.special_i1.call),
+        (
+            "special_i1(Tensor input, *, Tensor out = None)",
+            _special_special_i1,
+            "aten::special_i1",
+            ops.special_i1.call,
+        ),
     ),
 )
 
@@ -840,7 +1199,12 @@ def _special_special_i1e(self: Any, out: Any) -> Any:
 special_i1e = Binding(
     "torch._C._special.special_i1e",
     (
-        ("special_i1e(Tensor input, *, Tensor out = None)", _special_special_i1e, "aten::special_i1e", ops.special_i1e.call),
+        (
+            "special_i1e(Tensor input, *, Tensor out = None)",
+            _special_special_i1e,
+            "aten::special_i1e",
+            ops.special_i1e.call,
+        ),
     ),
 )
 
@@ -854,7 +1218,12 @@ def _special_special_logit(self: Any, eps: Any, out: Any) -> Any:
 special_logit = Binding(
     "torch._C._special.special_logit",
     (
-        ("special_logit(Tensor input, float eps = None, *, Tensor out = None)", _special_special_logit, "aten::special_logit", ops.special_logit.call),
+        (
+            "special_logit(Tensor input, float eps = None, *, Tensor out = None)",
+            _special_special_logit,
+            "aten::special_logit",
+            ops.special_logit.call,
+        ),
     ),
 )
 
@@ -868,7 +1237,12 @@ def _special_special_polygamma(n: Any, self: Any, out: Any) -> Any:
 special_polygamma = Binding(
     "torch._C._special.special_polygamma",
     (
-        ("special_polygamma(int n, Tensor input, *, Tensor out = None)", _special_special_polygamma, "aten::special_polygamma", ops.special_polygamma.call),
+        (
+            "special_polygamma(int n, Tensor input, *, Tensor out = None)",
+            _special_special_polygamma,
+            "aten::special_polygamma",
+            ops.special_polygamma.call,
+        ),
     ),
 )
 
@@ -882,7 +1256,12 @@ def _special_special_logsumexp(self: Any, dim: Any, keepdim: Any, out: Any) -> A
 special_logsumexp = Binding(
     "torch._C._special.special_logsumexp",
     (
-        ("special_logsumexp(Tensor input, tuple of ints[1] dim, bool keepdim = False, *, Tensor out = None)", _special_special_logsumexp, "aten::special_logsumexp", ops.special_logsumexp.call),
+        (
+            "special_logsumexp(Tensor input, tuple of ints[1] dim, bool keepdim = False, *, Tensor out = None)",
+            _special_special_logsumexp,
+            "aten::special_logsumexp",
+            ops.special_logsumexp.call,
+        ),
     ),
 )
 
@@ -896,7 +1275,12 @@ def _special_special_expit(self: Any, out: Any) -> Any:
 special_expit = Binding(
     "torch._C._special.special_expit",
     (
-        ("special_expit(Tensor input, *, Tensor out = None)", _special_special_expit, "aten::special_expit", ops.special_expit.call),
+        (
+            "special_expit(Tensor input, *, Tensor out = None)",
+            _special_special_expit,
+            "aten::special_expit",
+            ops.special_expit.call,
+        ),
     ),
 )
 
@@ -910,7 +1294,12 @@ def _special_special_sinc(self: Any, out: Any) -> Any:
 special_sinc = Binding(
     "torch._C._special.special_sinc",
     (
-        ("special_sinc(Tensor input, *, Tensor out = None)", _special_special_sinc, "aten::special_sinc", ops.special_sinc.call),
+        (
+            "special_sinc(Tensor input, *, Tensor out = None)",
+            _special_special_sinc,
+            "aten::special_sinc",
+            ops.special_sinc.call,
+        ),
     ),
 )
 
@@ -924,7 +1313,12 @@ def _special_special_round(self: Any, decimals: Any, out: Any) -> Any:
 special_round = Binding(
     "torch._C._special.special_round",
     (
-        ("special_round(Tensor input, *, int decimals = 0, Tensor out = None)", _special_special_round, "aten::special_round", ops.special_round.call),
+        (
+            "special_round(Tensor input, *, int decimals = 0, Tensor out = None)",
+            _special_special_round,
+            "aten::special_round",
+            ops.special_round.call,
+        ),
     ),
 )
 
@@ -938,7 +1332,12 @@ def _special_special_log1p(self: Any, out: Any) -> Any:
 special_log1p = Binding(
     "torch._C._special.special_log1p",
     (
-        ("special_log1p(Tensor input, *, Tensor out = None)", _special_special_log1p, "aten::special_log1p", ops.special_log1p.call),
+        (
+            "special_log1p(Tensor input, *, Tensor out = None)",
+            _special_special_log1p,
+            "aten::special_log1p",
+            ops.special_log1p.call,
+        ),
     ),
 )
 
@@ -946,7 +1345,11 @@ special_log1p = Binding(
 special_log_softmax = Binding(
     "torch._C._special.special_log_softmax",
     (
-        ("special_log_softmax(Tensor input, int dim, *, torch.dtype dtype = None)", ops.special_log_softmax.call, "aten::special_log_softmax"),
+        (
+            "special_log_softmax(Tensor input, int dim, *, torch.dtype dtype = None)",
+            ops.special_log_softmax.call,
+            "aten::special_log_softmax",
+        ),
     ),
 )
 
@@ -960,7 +1363,12 @@ def _special_special_gammainc(self: Any, other: Any, out: Any) -> Any:
 special_gammainc = Binding(
     "torch._C._special.special_gammainc",
     (
-        ("special_gammainc(Tensor input, Tensor other, *, Tensor out = None)", _special_special_gammainc, "aten::special_gammainc", ops.special_gammainc.call),
+        (
+            "special_gammainc(Tensor input, Tensor other, *, Tensor out = None)",
+            _special_special_gammainc,
+            "aten::special_gammainc",
+            ops.special_gammainc.call,
+        ),
     ),
 )
 
@@ -974,7 +1382,12 @@ def _special_special_gammaincc(self: Any, other: Any, out: Any) -> Any:
 special_gammaincc = Binding(
     "torch._C._special.special_gammaincc",
     (
-        ("special_gammaincc(Tensor input, Tensor other, *, Tensor out = None)", _special_special_gammaincc, "aten::special_gammaincc", ops.special_gammaincc.call),
+        (
+            "special_gammaincc(Tensor input, Tensor other, *, Tensor out = None)",
+            _special_special_gammaincc,
+            "aten::special_gammaincc",
+            ops.special_gammaincc.call,
+        ),
     ),
 )
 
@@ -988,7 +1401,12 @@ def _special_special_multigammaln(self: Any, p: Any, out: Any) -> Any:
 special_multigammaln = Binding(
     "torch._C._special.special_multigammaln",
     (
-        ("special_multigammaln(Tensor input, int p, *, Tensor out = None)", _special_special_multigammaln, "aten::special_multigammaln", ops.special_multigammaln.call),
+        (
+            "special_multigammaln(Tensor input, int p, *, Tensor out = None)",
+            _special_special_multigammaln,
+            "aten::special_multigammaln",
+            ops.special_multigammaln.call,
+        ),
     ),
 )
 
@@ -996,6 +1414,10 @@ special_multigammaln = Binding(
 special_softmax = Binding(
     "torch._C._special.special_softmax",
     (
-        ("special_softmax(Tensor input, int dim, torch.dtype dtype = None)", ops.special_softmax.call, "aten::special_softmax"),
+        (
+            "special_softmax(Tensor input, int dim, torch.dtype dtype = None)",
+            ops.special_softmax.call,
+            "aten::special_softmax",
+        ),
     ),
 )

@@ -65,11 +65,6 @@ def highest_backend(ks: int) -> BackendComponent:
     return BackendComponent((ks & BACKEND_MASK).bit_length())
 
 
-def highest_backend_key(ks: int) -> DispatchKey:
-    """``highestPriorityBackendTypeId``: the highest key that is a backend in some layout."""
-    return highest(ks & backend_functionality_keys)
-
-
 def table_index(ks: int) -> int:
     """``getDispatchTableIndexForDispatchKeySet``: the cell that the set picks.
 
@@ -313,10 +308,6 @@ class DispatchKeySet:
     def has_backend(self, backend: BackendComponent) -> bool:
         """The backend's bit is set, whatever functionality it came with."""
         return self.has_all(DispatchKeySet(backend))
-
-    def is_superset_of(self, other: DispatchKeySet) -> bool:
-        """``isSupersetOf``"""
-        return self.has_all(other)
 
     def add(self, key: DispatchKey) -> DispatchKeySet:
         """With the key; an alias adds nothing."""

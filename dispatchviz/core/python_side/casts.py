@@ -72,7 +72,7 @@ def _int(value: Any) -> int:
 
 def _one_element(value: Any) -> Any:
     """The number in a tensor of one element. RuntimeError if it has more."""
-    number: Any = value  # the method is installed by the face
+    number: Any = value  # the method is installed by dispatchviz.torch
     return number.item() if isinstance(value, Tensor) else value
 
 

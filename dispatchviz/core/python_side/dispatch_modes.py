@@ -3,7 +3,7 @@
 A mode is an object with ``__torch_dispatch__``; the last one pushed sees a call first. While there is any, the thread's
 included set has the Python keys, so that every call gets to it.
 
-Not here: calling a mode (``torch_dispatch.py``), the class that users derive from (the face).
+Not here: calling a mode (``torch_dispatch.py``), the class that users derive from (``dispatchviz.torch``).
 """
 
 from __future__ import annotations

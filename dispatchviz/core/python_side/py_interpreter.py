@@ -1,6 +1,6 @@
 """What the machine asks of the Python side above it (``c10/core/impl/PyInterpreter.h``).
 
-``core`` knows no ``torch.ops``: the face fills this in when it is imported.
+``core`` knows no ``torch.ops``: ``dispatchviz.torch`` fills this in when it is imported.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def _nobody(*args: Any) -> Any:
 
 
 class PyInterpreter:
-    """The Python side of the process; its functions raise RuntimeError until the face is there."""
+    """The Python side of the process; its functions raise RuntimeError until it is there."""
 
     op_overload: Callable[[OperatorEntry], Any] = staticmethod(_nobody)
     """What handlers get for ``func``: ``torch.ops.aten.add.Tensor``."""

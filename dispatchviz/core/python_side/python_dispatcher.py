@@ -5,7 +5,7 @@ Mirrors ``pythonDispatcherFallback`` of ``aten/src/ATen/core/PythonFallbackKerne
 or a function. That call computes the key set anew, so the kernel sees PythonDispatcher in it again, and since every
 ``FULL_AFTER`` keeps that key, this fallback runs at each level below too.
 
-Not here: how Python chooses (the face: ``python_dispatch_table.py``).
+Not here: how Python chooses (``torch/python_dispatch_table.py``).
 """
 
 from __future__ import annotations

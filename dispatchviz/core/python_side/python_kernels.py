@@ -4,7 +4,8 @@ Mirrors ``PythonKernelHolder`` of ``torch/csrc/utils/python_dispatch.cpp``: a bo
 hands them to the function as Python objects and pushes what it returns; both conversions are told. The thread's state
 is what it was: nothing is excluded for such a kernel.
 
-Not here: the rules of ``torch.library`` (the face), the objects themselves (``operator_arguments.py``, ``ivalue.py``).
+Not here: the rules of ``torch.library`` (``dispatchviz.torch``), the objects themselves (``operator_arguments.py``,
+``ivalue.py``).
 """
 
 from __future__ import annotations

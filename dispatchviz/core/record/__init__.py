@@ -1,1 +1,1 @@
-"""What a recorder makes of a run: facts while it runs, events when somebody looks, a trace that can be saved."""
+"""What a recording is made of: notes that the machine emits while it runs, and the events that are built from them."""

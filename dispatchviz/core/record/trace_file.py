@@ -1,8 +1,9 @@
-"""The trace: a header and a list of events, as a value; how it is saved and loaded.
+"""The trace: a header and its events, as a value; how it is saved and loaded.
 
 File format: JSON Lines in UTF-8. Line 1 is the header, then one event a line, an array that starts with the name of
 its kind. A file that was cut off opens up to the cut and says so in ``notice``; kinds that a newer version wrote are
-kept as ``Unknown``. A path ending in ``.gz`` is compressed.
+kept as ``Unknown``, and so are events with other values than their fields can have (``notice`` names the first one). A
+path ending in ``.gz`` is compressed.
 
 Not here: pictures and screens of a trace (``render``, ``tui``), sentences about it (``explain``).
 """
@@ -11,21 +12,24 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Self, overload
+from types import MappingProxyType
+from typing import NoReturn, Self, get_args, overload
 
 import msgspec
 
 from dispatchviz.core.record.events import AnyEvent, Unknown
 from dispatchviz.core.record.file_replacement import write_whole
+from dispatchviz.errors import DispatchvizError
 
 FORMAT = 2
 """Version of the file format; a reader refuses a header with a higher number. Since 2 meta and impl are spans."""
 
 
-class TraceError(Exception):
+class TraceError(DispatchvizError):
     """A trace file cannot be read; the text says which, why and what to do."""
 
 
@@ -43,21 +47,73 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """File name of the program, as the user gave it."""
     arguments: tuple[str, ...] = ()
     """What the program was given on its command line."""
-    sources: dict[str, str] = {}
+    sources: Mapping[str, str] = MappingProxyType({})
     """File name to text."""
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "sources", MappingProxyType(dict(self.sources)))
+
+
+class Nesting:
+    """Which events happened within which: columns with an entry for each event, computed in two passes."""
+
+    def __init__(self, events: Sequence[AnyEvent]) -> None:
+        self.depths = tuple(_depths(events))
+        self.ends = tuple(_ends(events))
+        self._first, self._next = _families(events)
+
+    def children(self, seq: int) -> Iterator[int]:
+        """The ``seq`` of each event directly within one, in order."""
+        child = self._first[seq]
+        while child:
+            yield child
+            child = self._next[child]
+
+
+def _depths(events: Iterable[AnyEvent]) -> list[int]:
+    depths: list[int] = []
+    for event in events:
+        depths.append(0 if event.parent is None else depths[event.parent] + 1)
+    return depths
+
+
+def _ends(events: Sequence[AnyEvent]) -> list[int]:
+    ends = list(range(len(events)))
+    for event in reversed(events):
+        if event.parent is not None and ends[event.seq] > ends[event.parent]:
+            ends[event.parent] = ends[event.seq]
+    return ends
+
+
+def _families(events: Sequence[AnyEvent]) -> tuple[array[int], array[int]]:
+    """Of each event the first child and the next sibling, 0 if there is none: event 0 is nobody's child."""
+    first, following = array("i", [0]) * len(events), array("i", [0]) * len(events)
+    for event in reversed(events):
+        if event.parent is not None:
+            following[event.seq] = first[event.parent]
+            first[event.parent] = event.seq
+    return first, following
 
 
 class Trace:
-    """An immutable recording.
+    """A recording that is complete: a value, which nobody can change.
 
     ``trace[i]`` is the event with ``seq == i``; ``notice`` is a sentence about what is wrong with the file it came
-    from, or empty.
+    from, or empty. Two traces are the same only if they are one object.
     """
 
-    def __init__(self, header: Header, events: Sequence[AnyEvent], notice: str = "") -> None:
-        self.header = header
-        self.events = events
-        self.notice = notice
+    header: Header
+    events: tuple[AnyEvent, ...]
+    notice: str
+
+    def __init__(self, header: Header, events: Iterable[AnyEvent], notice: str = "") -> None:
+        vars(self).update(header=header, events=tuple(events), notice=notice)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a trace cannot be changed: {name}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a trace cannot be changed: {name}")
 
     def __len__(self) -> int:
         return len(self.events)
@@ -73,32 +129,32 @@ class Trace:
         return self.events[at]
 
     @cached_property
-    def depths(self) -> list[int]:
-        """Per event, how many others it happened within."""
-        depths: list[int] = []
-        for event in self.events:
-            depths.append(0 if event.parent is None else depths[event.parent] + 1)
-        return depths
+    def nesting(self) -> Nesting:
+        """Computed when it is first needed."""
+        return Nesting(self.events)
 
-    @cached_property
-    def ends(self) -> list[int]:
+    @property
+    def depths(self) -> tuple[int, ...]:
+        """Per event, how many others it happened within."""
+        return self.nesting.depths
+
+    @property
+    def ends(self) -> tuple[int, ...]:
         """Per event, the ``seq`` of the last event that happened within it (its own if none did)."""
-        ends = list(range(len(self.events)))
-        for event in reversed(self.events):
-            if event.parent is not None and ends[event.seq] > ends[event.parent]:
-                ends[event.parent] = ends[event.seq]
-        return ends
+        return self.nesting.ends
 
     def children(self, seq: int) -> Iterator[AnyEvent]:
         """The events directly within one, in order."""
-        return (event for event in self.events[seq + 1 : self.ends[seq] + 1] if event.parent == seq)
+        events = self.events
+        return (events[child] for child in self.nesting.children(seq))
 
     def ancestors(self, seq: int) -> Iterator[AnyEvent]:
         """The events around one, innermost first, without itself."""
-        parent = self.events[seq].parent
+        events = self.events
+        parent = events[seq].parent
         while parent is not None:
-            yield self.events[parent]
-            parent = self.events[parent].parent
+            yield events[parent]
+            parent = events[parent].parent
 
     def save(self, path: str | Path) -> None:
         """Writes the trace file; compressed if the name ends in ``.gz``. OSError leaves what was there as it was."""
@@ -106,7 +162,6 @@ class Trace:
 
     def encoded(self, compressed: bool = False) -> bytes:
         """The trace file's bytes."""
-        encode = msgspec.json.encode
         text = b"".join(encode(part) + b"\n" for part in (self.header, *self.events))
         return gzip.compress(text, mtime=0) if compressed else text
 
@@ -135,9 +190,29 @@ class Trace:
                 events.append(_event(line, number))
             except msgspec.DecodeError:
                 return cls(_header(header, path), events, f"{path} is cut off: it opens up to step {number - 1}")
-        return cls(_header(header, path), events)
+        return cls(_header(header, path), events, _not_understood(events, path))
 
 
+_KINDS = frozenset(kind.__name__ for kind in get_args(AnyEvent))
+
+
+def _not_understood(events: Sequence[AnyEvent], path: str | Path) -> str:
+    """A sentence about the first event of a known kind whose fields could not be decoded; empty if there is none."""
+    for event in events:
+        if isinstance(event, Unknown) and event.kind in _KINDS:
+            return f"{path} has a value at step {event.seq} that this version does not know: it is shown as it is"
+    return ""
+
+
+def _plain(value: object) -> object:
+    """What msgspec cannot encode by itself."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"a trace holds no {type(value).__name__}")
+
+
+encode = msgspec.json.Encoder(enc_hook=_plain).encode
+"""The line of a header or an event."""
 _decode = msgspec.json.Decoder(AnyEvent).decode
 
 

@@ -92,6 +92,17 @@ class FunctionSchema:
         return tuple(position for position, argument in enumerate(self.arguments) if argument.is_tensor)
 
     @cached_property
+    def plain_tensors(self) -> tuple[int, ...]:
+        """The same if each is one tensor that is always given, no list; else nothing.
+
+        Nothing too where a generator may bring keys.
+        """
+        if any(argument.type == "Generator?" for argument in self.arguments):
+            return ()
+        positions = self.tensor_positions
+        return positions if all(self.arguments[i].type == "Tensor" for i in positions) else ()
+
+    @cached_property
     def returned_arguments(self) -> tuple[int, ...]:
         """Positions of the arguments that an in-place or out= operator writes and returns; empty for all others."""
         writable = {a.alias: position for position, a in enumerate(self.arguments) if a.is_write}

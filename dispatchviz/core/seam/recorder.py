@@ -6,25 +6,30 @@ The machine says what happens in single lines, with live objects::
         recorder.active.version_bumped(tensor, before)
 
 and, where every call passes through, notes the facts itself: ``rec.note(("guard_left", ...))``. What a recorder does
-with it is in ``notes.py``, what becomes of it in ``transcript.py``; neither is loaded before somebody records.
+with it is in ``machine_recorder.py``, what becomes of it in ``event_builder.py``; neither is loaded before somebody
+records.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dispatchviz.core.seam.process_modes import NO_MODE, Mode, process_modes
 
 if TYPE_CHECKING:
-    from dispatchviz.core.record.notes import Recorder
+    from dispatchviz.core.record.machine_recorder import Recorder
+    from dispatchviz.core.record.note_types import Leave, LeaveUnlessOver
 
 active: Recorder | None = None
 """The recorder of the process; at most one listens at a time."""
 
-LEAVE = ("leave",)
+LEAVE: Leave = ("leave",)
 """The note that the innermost open event is over."""
 
-LEAVE_UNLESS_OVER = ("leave_unless_over",)
+LEAVE_UNLESS_OVER: LeaveUnlessOver = ("leave_unless_over",)
 """The note that a binding is over because of an error, if it is not over with its call."""
 
 PLAIN = frozenset({int, float, bool, complex, str, type(None)})
@@ -32,24 +37,7 @@ PLAIN = frozenset({int, float, bool, complex, str, type(None)})
 
 
 wording = False
-"""A recorder is putting a value into words: what printing a tensor takes is then no part of the program."""
-
-when_listening_changes: list[Callable[[], None]] = []
-"""Called when a recorder begins or ceases to listen: who keeps something that depends on it forgets that."""
-
-
-def while_listening(owner: type, **methods: Callable[..., Any]) -> None:
-    """Methods that take the place of a class's own while a recorder listens.
-
-    For what every call passes through: its own methods then need not ask whether anybody does.
-    """
-    own = {name: vars(owner)[name] for name in methods}
-
-    def choose() -> None:
-        for name, method in (own if active is None else methods).items():
-            setattr(owner, name, method)
-
-    when_listening_changes.append(choose)
+"""A recorder is formatting a value: what printing a tensor takes is then no part of the program."""
 
 
 def start(recorder: Recorder) -> None:
@@ -59,7 +47,7 @@ def start(recorder: Recorder) -> None:
         raise RuntimeError("a recording is already running: stop it first (recordings do not nest)")
     recorder.begin()
     active = recorder
-    listening_changes()
+    process_modes.set(Mode.RECORDING, True)
 
 
 def stop(recorder: Recorder) -> None:
@@ -67,7 +55,7 @@ def stop(recorder: Recorder) -> None:
     global active
     if active is recorder:
         active = None
-        listening_changes()
+        process_modes.set(Mode.RECORDING, False)
 
 
 @contextmanager
@@ -75,15 +63,34 @@ def paused() -> Iterator[None]:
     """Inside, nobody listens."""
     global active
     before, active = active, None
-    listening_changes()
+    process_modes.set(Mode.RECORDING, False)
     try:
         yield
     finally:
         active = before
-        listening_changes()
+        process_modes.set(Mode.RECORDING, before is not None)
 
 
-def listening_changes() -> None:
-    """Lets everybody know."""
-    for forget in when_listening_changes:
-        forget()
+def recorder_changes() -> None:
+    """What was made for the recorder that listens is made again: it takes its notes in another way from now on."""
+    process_modes.refresh(Mode.RECORDING)
+
+
+# -- threads -----------------------------------------------------------------------------------------------------------
+
+_start = threading.Thread.start
+
+
+def _recorded_start(self: threading.Thread) -> None:
+    _thread_begins()
+    _start(self)
+
+
+def _thread_begins() -> None:
+    """A thread starts; of one that ``threading`` does not know it is noticed when it first uses the machine."""
+    if active is not None:
+        active.distinguish_threads()
+
+
+process_modes.hot_function(threading.Thread, "start", {NO_MODE: _start, Mode.RECORDING: _recorded_start})
+process_modes.when_changed(Mode.THREADS, _thread_begins)

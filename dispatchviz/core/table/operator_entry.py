@@ -21,13 +21,13 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from dispatchviz.core.kernel.boxing import Boxed, Typed, boxed_form, typed_form
 from dispatchviz.core.kernel.cpp_signature import FixedSignature
-from dispatchviz.core.kernel.guarded_calls import Guarded, guarded, told_guarded
+from dispatchviz.core.kernel.guarded_calls import Guarded, redispatch_within
 from dispatchviz.core.kernel.kernel_function import Kernel
-from dispatchviz.core.kernel.recorded_calls import told_call, told_redispatch
 from dispatchviz.core.keys.key_set import table_index
 from dispatchviz.core.keys.keys import CELL, RUNTIME_KEYS, DispatchKey
 from dispatchviz.core.schema.function_schema import FunctionSchema
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.process_modes import Mode, process_modes
 from dispatchviz.core.table import dump
 from dispatchviz.core.table.fallthrough_mask import FallthroughMasks
 from dispatchviz.core.table.precedence import (
@@ -52,7 +52,7 @@ NOT_ASKED = "not asked"
 
 
 class Source(Protocol):
-    """Where the definition and the kernels of an operator are until somebody first asks for them."""
+    """Where the definition and the kernels of an operator are until they are first needed."""
 
     def schema(self, name: str) -> FunctionSchema:
         """Of an operator that it has."""
@@ -140,7 +140,7 @@ class OperatorEntry:
         self.redispatch_lookup = _Filled(self._cell_of_redispatch)
         """Set as given -> cell."""
         self.kernels = _Filled(self._kernel_of_call)
-        """As ``lookup``, with what runs in the cell's place: what every call asks."""
+        """As ``lookup``, with what runs in the cell's place: what every call reads."""
         self.redispatch_kernels = _Filled(self._kernel_of_redispatch)
         """As ``redispatch_lookup``, with what runs in the cell's place."""
         self.redispatch_within_AutoDispatchBelowAutograd = self._within(AutoDispatchBelowAutograd)
@@ -175,17 +175,6 @@ class OperatorEntry:
     def tensor_parameters(self) -> tuple[tuple[str, int], ...]:
         """Name and position of the arguments whose keys count."""
         return tuple([(self.schema.arguments[i].name, i) for i in self.schema.tensor_positions])
-
-    @cached_property
-    def plain_tensors(self) -> tuple[int, ...]:
-        """Their positions if each is one tensor that is always given, no list; else nothing.
-
-        Nothing too where a generator may bring keys.
-        """
-        if self.generator_position is not None:
-            return ()
-        positions = self.schema.tensor_positions
-        return positions if all(self.schema.arguments[i].type == "Tensor" for i in positions) else ()
 
     @cached_property
     def generator_position(self) -> int | None:
@@ -309,6 +298,11 @@ class OperatorEntry:
         """Index of the cell of a runtime key."""
         return CELL[key]
 
+    @property
+    def is_computed(self) -> bool:
+        """Whether the table has been looked at: only then does a change have anything to recompute."""
+        return self._table is not None
+
     def fallback_changed(self, key: DispatchKey) -> None:
         """The process's fallback for a runtime key is another one now."""
         self._recompute(affected_by(key))
@@ -322,7 +316,7 @@ class OperatorEntry:
         if changed and recorder.active is not None:
             recorder.active.cells_recomputed(self, changed)
 
-    # -- what the dispatcher asks -------------------------------------------------------------------------------------
+    # -- what the dispatcher reads ------------------------------------------------------------------------------------
 
     def _lookups(self) -> Iterator[dict[int, Any]]:
         yield from (self.lookup, self.kernels, self.redispatch_lookup, self.redispatch_kernels)
@@ -341,12 +335,20 @@ class OperatorEntry:
     def _kernel_of_call(self, base: int) -> tuple[Typed, int]:
         cell, effective = self.lookup[base]
         rec = recorder.active
-        return (cell.function if rec is None else told_call(rec, cell)), effective
+        if rec is None:
+            return cell.function, effective
+        from dispatchviz.core.kernel.recorded_calls import recorded_call  # a large module: for those who record
+
+        return recorded_call(rec, cell), effective
 
     def _kernel_of_redispatch(self, ks: int) -> Typed:
         cell = self.redispatch_lookup[ks]
         rec = recorder.active
-        return cell.function if rec is None else told_redispatch(rec, cell)
+        if rec is None:
+            return cell.function
+        from dispatchviz.core.kernel.recorded_calls import recorded_redispatch
+
+        return recorded_redispatch(rec, cell)
 
     def _within(self, guard: type[ExcludeFixed]) -> _Filled[Guarded]:
         return _Filled(functools.partial(self._guarded, guard))
@@ -354,7 +356,11 @@ class OperatorEntry:
     def _guarded(self, guard: type[ExcludeFixed], ks: int) -> Guarded:
         cell = self.redispatch_lookup[ks]
         rec = recorder.active
-        return guarded(cell, ks, guard) if rec is None else told_guarded(rec, cell, ks, guard)
+        if rec is None:
+            return redispatch_within(cell, ks, guard)
+        from dispatchviz.core.kernel.recorded_calls import recorded_redispatch_within
+
+        return recorded_redispatch_within(rec, cell, ks, guard)
 
     def _recompute_cell(self, table: list[Cell], key: DispatchKey) -> bool:
         """Whether it has another kernel now."""
@@ -409,7 +415,7 @@ class _Filled(dict[int, T]):
 
 
 _filled: list[dict[int, Any]] = []
-"""Look-ups that are not empty. What they hold is told while a recorder listens, and is not while none does."""
+"""Look-ups that are not empty: they hold recorded calls while a recorder listens, and plain ones while none does."""
 
 
 def _forget() -> None:
@@ -417,4 +423,4 @@ def _forget() -> None:
         _filled.pop().clear()
 
 
-recorder.when_listening_changes.append(_forget)
+process_modes.when_changed(Mode.RECORDING, _forget)

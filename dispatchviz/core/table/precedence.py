@@ -64,8 +64,10 @@ COVERING: dict[DispatchKey, tuple[Place, ...]] = {
 }
 """The places that can fill a cell."""
 
+_BITS = [(key, key.bits) for key in K if key.bits]
+
 OBJECTORS: dict[DispatchKey, frozenset[DispatchKey]] = {
-    key: frozenset(k for k in K if k.bits and BACKENDS_OF_AUTOGRAD[key] & k.bits == k.bits) for key in RUNTIME_KEYS
+    key: frozenset(k for k, bits in _BITS if BACKENDS_OF_AUTOGRAD[key] & bits == bits) for key in RUNTIME_KEYS
 }
 """Keys whose own kernels keep CompositeImplicitAutograd out of a cell; AutogradOther they make ambiguous.
 

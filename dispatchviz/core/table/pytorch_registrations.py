@@ -1,9 +1,9 @@
 """PyTorch's own registrations: what an unmodified PyTorch has put under which key of which operator.
 
-The data (``native/registrations.txt``) is written by ``scripts/snapshot_dispatch.py`` from an installed PyTorch;
-``scripts/registrations_file.py`` tells its format. Kernels have PyTorch's facts and no function; whoever implements one
-replaces it by a copy with a function (``native_library.py``). Nothing here needs NumPy, and asking for one operator
-makes that one and no other.
+The data (``native/registrations.txt``) is written by ``truth/recorders/dispatch_tables.py`` from an installed PyTorch;
+``truth/formats/registrations_file.py`` tells its format. Kernels have PyTorch's facts and no function; whoever
+implements one replaces it by a copy with a function (``native_library.py``). Nothing here needs NumPy, and asking for
+one operator makes that one and no other.
 
 A *build* is what PyTorch was compiled with: ``cpu``, or ``cuda``, which has kernels for CUDA's keys besides. NB: in
 PyTorch, where Triton is installed, ``torch/_native`` puts a Python kernel in front of CUDA's ``aten::bmm``; here not.
@@ -24,6 +24,7 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.schema.function_schema import FunctionSchema
 from dispatchviz.core.table.operator_entry import FROM_SCHEMA
 from dispatchviz.core.table.registry import Registry
+from dispatchviz.errors import DispatchvizError
 
 BOXED, UNBOXED, FALLS_THROUGH, TYPED = 1, 2, 4, 8
 """Flags of a registration: a boxed form, a typed form without symbolic sizes, a fallthrough, a C++ signature."""
@@ -34,7 +35,7 @@ VARIABLE = "DISPATCHVIZ_BUILD"
 """The environment variable that chooses the build of the process."""
 
 
-class BuildError(ValueError):
+class BuildError(DispatchvizError, ValueError):
     """There is no such build of PyTorch here."""
 
 

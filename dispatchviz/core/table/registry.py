@@ -122,8 +122,21 @@ class Registry:
             self.fallbacks.pop(key, None)
         else:
             self.fallbacks[key] = kernel
+        self._recompute([key])
+
+    def set_fallbacks(self, kernels: Mapping[DispatchKey, Kernel]) -> None:
+        """Sets several backend fallbacks in one pass over the operators."""
+        if recorder.active is not None:
+            recorder.active.registrations_change()
+        self.fallbacks.update(kernels)
+        self._recompute(kernels)
+
+    def _recompute(self, changed: Iterable[DispatchKey]) -> None:
+        """The cells of fallbacks that changed, of all operators whose table has been looked at."""
         for op in self.operators.made():
-            op.fallback_changed(key)
+            if op.is_computed:
+                for key in changed:
+                    op.fallback_changed(key)
 
 
 process = Registry()

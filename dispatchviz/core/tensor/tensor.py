@@ -85,7 +85,7 @@ NOT_GIVEN: Any = object()
 
 
 class LegacyConstructor:
-    """What ``torch.Tensor(...)`` does; the face says so (``torch/legacy_constructors.py``)."""
+    """What ``torch.Tensor(...)`` does; ``dispatchviz.torch`` sets it (``torch/legacy_constructors.py``)."""
 
     run: Callable[[Tensor], None]
 

@@ -18,6 +18,7 @@ from dispatchviz.core.keys.key_set import (
 )
 from dispatchviz.core.keys.keys import KEY_BITS, DispatchKey
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.process_modes import NO_MODE, Mode, process_modes
 from dispatchviz.core.thread.restoring_state import given_back_at_end
 from dispatchviz.core.thread.thread_state import Kept, State, thread
 
@@ -170,7 +171,7 @@ class ExcludeFixed:
 
 
 def _excludes(guard: type[ExcludeFixed], keys: int) -> None:
-    """Gives a guard its keys, and the methods that take the place of its own while a recorder listens."""
+    """Gives a guard its keys and its methods, with those that stand in for them while a recorder listens."""
     name, guard.keys = guard.__name__, keys
 
     def enter(self: ExcludeFixed) -> None:
@@ -178,7 +179,7 @@ def _excludes(guard: type[ExcludeFixed], keys: int) -> None:
         saved = self._excluded = state.excluded
         state.excluded = saved | keys
 
-    def told_enter(self: ExcludeFixed) -> None:
+    def recorded_enter(self: ExcludeFixed) -> None:
         state = self._state = thread.state
         saved = self._excluded = state.excluded
         rec = recorder.active
@@ -188,16 +189,15 @@ def _excludes(guard: type[ExcludeFixed], keys: int) -> None:
             rec.note(("guard_excludes", name, state.included, saved, saved | keys))
         state.excluded = saved | keys
 
-    def told_exit(self: ExcludeFixed, kind: object, error: object, at: object) -> None:
+    def recorded_exit(self: ExcludeFixed, kind: object, error: object, at: object) -> None:
         state = self._state
         excluded = state.excluded = self._excluded
         rec = recorder.active
         if rec is not None:
             rec.note(("guard_left", name, state.included, excluded))
 
-    guard.__enter__ = enter  # type: ignore[method-assign]
-    guard.__exit__ = ExcludeFixed.__exit__  # type: ignore[method-assign]
-    recorder.while_listening(guard, __enter__=told_enter, __exit__=told_exit)
+    process_modes.hot_function(guard, "__enter__", {NO_MODE: enter, Mode.RECORDING: recorded_enter})
+    process_modes.hot_function(guard, "__exit__", {NO_MODE: ExcludeFixed.__exit__, Mode.RECORDING: recorded_exit})
 
 
 class AutoDispatchBelowAutograd(ExcludeFixed):

@@ -7,9 +7,11 @@ Mirrors ``c10/core/impl/LocalDispatchKeySet.h``, ``c10/core/AutogradState.h`` an
 from __future__ import annotations
 
 import threading
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.keys.key_set import default_excluded_set, default_included_set
+from dispatchviz.core.seam.process_modes import Mode, process_modes
 
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.engine.graph_task import GraphTask
@@ -124,26 +126,31 @@ class ThreadState(threading.local):
     state: State
 
     def __init__(self) -> None:
-        self.state = State(_next_thread_id())
-        when_one_begins()
+        self.state = State(new_thread_id())
+        self._presence = _Presence()
+        with _threads_lock:
+            _present.add(self._presence)
+        if self.state.thread_id > 1:
+            process_modes.set(Mode.THREADS, True)
 
 
-def when_one_begins() -> None:
-    """Called in a thread that uses the machine for the first time; the recorder puts its own function here."""
+class _Presence:
+    """Lives as long as its thread."""
+
+    __slots__ = ("__weakref__",)
 
 
-alone = True
-"""No second thread has used the machine so far: nobody needs a lock yet."""
+_present: weakref.WeakSet[_Presence] = weakref.WeakSet()
+"""Of the threads that have used the machine and are alive."""
 
 _threads = 0
 _threads_lock = threading.Lock()
 
 
-def _next_thread_id() -> int:
-    global alone
-    number = new_thread_id()
-    alone = number == 1
-    return number
+def several_alive() -> bool:
+    """More than one thread that has used the machine is alive: they may meet at a tensor or a Node."""
+    with _threads_lock:
+        return len(_present) > 1
 
 
 def several() -> bool:

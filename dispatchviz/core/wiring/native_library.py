@@ -11,6 +11,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
+from dispatchviz.core.call import guard_fusion
 from dispatchviz.core.generated import (
     inplace_or_view,
     register_backend_select,
@@ -58,6 +59,9 @@ def functions(name: str) -> dict[DispatchKey, Callable[..., Any]]:
 def with_functions(name: str, kernels: Mapping[DispatchKey, list[Kernel]]) -> dict[DispatchKey, list[Kernel]]:
     """PyTorch's kernels of an operator, newest first under each key, and our functions behind those that we have."""
     ours = functions(name.removeprefix("aten::"))
+    for module in (variable_type, inplace_or_view):
+        if (kernel := module.KERNELS.get(name.removeprefix("aten::"))) is not None:
+            guard_fusion.fuse(kernel)
     implicit = ours.get(DispatchKey.CompositeImplicitAutograd)
     if implicit is not None:
         ours.setdefault(DispatchKey.FuncTorchBatchedDecomposition, implicit)  # ``OP_DECOMPOSE``
@@ -74,10 +78,9 @@ def _implemented(kernel: Kernel, function: Callable[..., Any] | None = None) -> 
     return kernel if kernel.fallthrough or function is None else replace(kernel, function=function, boxed=False)
 
 
-def _register_fallbacks() -> None:
-    for key, kernel in pytorch_fallbacks():
-        mine = hand_written_kernels.FALLBACKS.get(kernel.name)
-        process.set_fallback(key, kernel if mine is None else replace(kernel, function=mine))
+def _fallback(kernel: Kernel) -> Kernel:
+    function = hand_written_kernels.FALLBACKS.get(kernel.name)
+    return kernel if function is None else replace(kernel, function=function)
 
 
-_register_fallbacks()
+process.set_fallbacks({key: _fallback(kernel) for key, kernel in pytorch_fallbacks()})

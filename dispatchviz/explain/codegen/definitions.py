@@ -67,7 +67,7 @@ _NEXT_DEFINITION = re.compile(r"^[^\s)\"']", re.MULTILINE)
 @cache
 def table(file: str) -> dict[str, str]:
     """The kernels of a generated table: operator, without ``aten::``, to the name of the function."""
-    return dict(re.findall(r'^    "([\w.]+)": (\w+),$', text_of(file), re.MULTILINE))
+    return dict(re.findall(r'^    "([\w.]+)": \(?\s*(\w+)\s*\)?,$', text_of(file), re.MULTILINE))
 
 
 def definitions(file: str, words: str) -> Iterator[Piece]:

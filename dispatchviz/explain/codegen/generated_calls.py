@@ -70,12 +70,19 @@ def _aside(function: Function) -> Iterator[Call]:
     if node := re.search(r"\b(\w+Backward\d+)\(", text):
         saved = dict.fromkeys(re.findall(r'(?:save|keep)\(grad_fn, "(\w+)"', text))
         yield Call(f"makes {node[1]}" + (f", keeps {', '.join(saved)}" if saved else ""))
-    for formula in re.findall(r'forward_formula\("(.+?)"[,)]', text):
-        yield Call(f"if an input has a tangent: {formula}")
+    if (called := re.search(r"\bforward_mode\.(\w+)\(", text)) is not None:
+        yield from (Call(f"if an input has a tangent: {formula}") for formula in _forward_formulas(called[1]))
     if "increment_version(" in text:
         yield Call("then bumps the version")
     if "as_view(" in text:
         yield Call("then ties the result to its base (as_view)")
+
+
+def _forward_formulas(name: str) -> Iterator[str]:
+    """Those that a kernel's function in ``generated/forward_mode.py`` evaluates; a long one stands in several lines."""
+    piece = definition("generated/forward_mode.py", name)
+    for literals in re.findall(r'forward_formula\(\s*((?:"[^"]*"\s*)+)', piece.text if piece else ""):
+        yield "".join(re.findall(r'"([^"]*)"', literals))
 
 
 def _backend(function: Function) -> Call:
@@ -131,7 +138,7 @@ def _node(function: Function) -> Call:
 def _formulas(piece: Piece) -> Iterator[Call]:
     """One for each gradient: the Python of the formula, the operators it calls, the functions and what they call."""
     edges = re.search(r"edge_names = \((.*?)\)", piece.text)
-    names = re.findall(r"'(\w+)'", edges[1]) if edges else []
+    names = re.findall(r'"(\w+)"', edges[1]) if edges else []
     parts = re.split(r"^        if self\.task_should_compute_output(?:_any)?\((.*)\):$", piece.text, flags=re.MULTILINE)
     for asked, code in zip(parts[1::2], parts[2::2], strict=True):
         given = ", ".join(names[int(at)] for at in asked.split(",")) if names else asked

@@ -1,7 +1,7 @@
 """In which of PyTorch's source files a function is that is registered elsewhere, or not at all.
 
-``native_files.txt`` is read off PyTorch's own library by ``scripts/snapshot_places.py``: the meta functions, and the
-impl functions of the CPU. CUDA's are in no library for the CPU; what is known of them stands here.
+``native_files.txt`` is read off PyTorch's own library (``truth/recorders/native_files.py``): the meta functions, and
+the impl functions of the CPU. CUDA's are in no library for the CPU; what is known of them stands here.
 """
 
 from __future__ import annotations

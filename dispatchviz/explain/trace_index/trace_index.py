@@ -1,7 +1,7 @@
 """What is known about the tensors and Nodes of a trace, gathered in one pass over it and kept per trace.
 
 Every list is in order of happening, so a question "as of step n" is a bisection. Not here: the words
-(``names.py``), the neighbourhood of one step (``enclosing_steps.py``).
+(``display_names.py``), the neighbourhood of one step (``enclosing_steps.py``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``torch._C``: keys and key sets, guards, libraries, and what the dispatcher tells of itself.
+"""``torch._C``: keys and key sets, guards, libraries, and what the dispatcher reports of itself.
 
 What is here has the signatures, the texts and the types of errors of PyTorch's binding.
 """

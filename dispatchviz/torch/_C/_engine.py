@@ -86,9 +86,9 @@ def set_anomaly_enabled(*args: Any, **kwargs: Any) -> None:
 
 def is_anomaly_enabled() -> bool:
     """Anomaly mode is on."""
-    return anomaly_mode.enabled
+    return anomaly_mode.is_enabled()
 
 
 def is_anomaly_check_nan_enabled() -> bool:
     """It looks for nan too, when it is on."""
-    return anomaly_mode.check_nan
+    return anomaly_mode.checks_nan()

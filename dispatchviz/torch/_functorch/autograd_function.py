@@ -20,9 +20,9 @@ from dispatchviz.core.layers.functorch.tensor_wrapper import unwrap_if_dead
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.guards import AutoFwGradMode, AutoGradMode
 from dispatchviz.torch._C._functorch import _add_batch_dim, _unwrap_for_grad, _wrap_for_grad
-from dispatchviz.torch._face import torch
 from dispatchviz.torch._functorch.restored_vmap import unwrap_batched, wrap_batched
 from dispatchviz.torch._functorch.vmapified_function import unpack_outputs, vmapify_autograd_function
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.utils._pytree import (
     TreeSpec,
     _broadcast_to_and_flatten,
@@ -38,7 +38,7 @@ _MORE = "For more details, please see https://pytorch.org/docs/main/notes/extend
 
 
 class VmapInfo(NamedTuple):
-    """What a user's ``vmap`` is told."""
+    """What a user's ``vmap`` receives."""
 
     batch_size: int
     randomness: str

@@ -14,8 +14,8 @@ from dispatchviz.core.native.iterator.tensor_iterator import result_type
 from dispatchviz.core.native.losses.mse_nll_loss import MEAN, NONE, SUM
 from dispatchviz.core.tensor.dtype import DType, bfloat16, float16, float32
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.torch._face import torch
 from dispatchviz.torch._library.libraries import Library
+from dispatchviz.torch._namespace import torch
 
 # -- precision ---------------------------------------------------------------------------------------------------------
 

@@ -15,9 +15,9 @@ from dispatchviz.torch._C._functorch import (
     get_unwrapped,
     is_functorch_wrapped_tensor,
 )
-from dispatchviz.torch._face import torch
 from dispatchviz.torch._functorch.argnums import ArgNums, slice_argnums
 from dispatchviz.torch._functorch.wrapping import create_differentiable, undo_create_differentiable, wrap_all_tensors
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.autograd.graph import disable_saved_tensors_hooks
 from dispatchviz.torch.grad_modes import enable_grad
 from dispatchviz.torch.utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.torch._face import torch
 from dispatchviz.torch._functorch.apis import vmap
 from dispatchviz.torch._functorch.argnums import ArgNums, slice_argnums
 from dispatchviz.torch._functorch.eager_transforms import vjp_with_argnums
 from dispatchviz.torch._functorch.forward_transforms import jvp_with_argnums
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflatten
 
 Function = Callable[..., Any]

@@ -10,8 +10,8 @@ from typing import Any
 
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._C._functorch import current_level
-from dispatchviz.torch._face import torch
 from dispatchviz.torch._functorch.restored_vmap import restore_vmap, unwrap_batched
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.utils._pytree import tree_flatten, tree_unflatten
 
 

@@ -38,7 +38,7 @@ def _cast(value: Any, device_type: str, dtype: Any) -> Any:
     """Floating tensors on the device, except of float64, also inside of lists and tuples."""
     if isinstance(value, Tensor):
         floating = value._dtype.is_floating_point and value._dtype is not float64
-        tensor: Any = value  # the method is installed by the face
+        tensor: Any = value  # the method is installed by dispatchviz.torch
         return tensor.to(dtype) if floating and value._device.type == device_type else value
     if isinstance(value, (list, tuple)):
         return type(value)(_cast(member, device_type, dtype) for member in value)

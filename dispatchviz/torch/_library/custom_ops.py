@@ -124,7 +124,7 @@ class CustomOpDef:
     def register_kernel(self, device_types: DeviceTypes, fn: Function | None = None, /) -> Function:
         """Registers a function for devices, None meaning all; without ``fn`` a decorator.
 
-        ValueError for an operator without tensors whose device nothing tells.
+        ValueError for an operator without tensors whose device nothing determines.
         """
         if device_types is not None and not properties.takes_tensors(self._parsed.arguments):
             self._register_backend_select()

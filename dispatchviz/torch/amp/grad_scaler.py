@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 
 _REASON = "This may indicate your script did not use scaler.scale(loss or outputs) earlier in the iteration."
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dispatchviz.core.autograd.engine.backward_grad import backward, grad
 from dispatchviz.torch.autograd import anomaly_mode as anomaly_mode
@@ -13,10 +13,12 @@ from dispatchviz.torch.autograd import graph as graph
 from dispatchviz.torch.autograd import profiler as profiler
 from dispatchviz.torch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from dispatchviz.torch.autograd.function import Function as Function
-from dispatchviz.torch.autograd.gradcheck import gradcheck as gradcheck
-from dispatchviz.torch.autograd.gradcheck import gradgradcheck as gradgradcheck
 from dispatchviz.torch.autograd.variable import Variable
 from dispatchviz.torch.grad_modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+
+if TYPE_CHECKING:  # looked up when first used: ``_lazy_modules.ATTRIBUTES``
+    from dispatchviz.torch.autograd.gradcheck import gradcheck as gradcheck
+    from dispatchviz.torch.autograd.gradcheck import gradgradcheck as gradgradcheck
 
 __all__ = [
     "Function",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.autograd.functional_arguments import Function, as_tuple
 
 _NOT_TOGETHER = (

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.autograd.gradcheck_analytical import (
     GradcheckError,
     backward_jacobians,

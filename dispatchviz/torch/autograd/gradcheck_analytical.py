@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.autograd import forward_ad as fwAD
 from dispatchviz.torch.autograd.gradcheck_numerical import (
     Check,

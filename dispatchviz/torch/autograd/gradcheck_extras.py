@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.autograd import forward_ad as fwAD
 from dispatchviz.torch.autograd.gradcheck_analytical import GradcheckError, dual_inputs
 from dispatchviz.torch.autograd.gradcheck_numerical import Check, as_tuple, is_float_or_complex, requiring

@@ -6,13 +6,12 @@ is 0, and ``table`` has no columns for them. What runs inside an operator's kern
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.seam import recorder
 
 if TYPE_CHECKING:
-    from dispatchviz.core.record.notes import Recorder
+    from dispatchviz.core.record.machine_recorder import Recorder
 
 _CALLS = ("call", "callBoxed")
 _NAMED_AGAIN = ("aten::detach", "aten::detach_")
@@ -70,10 +69,12 @@ class EventList(list[Any]):
         return "\n".join([*head, *body, line, "dispatchviz counts calls and measures no times", ""])
 
     def export_chrome_trace(self, path: str) -> None:
-        """A file for trace viewers. NB: its times are the places in the order of calls."""
+        """A file for trace viewers. NB: its times are the positions in the order of calls."""
+        import json
+
         listed = [
-            {"ph": "X", "name": event.name, "ts": place, "dur": 1, "pid": 0, "tid": 0}
-            for place, event in enumerate(self)
+            {"ph": "X", "name": event.name, "ts": position, "dur": 1, "pid": 0, "tid": 0}
+            for position, event in enumerate(self)
         ]
         with open(path, "w", encoding="utf-8") as stream:
             json.dump({"traceEvents": listed}, stream)
@@ -95,7 +96,7 @@ class Collector:
     def start(self) -> None:
         """Begins."""
         if recorder.active is None:
-            from dispatchviz.core.record.notes import Recorder  # not loaded before somebody records
+            from dispatchviz.core.record.machine_recorder import Recorder  # not loaded before somebody records
 
             self._own = Recorder()
             recorder.start(self._own)
@@ -115,24 +116,24 @@ class Collector:
         Collector.running.remove(self)
         if self._own is not None:
             recorder.stop(self._own)
-        told = [] if self._listener is None else self._listener.events
+        recorded = [] if self._listener is None else self._listener.events
         self._seen: list[_Seen] = []
         self._open: dict[int, _Seen] = {}
-        for place in range(self._first, len(told)):
-            self._read(told, place)
+        for place in range(self._first, len(recorded)):
+            self._read(recorded, place)
         for _, name in self._names:
             self._see(name, None)
         _drop_doubles(self._seen)
         return EventList(FunctionEvent(seen.name) for seen in self._seen)
 
-    def _read(self, told: list[Any], place: int) -> None:
+    def _read(self, recorded: list[Any], place: int) -> None:
         while self._names and self._names[0][0] <= place:
             self._see(self._names.pop(0)[1], None)
-        event = told[place]
+        event = recorded[place]
         kind = type(event).__name__
         if kind == "Dispatched" and event.how in _CALLS and not event.operator.startswith("profiler::"):
             name = event.operator.partition(".")[0]
-            self._open[place] = seen = self._see(name, self._around(told, event.parent))
+            self._open[place] = seen = self._see(name, self._around(recorded, event.parent))
             if name in _NAMED_AGAIN and event.key.startswith("Autograd"):
                 self._see(name.removeprefix("aten::"), seen)
         elif kind == "NodeStarted":
@@ -146,12 +147,12 @@ class Collector:
         self._seen.append(seen)
         return seen
 
-    def _around(self, told: list[Any], place: int | None) -> _Seen | None:
+    def _around(self, recorded: list[Any], place: int | None) -> _Seen | None:
         """What was seen of the innermost event around."""
         while place is not None and place >= self._first:
             if place in self._open:
                 return self._open[place]
-            place = told[place].parent
+            place = recorded[place].parent
         return None
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ContextDecorator, contextmanager
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.autograd.profiled_events import Collector
 from dispatchviz.torch.autograd.profiled_events import EventList as EventList
 from dispatchviz.torch.autograd.profiled_events import FunctionEvent as FunctionEvent

@@ -59,6 +59,7 @@ _MODULES: dict[type, str] = {
     Cauchy: "cauchy",
     Chi2: "chi2",
     Dirichlet: "dirichlet",
+    Distribution: "distribution",
     Exponential: "exponential",
     ExponentialFamily: "exp_family",
     Gamma: "gamma",
@@ -89,7 +90,7 @@ _MODULES: dict[type, str] = {
 }
 """PyTorch's file of each class."""
 
-__all__ = ["Distribution", "kl_divergence", "register_kl"]
+__all__ = ["kl_divergence", "register_kl"]
 __all__ += [_class.__name__ for _class in _MODULES]
 __all__ += transforms.__all__
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from numbers import Number
 from typing import Any, ClassVar
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.size import Size
 
 NONE = Size()

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.distributions.continuous import Normal, Uniform
 from dispatchviz.torch.distributions.discrete import Bernoulli, Categorical
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.distributions.counts import Binomial, Geometric, Poisson
 from dispatchviz.torch.distributions.events import Independent, OneHotCategorical, sum_rightmost
 from dispatchviz.torch.distributions.exponential_family import Exponential, Gamma

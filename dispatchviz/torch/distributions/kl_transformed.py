@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.distributions.continuous import Normal, Uniform
 from dispatchviz.torch.distributions.extremes import EULER, Gumbel, Pareto
 from dispatchviz.torch.distributions.kl import kl_divergence, register_kl

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.distributions import constraints
 from dispatchviz.torch.distributions.discrete import Categorical
 from dispatchviz.torch.distributions.distribution import (

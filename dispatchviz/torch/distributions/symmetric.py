@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.distributions import constraints
 from dispatchviz.torch.distributions.distribution import NONE, Distribution, broadcast_all, is_number
 from dispatchviz.torch.distributions.exponential_family import Chi2

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.distributions import constraints
 from dispatchviz.torch.distributions.distribution import lazy_property
 from dispatchviz.torch.distributions.events import sum_rightmost

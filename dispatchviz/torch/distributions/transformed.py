@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.distributions import constraints
 from dispatchviz.torch.distributions.continuous import Normal
 from dispatchviz.torch.distributions.distribution import NONE, Distribution

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.distributions import constraints
 from dispatchviz.torch.distributions.distribution import broadcast_all, is_number, lazy_property
 from dispatchviz.torch.distributions.transform import Transform

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.distributions import constraints
 from dispatchviz.torch.distributions.transforms_of_numbers import WithoutParameters, clipped_sigmoid
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 
 Dims = int | tuple[int, ...] | None
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.masked import reductions
 from dispatchviz.torch.masked.masks import Dims, input_mask
 

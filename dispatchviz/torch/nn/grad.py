@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn._sizes import repeated
 
 Ints = int | tuple[int, ...]

@@ -7,7 +7,7 @@ from typing import Any
 from dispatchviz.core.python_side.tensor_subclass import make_subclass
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.tensor.tensor_meta import TensorMeta, disabled_torch_function_impl
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 
 
 class _ParameterMeta(TensorMeta):
@@ -20,7 +20,7 @@ class _ParameterMeta(TensorMeta):
 
 
 class Parameter(Tensor, metaclass=_ParameterMeta):
-    """A tensor that modules list among their parameters; requires grad unless told otherwise.
+    """A tensor that modules list among their parameters; requires grad unless stated otherwise.
 
     RuntimeError for a dtype that cannot require grad.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.optim.optimizer import Optimizer
 from dispatchviz.torch.optim.updates import run_closure, to_scalar
 

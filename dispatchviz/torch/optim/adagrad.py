@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.optim.optimizer import Optimizer, use_grad_for_differentiable
 from dispatchviz.torch.optim.updates import (
     allow_fused,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.optim.line_search import Point, StrongWolfe
 from dispatchviz.torch.optim.optimizer import Optimizer
 from dispatchviz.torch.optim.updates import to_scalar

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 
 _ENOUGH, _FLAT = 1e-4, 0.9
 """How much lower the loss has to be, and how much smaller the slope."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dispatchviz.core.autograd.hooks.hooks import RemovableHandle
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.optim.state import SavedState
 
 Hook = Callable[..., Any]
@@ -96,7 +96,7 @@ class Optimizer(SavedState):
     # -- steps --------------------------------------------------------------------------------------------------------
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One update; a closure computes the loss anew. Subclasses say how."""
+        """One update; a closure computes the loss again. Subclasses say how."""
         raise NotImplementedError
 
     def _optimizer_step_code(self) -> None:

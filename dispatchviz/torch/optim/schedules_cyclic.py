@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.optim.optimizer import Optimizer
 from dispatchviz.torch.optim.schedules import LRScheduler, of_groups, set_rate
 

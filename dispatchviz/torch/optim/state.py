@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dispatchviz.core.autograd.hooks.hooks import RemovableHandle
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 
 Hook = Callable[..., Any]
 

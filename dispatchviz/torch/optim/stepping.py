@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.optim.optimizer import Optimizer, use_grad_for_differentiable
 from dispatchviz.torch.optim.updates import chosen, run_closure, scalar_dtype
 

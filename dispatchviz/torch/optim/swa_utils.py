@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn.modules.module import Module
 from dispatchviz.torch.optim.schedules import LRScheduler
 from dispatchviz.torch.optim.schedules_cyclic import of_each
@@ -171,7 +171,7 @@ class AveragedModel(Module):
 
 
 def update_bn(loader: Any, model: Any, device: Any = None) -> None:
-    """Means and variances of batch normalisation found anew, over all batches of a loader."""
+    """Means and variances of batch normalisation computed again, over all batches of a loader."""
     with torch.no_grad():
         momenta = {}
         for module in model.modules():

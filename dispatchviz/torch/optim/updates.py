@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dispatchviz.core.tensor.dtype import bfloat16, default_dtype, float32
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 
 _FOREACH_DEVICES = ("cuda",)
 _FUSED_DEVICES = ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone"]
@@ -47,7 +47,7 @@ def counter(parameter: Any, group: dict[str, Any]) -> Any:
 
 
 def check_capturable(parts: tuple[Any, ...], names: str = "params and state_steps", supports_xla: bool = True) -> None:
-    """AssertionError unless everything of a parameter is on one device that can record what it is told."""
+    """AssertionError unless everything of a parameter is on one device that can capture it."""
     kinds = {part.device.type for part in parts}
     supported = ["cuda", "xpu", "hpu", "privateuseone", *(["xla"] if supports_xla else [])]
     if len(kinds) != 1 or not kinds <= set(supported):
@@ -154,7 +154,7 @@ def chosen(
 
 
 def run_closure(closure: Any) -> Any:
-    """The loss, computed anew with Nodes."""
+    """The loss, computed again with Nodes."""
     if closure is None:
         return None
     with torch.enable_grad():

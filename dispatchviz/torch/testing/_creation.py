@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from dispatchviz.core.tensor.dtype import DType
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 
 _DEFAULT = {"bool": (0, 2), "uint8": (0, 10), "integral": (-9, 10), "floating": (-9, 9)}
 """Bounds where none are given; those of whole numbers leave the upper one out."""

@@ -23,7 +23,7 @@ class TreeSpec:
     type: Any
     """Class of the container; None for a leaf."""
     context: Any
-    """What is needed to build it anew, beside its children: a dict's keys."""
+    """What is needed to build it again, beside its children: a dict's keys."""
     children_specs: list[TreeSpec]
 
     @property

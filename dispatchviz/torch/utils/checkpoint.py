@@ -1,4 +1,4 @@
-"""``torch.utils.checkpoint``: what a part of a program keeps for backward is computed anew instead.
+"""``torch.utils.checkpoint``: what a part of a program keeps for backward is recomputed instead.
 
 The way with ``use_reentrant=True``, a Function that runs backward within backward, is here; the other one, which stands
 on saved-tensor hooks, in ``checkpoint_frames.py``.
@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.autograd.function import Function
 from dispatchviz.torch.utils._pytree import tree_leaves
 from dispatchviz.torch.utils.checkpoint_frames import (
@@ -128,7 +128,7 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """``function(*args)``, computed anew in backward. ValueError for options that do not go together."""
+    """``function(*args)``, recomputed in backward. ValueError for options that do not go together."""
     if use_reentrant is None:
         when = "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an exception."
         warnings.warn("torch.utils.checkpoint: " + _EXPLICIT.format(when), stacklevel=2)

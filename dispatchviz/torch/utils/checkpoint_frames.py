@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dispatchviz.core.autograd.graph.saved_variable import SavedVariable
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.autograd.saved_tensors_hooks import saved_tensors_hooks
 from dispatchviz.torch.utils import _pytree
 
@@ -77,7 +77,7 @@ def restored(before: Before, arguments: Callable[[], Any], grad: bool = False) -
 
 
 def noop_context_fn() -> tuple[Any, Any]:
-    """Nothing around forward, nothing around what is computed anew."""
+    """Nothing around forward, nothing around what is recomputed."""
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
@@ -86,7 +86,7 @@ _early_stop: bool | None = None
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Whether checkpoints made in the block stop computing anew after the last tensor that is needed."""
+    """Whether checkpoints made in the block stop recomputing after the last tensor that is needed."""
     global _early_stop
     before, _early_stop = _early_stop, enable
     try:
@@ -99,7 +99,7 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 
 class CheckpointError(RuntimeError):
-    """Computing anew gave something else."""
+    """Recomputing gave something else."""
 
 
 CheckpointError.__module__ = "torch.utils.checkpoint"
@@ -110,7 +110,7 @@ class _StopRecomputationError(Exception):
 
 
 class _Handle:
-    """Keeps one tensor that was computed anew alive, until it is unpacked."""
+    """Keeps one tensor that was recomputed alive, until it is unpacked."""
 
 
 class _Holder:
@@ -119,7 +119,7 @@ class _Holder:
 
 
 class _Frame:
-    """One checkpointed call: who waits for tensors, and what came when it was computed anew, by backward pass."""
+    """One checkpointed call: who waits for tensors, and what came when it was recomputed, by backward pass."""
 
     def __init__(self, recompute: Callable[..., None], early_stop: bool, describe: Callable[[Any], Any]) -> None:
         self.recompute = recompute

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dispatchviz.core.autograd.hooks.hooks import RemovableHandle as RemovableHandle
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 
 __all__ = ["BackwardHook", "RemovableHandle"]
 

@@ -14,7 +14,7 @@ import torch
 from torch.testing._internal import common_utils
 from torch.testing._internal.opinfo import core as opinfo
 
-import dispatchviz.torch as face
+import dispatchviz.torch as model_torch
 from dispatchviz.core.tensor.tensor import Tensor
 from tests.conformance.opinfo.comparison import Outcome, Tolerances, difference, outcome, tolerances
 from tests.conformance.opinfo.functions import NotHere, Pair, function, rebound, variants
@@ -46,7 +46,7 @@ GRADIENT_DTYPES = {
     torch.bfloat16: 1 if FEW else 2,
 }
 """How many samples of each are differentiated."""
-_SIDES = (torch, face)
+_SIDES = (torch, model_torch)
 
 # PyTorch's own also wishes for seeds of absent accelerators, and keeps the stack of each wish: half of the time here.
 torch.manual_seed = torch.default_generator.manual_seed
@@ -111,7 +111,7 @@ def _of_sample(op: Any, sample: Any, allowed: Tolerances | None) -> Tolerances |
     """Where signs are the library's, what is compared is what PyTorch's own tests differentiate."""
     if allowed is None or op.name not in UP_TO_SIGNS:
         return allowed
-    return allowed._replace(determined=(_processed(sample, torch), _processed(sample, face)))
+    return allowed._replace(determined=(_processed(sample, torch), _processed(sample, model_torch)))
 
 
 def samples(make: Callable[[], Any], count: int) -> list[Any]:
@@ -133,7 +133,7 @@ def compared(name: str, pair: Pair, sample: Any, allowed: Tolerances | None) -> 
         real, model = calls(sample)
     except Untranslatable as word:
         return Found(name, text, "", str(word))
-    outcomes = _run(pair.real, real, torch), _run(pair.model, model, face)
+    outcomes = _run(pair.real, real, torch), _run(pair.model, model, model_torch)
     return judged(name, text, outcomes, (real.tensors, model.tensors), allowed)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-import dispatchviz.torch as face
+import dispatchviz.torch as model_torch
 
 
 class Pair(NamedTuple):
@@ -63,7 +63,7 @@ def _resolved(root: Any, path: str) -> Any:
 
 
 def _found(path: str) -> Callable[..., Any]:
-    root: Any = face
+    root: Any = model_torch
     for part in path.split("."):
         if isinstance(root, type) and not any(part in vars(one) for one in root.__mro__):
             raise NotHere(f"torch.{path}")  # the class of classes may have such a method
@@ -90,7 +90,7 @@ class _Names(dict[str, Any]):
 
 def _translated(value: Any) -> Any:
     if isinstance(value, ModuleType) and value.__name__.split(".")[0] == "torch":
-        return _found(value.__name__.partition(".")[2]) if value is not torch else face
+        return _found(value.__name__.partition(".")[2]) if value is not torch else model_torch
     if isinstance(value, FunctionType) and value.__name__ == "freeze_rng_state":
         return contextlib.nullcontext  # both sides are seeded before every call
     if isinstance(value, FunctionType) and value.__module__.startswith("torch.testing."):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import torch
 
-import dispatchviz.torch as face
+import dispatchviz.torch as model_torch
 from dispatchviz.core.device.device import CPU
 from dispatchviz.core.native.random.generator import Generator
 from dispatchviz.core.tensor.conj_neg_bits import is_zerotensor
@@ -67,7 +67,7 @@ def _written_tensor(value: torch.Tensor) -> WrittenTensor:
 
 
 _PLAIN_TENSORS = (torch.Tensor, torch.nn.Parameter)
-_DTYPES = {name for name, value in vars(face).items() if isinstance(value, DType)}
+_DTYPES = {name for name, value in vars(model_torch).items() if isinstance(value, DType)}
 
 
 def made(value: Any, side: Side, memo: dict[int, Any], storages: dict[int, Any]) -> Any:
@@ -127,7 +127,7 @@ def _model_tensor(value: WrittenTensor, storages: dict[int, Any]) -> Any:
     base = storages[key]
     plain = alias_of(base, *geometry) if base._dtype is dtype else reinterpreted(base, dtype, *geometry)
     plain._version_counter = VersionCounter()
-    tensor = _with_bits(face, original, plain)
+    tensor = _with_bits(model_torch, original, plain)
     try:
         return tensor.requires_grad_() if value.requires_grad else tensor
     except NotImplementedError as refusal:
@@ -136,7 +136,7 @@ def _model_tensor(value: WrittenTensor, storages: dict[int, Any]) -> Any:
 
 def model_dtype(dtype: torch.dtype) -> DType:
     """The model's dtype of that name. Untranslatable if it has none."""
-    found = getattr(face, str(dtype).removeprefix("torch."), None)
+    found = getattr(model_torch, str(dtype).removeprefix("torch."), None)
     if not isinstance(found, DType):
         raise Untranslatable(f"dtype {dtype}")
     return found
@@ -146,21 +146,21 @@ def _model_word(value: Any) -> Any:
     if isinstance(value, torch.dtype):
         return model_dtype(value)
     if isinstance(value, torch.device):
-        return face.device(str(value))
+        return model_torch.device(str(value))
     if isinstance(value, (torch.memory_format, torch.layout)):
         return _named(str(value))
     if isinstance(value, torch.Generator):
         return Generator()
     if isinstance(value, torch.nn.Module):
         return _model_module(value)
-    return face.Size(value) if isinstance(value, torch.Size) else value
+    return model_torch.Size(value) if isinstance(value, torch.Size) else value
 
 
 def _model_module(value: torch.nn.Module) -> Any:
     """Of the same class, with the same settings. Untranslatable if it has parameters, buffers or parts."""
     if value.state_dict() or list(value.children()):
         raise Untranslatable(f"{type(value).__name__} with something in it")
-    module = getattr(face.nn, type(value).__name__)()
+    module = getattr(model_torch.nn, type(value).__name__)()
     for name, setting in vars(value).items():
         if not name.startswith("_"):
             setattr(module, name, setting)
@@ -169,12 +169,12 @@ def _model_module(value: torch.nn.Module) -> Any:
 
 def _named(name: str) -> Any:
     word = name.removeprefix("torch.")
-    if word not in vars(face):
+    if word not in vars(model_torch):
         raise Untranslatable(name)
-    return vars(face)[word]
+    return vars(model_torch)[word]
 
 
-MODEL = Side("model", face, _model_tensor, _model_word)
+MODEL = Side("model", model_torch, _model_tensor, _model_word)
 
 
 # -- back --------------------------------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def numbers(value: Any) -> torch.Tensor:
         return value.detach().resolve_conj().resolve_neg().contiguous()
     if is_zerotensor(value):
         return torch.zeros(value._size, dtype=getattr(torch, value._dtype.name))
-    array = face.resolve_neg(face.resolve_conj(value.detach()))._array
+    array = model_torch.resolve_neg(model_torch.resolve_conj(value.detach()))._array
     name = value._dtype.name
     if name == "bfloat16":
         return torch.from_numpy(numpy.array(array, order="C").view(numpy.int16)).view(torch.bfloat16)

@@ -14,7 +14,7 @@ import pytest
 import dispatchviz.torch as torch
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.record import events
-from dispatchviz.core.record.notes import Recorder
+from dispatchviz.core.record.machine_recorder import Recorder
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.thread.warning import nothing_said
 

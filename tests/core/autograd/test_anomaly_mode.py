@@ -18,7 +18,7 @@ from dispatchviz import torch as model
 from dispatchviz.core.autograd.engine import anomaly_mode, engine
 from dispatchviz.core.autograd.graph import node
 from dispatchviz.core.record import events
-from dispatchviz.fresh import machine_as_new
+from dispatchviz.process_state import clean_process_state
 
 
 @pytest.fixture
@@ -95,13 +95,13 @@ def test_switching_takes_bools(torch: Any, args: Any, kwargs: Any, message: str)
 
 
 def test_nothing_asks_while_the_mode_is_off() -> None:
-    plain = node.Node.__init__, engine._deliver
+    plain = node.Node.__init__, engine._route
     with model.autograd.set_detect_anomaly(True, check_nan=False):
         assert node.Node.__init__ is not plain[0]
-        assert engine._deliver is plain[1]
+        assert engine._route is plain[1]
         with model.autograd.set_detect_anomaly(True):
-            assert engine._deliver is not plain[1]
-    assert (node.Node.__init__, engine._deliver) == plain
+            assert engine._route is not plain[1]
+    assert (node.Node.__init__, engine._route) == plain
 
 
 def test_recording_begins_and_ends_inside() -> None:
@@ -134,10 +134,10 @@ def test_what_is_found_is_told() -> None:
 
 def test_a_program_finds_the_mode_off_and_leaves_it_as_it_was() -> None:
     with model.autograd.set_detect_anomaly(True, check_nan=False):
-        with machine_as_new():
-            assert (anomaly_mode.enabled, anomaly_mode.check_nan) == (False, True)
+        with clean_process_state():
+            assert (anomaly_mode.is_enabled(), anomaly_mode.checks_nan()) == (False, True)
             anomaly_mode.set_enabled(True)
-        assert (anomaly_mode.enabled, anomaly_mode.check_nan) == (True, False)
+        assert (anomaly_mode.is_enabled(), anomaly_mode.checks_nan()) == (True, False)
 
 
 def test_a_run_shows_the_programs_lines_only(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ import pytest
 
 import dispatchviz.torch as torch
 
+pytestmark = pytest.mark.long
+
 LENGTH = 100_000
 
 

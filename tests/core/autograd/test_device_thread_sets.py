@@ -6,12 +6,12 @@ import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core.keys.key_set import autograd_dispatch_keyset
 from dispatchviz.core.record import events as ev
-from dispatchviz.fresh import machine_as_new
+from dispatchviz.process_state import clean_process_state
 from dispatchviz.trace import Trace
 
 
 def trace_of_backward() -> Trace:
-    with machine_as_new(), dispatchviz.record() as trace:
+    with clean_process_state(), dispatchviz.record() as trace:
         x = torch.ones(2, device="cuda", requires_grad=True)
         (x * x).sum().backward()
     return trace

@@ -14,7 +14,7 @@ import dispatchviz.torch as torch
 from dispatchviz.core.autograd.engine.thread_pool import MAX_DEPTH, ThreadPool
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.thread.thread_state import thread
-from dispatchviz.fresh import machine_as_new
+from dispatchviz.process_state import clean_process_state
 
 
 def leaf(device: str = "cpu", *values: float) -> Any:
@@ -41,7 +41,7 @@ def _is_new(node: Any, y: Any) -> bool:
 
 
 def test_on_the_cpu_numbers_go_on_where_the_forward_was() -> None:
-    with machine_as_new():
+    with clean_process_state():
         made, after = second_order("cpu")
     assert sorted(node._sequence_nr() for node in made) == [2, 3, 4, 5][: len(made)]
     assert {node.thread_id for node in made} == {thread.state.thread_id}
@@ -49,7 +49,7 @@ def test_on_the_cpu_numbers_go_on_where_the_forward_was() -> None:
 
 
 def test_nodes_made_by_a_backward_on_cuda_have_the_numbers_of_its_thread() -> None:
-    with machine_as_new():
+    with clean_process_state():
         made, after = second_order("cuda")
         again, _ = second_order("cuda")
     numbers = sorted(node._sequence_nr() for node in made)

@@ -1,4 +1,4 @@
-"""Errors, nesting and threads, answered as PyTorch answers (``scripts/engine_questions.py``)."""
+"""Errors, nesting and threads, answered as PyTorch answers (``truth/questions/engine.py``)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ import json
 import pytest
 
 import dispatchviz.torch as model
-from scripts.engine_questions import QUESTIONS, STORED, Question, answers
+from truth import records
+from truth.questions.engine import QUESTIONS, Question, answers
 
-STORED_ANSWERS = json.loads(STORED.read_text())
+pytestmark = pytest.mark.record("engine_answers")
+
+STORED_ANSWERS = records.read("engine_answers")
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.__name__)

@@ -1,6 +1,6 @@
 """Forward mode: levels, what keeps tangents alive, what a trace tells, and what the generator makes of formulas.
 
-What PyTorch does, step by step, is in the recorded programs of ``scripts/programs/forward_ad.txt``.
+What PyTorch does, step by step, is in the recorded programs of ``truth/programs/forward_ad.txt``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dispatchviz.core.codegen import autograd, forward_derivatives
 from dispatchviz.core.codegen.model import SpecError, load
 from dispatchviz.core.record import events as ev
 from dispatchviz.explain.sentences.step_sentences import why_here
-from dispatchviz.fresh import machine_as_new
+from dispatchviz.process_state import clean_process_state
 
 fwAD = torch.autograd.forward_ad
 
@@ -71,9 +71,9 @@ def test_a_level_is_open_in_all_threads_and_the_mode_in_one() -> None:
 
 
 def test_a_program_that_leaves_its_level_open_does_not_disturb_the_next() -> None:
-    with machine_as_new():
+    with clean_process_state():
         fwAD.enter_dual_level()
-    with machine_as_new():
+    with clean_process_state():
         assert fwAD.enter_dual_level() == 0
         fwAD.exit_dual_level()
     with fwAD.dual_level() as level:

@@ -1,6 +1,7 @@
 """``torch.autograd.Function``: what is told of a call, and what only the machine can show.
 
-What Functions compute, refuse and dispatch is compared with PyTorch on the programs of functions.txt in scripts.
+What Functions compute, refuse and dispatch is compared with PyTorch on the programs of
+``truth/programs/functions.txt``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.file_names import shown_file
 from dispatchviz.explain.calls.call_stack import call_stack
-from dispatchviz.explain.locations.source_lines import source_at
+from dispatchviz.explain.locations.source_view import source_at
 from dispatchviz.explain.sentences.step_sentences import why_here
 from dispatchviz.trace import Trace
 

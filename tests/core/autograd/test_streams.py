@@ -16,7 +16,7 @@ import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core.device import streams
 from dispatchviz.core.record import events as ev
-from dispatchviz.fresh import machine_as_new
+from dispatchviz.process_state import clean_process_state
 from dispatchviz.trace import Trace
 
 STREAM_EVENTS = (ev.StreamChanged, ev.StreamEventRecorded, ev.StreamWaited, ev.MemoryUsedOnStream)
@@ -24,7 +24,7 @@ STREAM_EVENTS = (ev.StreamChanged, ev.StreamEventRecorded, ev.StreamWaited, ev.M
 
 @pytest.fixture(autouse=True)
 def new_machine() -> Iterator[None]:
-    with machine_as_new():
+    with clean_process_state():
         yield
 
 
@@ -216,7 +216,7 @@ def test_record_stream_is_an_operator() -> None:
 
 def test_a_program_finds_a_machine_without_streams() -> None:
     torch.cuda.Stream()
-    with machine_as_new():
+    with clean_process_state():
         assert not streams.in_use()
         assert torch.cuda.Stream()._stream.number == 1
 

@@ -14,6 +14,7 @@ import dispatchviz
 import dispatchviz.torch as torch
 from dispatchviz.core.record import events as ev
 from dispatchviz.trace import Trace
+from tests.waiting import HANGS
 
 SECOND_TIME = "Trying to backward through the graph a second time"
 
@@ -42,7 +43,7 @@ def together(works: list[Callable[[], None]]) -> list[BaseException]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=120)
+        thread.join(timeout=HANGS)
         assert not thread.is_alive(), "a deadlock"
     return errors
 
@@ -111,7 +112,7 @@ def test_a_node_is_not_released_while_another_thread_applies_it() -> None:
     class Slow(torch.utils._python_dispatch.TorchDispatchMode):
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             inside.set()
-            assert not released.wait(0.05)
+            assert not released.wait(0.05)  # enough to see a missing lock; never fails for being short
             return func(*args, **(kwargs or {}))
 
     other = threading.Thread(target=releasing, daemon=True)
@@ -119,7 +120,7 @@ def test_a_node_is_not_released_while_another_thread_applies_it() -> None:
     other_started = torch.ones(1, dtype=torch.float64)
     with Slow():
         gradients = node(other_started)
-    other.join(timeout=10)
+    other.join(timeout=HANGS)
     assert released.is_set()
     assert [gradient.item() for gradient in gradients] == [3.0, 2.0]
 

@@ -9,7 +9,7 @@ import pytest
 
 import dispatchviz.torch as torch
 from dispatchviz.core.record import events
-from dispatchviz.core.record.notes import Recorder
+from dispatchviz.core.record.machine_recorder import Recorder
 from dispatchviz.core.seam import recorder
 
 FORWARD = (

@@ -14,7 +14,7 @@ from dispatchviz.core.generated.register_schema import SCHEMAS
 from dispatchviz.core.keys.keys import DispatchKey as K
 from dispatchviz.core.table.library import process
 from dispatchviz.core.table.operator_entry import OperatorEntry
-from scripts.close import close
+from truth.compare import close
 
 Dims = tuple[int | None, ...]
 

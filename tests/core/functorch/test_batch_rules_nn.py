@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dispatchviz import torch
-from scripts.close import close
+from truth.compare import close
 
 ATEN = torch.ops.aten
 Function = Callable[..., Any]

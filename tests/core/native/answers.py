@@ -11,8 +11,8 @@ from dispatchviz import torch
 from dispatchviz.core.record.events import Dispatched
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.trace import Trace
-from tests.core.native import questions
-from tests.core.native.questions import Answer
+from truth.questions import native_kernels as questions
+from truth.questions.native_kernels import Answer
 
 
 def recorded(function: Callable[[], Any]) -> tuple[list[list[Any]], Any, BaseException | None]:

@@ -9,10 +9,14 @@ import pytest
 
 from dispatchviz import torch
 from dispatchviz.core.tensor.tensor import Tensor
-from tests.core.native import questions
 from tests.core.native.answers import called_text, close, recorded
-from tests.core.native.questions import stored
 from tests.cuda_kinds import CUDA_KINDS, cuda_is
+from truth.questions import native_kernels as questions
+from truth.questions.native_kernels import stored
+
+pytestmark = pytest.mark.record("native_kernels")
+
+pytestmark = pytest.mark.long
 
 CPU_ONLY = (
     "torch.empty(",

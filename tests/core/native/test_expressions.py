@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.core.native import questions
 from tests.core.native.answers import answer, assert_same, gradient_answer
+from truth.questions import native_kernels as questions
+
+pytestmark = pytest.mark.record("native_kernels")
 
 EXPRESSIONS = questions.stored()["expressions"]
 DTYPES = questions.stored()["dtypes"]
@@ -39,6 +41,7 @@ def test_what_is_said_to_differ_does_differ(expression: str) -> None:
         assert_same(answer(expression), EXPRESSIONS[expression])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", questions.DTYPES)
 def test_dtypes(dtype: str) -> None:
     """All expressions whose first tensor has this dtype."""

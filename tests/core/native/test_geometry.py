@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from dispatchviz.core.native.iterator.infer_size import compute_stride, expanded_geometry
 from dispatchviz.core.native.iterator.strides import result_geometry
-from tests.core.native.questions import stored
+from truth.questions.native_kernels import stored
+
+pytestmark = pytest.mark.record("native_kernels/geometries")
 
 Pair = list[list[int]]
 

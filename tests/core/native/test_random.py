@@ -1,4 +1,4 @@
-"""Generators: PyTorch's own streams, states and refusals. What operators draw is in ``scripts/programs/random.txt``."""
+"""Generators: PyTorch's own streams, states and refusals. What operators draw is in ``truth/programs/random.txt``."""
 
 from __future__ import annotations
 

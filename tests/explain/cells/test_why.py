@@ -117,6 +117,7 @@ def test_an_ambiguous_cell() -> None:
     assert "kernels of its own for MkldnnCPU" in found.why
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("operator", ["aten::add.Tensor", "aten::linear", "aten::sum", "aten::matmul", "aten::randn"])
 def test_every_cell_has_an_answer_and_trying_changes_nothing(operator: str) -> None:
     op = REGISTRY.find(operator)

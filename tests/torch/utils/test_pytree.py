@@ -17,6 +17,7 @@ TREES = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(TREES)
 def test_a_tree_is_its_leaves_and_its_shape(tree: Any) -> None:
     leaves, spec = pytree.tree_flatten(tree)

@@ -5,7 +5,7 @@ thread's. Who asks for it are ``node.py`` (construction) and ``engine.py`` (erro
 
 Rule 1: what a Node remembers is in its ``metadata``: ``traceback_``, formatted lines, and ``parent_``, the Node that
 was being evaluated, if one was.
-Rule 2: nothing is asked while the mode is off: those concerned put other functions in place when it changes.
+Rule 2: nothing is asked while the mode is off: ``process_modes.py`` exchanges the functions that it concerns.
 
 NB: in PyTorch, the lines are all of Python's; frames of PyTorch's own Python files are among them. Here those of this
 package are left out, and whatever runs the user's program.
@@ -16,13 +16,13 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.process_modes import Mode, process_modes
 from dispatchviz.core.thread import warning
 from dispatchviz.core.thread.guards import AutoGradMode
 from dispatchviz.core.thread.thread_state import thread
@@ -31,25 +31,26 @@ if TYPE_CHECKING:
     from dispatchviz.core.autograd.graph.node import Gradients, Node
     from dispatchviz.core.tensor.tensor import Tensor
 
-enabled = False
-check_nan = True
-"""The gradients that a Node returns are looked through for nan; counts only while the mode is on."""
-
-when_it_changes: list[Callable[[], None]] = []
-"""Called when one of the two has been set."""
-
-_PACKAGE = f"{Path(__file__).parents[3]}{os.sep}"
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__)))) + os.sep
 _TRACE = "traceback_"
 _PARENT = "parent_"
 _FILE = "torch/csrc/autograd/python_anomaly_mode.cpp"
 
 
-def set_enabled(on: bool, checks_nan: bool = True) -> None:
+def set_enabled(on: bool, check_nan: bool = True) -> None:
     """Switches the mode for all threads."""
-    global enabled, check_nan
-    enabled, check_nan = on, checks_nan
-    for adapt in when_it_changes:
-        adapt()
+    process_modes.set(Mode.ANOMALY, on)
+    process_modes.set(Mode.NAN_CHECK, check_nan)
+
+
+def is_enabled() -> bool:
+    """Whether the mode is on."""
+    return bool(process_modes.active & Mode.ANOMALY)
+
+
+def checks_nan() -> bool:
+    """Whether the gradients that a Node returns are looked through for nan; counts only while the mode is on."""
+    return bool(process_modes.active & Mode.NAN_CHECK)
 
 
 # -- when a Node is made ----------------------------------------------------------------------------------------------
@@ -118,11 +119,11 @@ _UNKNOWN = (
 )
 
 
-def _warn(node: Node, text: str, place: int) -> str:
+def _warn(node: Node, text: str, line: int) -> str:
     stack = node.metadata.get(_TRACE)
     if stack is None:
         warning.warn(_UNKNOWN.format(type(node).name(node)), f"{_FILE}:100")
         return ""
     lines = "".join(stack)
-    warning.warn(text.format(type(node).name(node), lines), f"{_FILE}:{place}")
+    warning.warn(text.format(type(node).name(node), lines), f"{_FILE}:{line}")
     return lines

@@ -11,12 +11,11 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from logging import DEBUG
 from typing import Any
 
 from dispatchviz.core.autograd.engine import engine, root_gradients
 from dispatchviz.core.autograd.engine.batched_grads import vmapped
-from dispatchviz.core.autograd.engine.logging_hooks import hooks_on_whole_graph, log
+from dispatchviz.core.autograd.engine.logging_hooks import hooks_on_whole_graph, is_logged
 from dispatchviz.core.autograd.engine.root_gradients import OptionalTensors, Root
 from dispatchviz.core.autograd.graph.basic_nodes import Identity
 from dispatchviz.core.autograd.graph.edge import Edge
@@ -153,7 +152,7 @@ def _zeros_like(tensor: Tensor, create_graph: bool) -> Tensor:
 
 def _engine_run_backward(tensors: Sequence[Root], *args: Any, **flags: Any) -> tuple[Tensor | None, ...]:
     """``run_backward``, logged at level DEBUG."""
-    if not log.isEnabledFor(DEBUG):
+    if not is_logged():
         return run_backward(tensors, *args, **flags)
     unregister = hooks_on_whole_graph(tensors)
     try:

@@ -1,8 +1,10 @@
 """The engine: walks the graph of Nodes from the roots back (``torch/csrc/autograd/engine.cpp``).
 
-``execute`` makes a graph task and queues its root; ``_run`` pops one ready Node after the other; ``_evaluate`` runs it
-and passes its gradients on; a Node whose last gradient arrived is queued. Which Node comes first is the business of
-``ready_queue.py``, where gradients meet that of ``input_buffer.py``.
+``execute`` makes a graph task and queues its root; ``_run`` pops one ready Node after the other; ``_call_function``
+runs it and validates what it gives; ``_route`` adds each gradient to the buffer of the next Node, decrements what that
+waits for and pushes it when that was the last. Which Node comes first is the business of ``ready_queue.py``, where
+gradients meet that of ``input_buffer.py``. The table at the end says what else a step does in which mode of the
+process; what it notes for a recorder is in ``engine_recording.py``.
 
 Rule 1: nothing recurses along the graph. A backward called during a backward is a new graph task, run in place by the
 loop of the thread that called it; its Nodes are deeper and come first. ``thread_pool.py`` takes over where that gets
@@ -20,12 +22,20 @@ would be, and ``device_threads.py`` has its numbers.
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from dispatchviz.core.autograd.engine import anomaly_mode, device_threads, engine_streams, input_buffer, thread_pool
+from dispatchviz.core.autograd.engine.engine_recording import (
+    recorded_add,
+    recorded_call,
+    recorded_capture,
+    recorded_decrement,
+    recorded_push,
+    recorded_task,
+)
 from dispatchviz.core.autograd.engine.graph_task import GONE, Buffer, GraphTask, minimum_topological_nr
 from dispatchviz.core.autograd.engine.ready_queue import NodeTask, ReadyQueue
 from dispatchviz.core.autograd.engine.validate_outputs import validate_outputs
@@ -33,16 +43,13 @@ from dispatchviz.core.autograd.graph.basic_nodes import GraphRoot
 from dispatchviz.core.autograd.graph.edge import Edge
 from dispatchviz.core.autograd.graph.node import Gradients, Node
 from dispatchviz.core.autograd.hooks.hooks import run_post_hooks, run_pre_hooks, run_tensor_pre_hooks
-from dispatchviz.core.device import streams
 from dispatchviz.core.device.streams import StreamGuard
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.process_modes import NO_MODE, Mode, process_modes
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.core.thread import thread_state, warning
+from dispatchviz.core.thread import warning
 from dispatchviz.core.thread.guards import set_grad_mode
 from dispatchviz.core.thread.thread_state import State, keep_state, put_back, thread
-
-if TYPE_CHECKING:
-    from dispatchviz.core.record.notes import Recorder
 
 _REFERENCE_CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
@@ -87,18 +94,8 @@ def execute(
         raise ValueError("grad requires non-empty inputs.")
     task = GraphTask(keep_graph, create_graph, _depth())
     kept, depth = keep_state(), _worker.depth
-    told = _UNTOLD
-    if recorder.active is not None:
-        told = _told(recorder.active, task, roots, gradients, accumulate, outputs, inputs)
     try:
-        with told, _ThreadGivenBack(task):
-            _queue_root(task, roots, gradients, accumulate, outputs)
-            if not task.reentrant_depth:
-                _work(task)
-            elif _worker.depth < thread_pool.MAX_DEPTH:
-                _work_nested(task)
-            else:
-                _work_in_pool(task)
+        _run_task(task, roots, gradients, accumulate, outputs, inputs)
     except BaseException:
         put_back(kept)
         task.reentrant_depth, _worker.depth = GONE, depth
@@ -107,6 +104,25 @@ def execute(
         for text in task.warnings:
             warning.give(text)
     return task.captured
+
+
+def _run_task(
+    task: GraphTask,
+    roots: Sequence[Edge],
+    gradients: Gradients,
+    accumulate: bool,
+    outputs: Sequence[Edge],
+    inputs: Sequence[object],
+) -> None:
+    """Queues the root and works, on a thread whose stack is not too deep; then the thread is as it was."""
+    with _ThreadGivenBack(task):
+        _queue_root(task, roots, gradients, accumulate, outputs)
+        if not task.reentrant_depth:
+            _work(task)
+        elif _worker.depth < thread_pool.MAX_DEPTH:
+            _work_nested(task)
+        else:
+            _work_in_pool(task)
 
 
 def _work(task: GraphTask) -> None:
@@ -147,30 +163,6 @@ def _depth() -> int:
     return 0 if outer is None else outer.reentrant_depth + 1
 
 
-_UNTOLD: AbstractContextManager[None] = nullcontext()
-
-
-@contextmanager
-def _told(
-    rec: Recorder,
-    task: GraphTask,
-    roots: Sequence[Edge],
-    gradients: Gradients,
-    accumulate: bool,
-    outputs: Sequence[Edge],
-    inputs: Sequence[object],
-) -> Iterator[None]:
-    """Keeps BackwardStarted open."""
-    rec.backward_started(task, roots, gradients, accumulate, outputs, inputs)
-    try:
-        yield
-    except BaseException as error:
-        rec.error_raised(error)
-        rec.leave()
-        raise
-    rec.backward_finished(task)
-
-
 class _ThreadGivenBack:
     """Ends a task and gives the thread back as it was."""
 
@@ -208,8 +200,6 @@ def _queue_root(
         buffer = [None] * len(root.input_metadata)
         _add(task, buffer, roots[0].input_nr, gradients[0], root)
     _worker.queue.push(NodeTask(task, root, buffer))
-    if recorder.active is not None:
-        recorder.active.node_queued(root, _worker.queue.nodes_in_order())
 
 
 def _run(task: GraphTask) -> None:
@@ -229,7 +219,7 @@ def _run(task: GraphTask) -> None:
         try:
             _evaluate(queue, base, ready.node, ready.buffer)
         except BaseException:
-            if anomaly_mode.enabled:
+            if anomaly_mode.is_enabled():
                 anomaly_mode.print_stack(ready.node)
             raise
         base.outstanding -= 1
@@ -247,39 +237,21 @@ def _put_in_force(state: State, task: GraphTask, node: Node | None) -> None:
 
 
 def _evaluate(queue: ReadyQueue, task: GraphTask, node: Node, buffer: Buffer) -> None:
-    """``evaluate_function``: captures, runs the Node, hands its gradients on."""
+    """``evaluate_function``: captures, runs the Node, routes its gradients."""
     if task.exec_info and not _capture(task, node, buffer):
         return
-    if recorder.active is None:
-        outputs = _run_node(task, node, buffer)
-    else:
-        outputs = _run_told(queue, task, node, buffer)
+    outputs = _call_function(queue, task, node, buffer)
     if outputs is not buffer:
         buffer.clear()  # what the Node received is dead by now: whether a gradient is shared counts references
     if outputs:
-        _deliver(queue, task, node, outputs)
+        _route(queue, task, node, outputs)
 
 
 warning.delay_within(_evaluate)
 
 
-def _run_told(queue: ReadyQueue, task: GraphTask, node: Node, buffer: Buffer) -> Gradients:
-    """Keeps NodeStarted open."""
-    rec = recorder.active
-    assert rec is not None
-    rec.node_started(node, buffer, queue.nodes_in_order())
-    try:
-        outputs = _run_node(task, node, buffer)
-    except BaseException as error:
-        rec.error_raised(error)
-        rec.leave()
-        raise
-    rec.node_finished(node, outputs)
-    return outputs
-
-
 def _capture(task: GraphTask, node: Node, buffer: Buffer) -> bool:
-    """Takes what was asked for out of the buffer; says whether the Node must run as well.
+    """Takes the requested gradients out of the buffer; says whether the Node must run as well.
 
     If it does, tensor hooks are yet to come: what is captured is not hooked. Otherwise they run here.
     """
@@ -288,37 +260,31 @@ def _capture(task: GraphTask, node: Node, buffer: Buffer) -> bool:
         run_tensor_pre_hooks(node, buffer)
     for input_nr, position in info.captures:
         task.captured[position] = buffer[input_nr]
-        if recorder.active is not None:
-            recorder.active.gradient_captured(node, input_nr, buffer[input_nr], position)
-    if recorder.active is not None and not info.needed:
-        recorder.active.node_skipped(node)
     return info.needed
 
 
-def _run_node(task: GraphTask, node: Node, inputs: Buffer) -> Gradients:
-    """``call_function``: hooks, the Node, validation, hooks; then its saved variables go."""
+def _call_function(queue: ReadyQueue, task: GraphTask, node: Node, inputs: Buffer) -> Gradients:
+    """``call_function``: hooks, the Node, validation, hooks; then it releases its saved variables."""
     hooks = node.hooks
     if hooks is None and not node.tensor_keeps_hooks:
-        outputs = node.apply(inputs) if thread_state.alone else node.apply_alone(inputs)
+        outputs = node.apply_alone(inputs) if process_modes.several_threads else node.apply(inputs)
         validate_outputs(node.next_edges, outputs, node)
     else:
-        outputs = _run_with_hooks(node, inputs)
+        outputs = _call_with_hooks(node, inputs)
     if not task.keep_graph:
-        if thread_state.alone:
-            node.release_variables()
-        else:
+        if process_modes.several_threads:
             node.release_alone()
-        if recorder.active is not None and type(node).saved_variables:
-            recorder.active.variables_released(node)
+        else:
+            node.release_variables()
     return outputs
 
 
-def _run_with_hooks(node: Node, inputs: Buffer) -> Gradients:
+def _call_with_hooks(node: Node, inputs: Buffer) -> Gradients:
     run_tensor_pre_hooks(node, inputs)
     run_pre_hooks(node, inputs)
     hooks = node.hooks
     if hooks is None or hooks.post is None:
-        outputs = node.apply(inputs) if thread_state.alone else node.apply_alone(inputs)
+        outputs = node.apply_alone(inputs) if process_modes.several_threads else node.apply(inputs)
         validate_outputs(node.next_edges, outputs, node)
     else:
         outputs = node.apply_alone(inputs.copy())  # the hooks see what the Node was given
@@ -327,27 +293,16 @@ def _run_with_hooks(node: Node, inputs: Buffer) -> Gradients:
     return outputs
 
 
-def _deliver(queue: ReadyQueue, task: GraphTask, node: Node, outputs: Gradients) -> None:
-    """Adds each gradient to the buffer of the Node its edge leads to, and queues a Node that waits for no more."""
-    dependencies, not_ready = task.dependencies, task.not_ready
+def _route(queue: ReadyQueue, task: GraphTask, node: Node, outputs: Gradients) -> None:
+    """Adds each gradient to the buffer of the Node its edge leads to, and pushes a Node that waits for no more."""
+    not_ready = task.not_ready
     outputs.reverse()
     for edge in node.next_edges:
         gradient = outputs.pop()
         target = edge.function
         if target is None:
             continue
-        left = dependencies.get(target, 0) - 1
-        if left > 0:
-            dependencies[target] = left
-        elif left == 0:
-            del dependencies[target]
-        else:
-            raise RuntimeError(f"dependency not found for {target.name()}")
-        rec = recorder.active
-        if rec is not None:
-            rec.dependency_met(
-                target, left, gradient is not None, bool(task.exec_info) and not task.should_execute(target)
-            )
+        left = task.decrement(target, gradient)
         buffer = not_ready.get(target)
         if buffer is None:
             if task.exec_info and not task.should_execute(target):
@@ -358,28 +313,22 @@ def _deliver(queue: ReadyQueue, task: GraphTask, node: Node, outputs: Gradients)
         elif not left:
             del not_ready[target]
         if gradient is not None:
-            if _add is not _add_alone:
-                _add(task, buffer, edge.input_nr, gradient, target)
-            elif rec is None and buffer[edge.input_nr] is None:
+            if buffer[edge.input_nr] is None and _add is _add_plain:
                 buffer[edge.input_nr] = gradient  # all that there is to adding, mostly
             else:
-                input_buffer.add(buffer, edge.input_nr, gradient, target)
+                _add(task, buffer, edge.input_nr, gradient, target)
         if not left:
             queue.push(NodeTask(task, target, buffer))
-            if rec is not None:
-                rec.node_queued(target, queue.nodes_in_order())
 
 
-def _add_alone(task: GraphTask, buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> None:
-    """While there is one stream, a task does not matter to a sum."""
+def _add(task: GraphTask, buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> None:
+    """``InputBuffer::add``"""
     input_buffer.add(buffer, position, gradient, node)
 
 
-_add = _add_alone
+# -- what runs in which modes ------------------------------------------------------------------------------------------
 
-# -- streams -----------------------------------------------------------------------------------------------------------
-
-_evaluate_anywhere = _evaluate
+_evaluate_plain, _route_plain, _add_plain = _evaluate, _route, _add
 
 
 def _evaluate_on_its_stream(queue: ReadyQueue, task: GraphTask, node: Node, buffer: Buffer) -> None:
@@ -390,7 +339,7 @@ def _evaluate_on_its_stream(queue: ReadyQueue, task: GraphTask, node: Node, buff
         info = task.exec_info.get(node)
         if not node.next_edges or (info is not None and info.captures):
             engine_streams.leaf_done(task, stream)
-        _evaluate_anywhere(queue, task, node, buffer)
+        _evaluate_plain(queue, task, node, buffer)
 
 
 def _callers_stream(task: GraphTask) -> AbstractContextManager[None]:
@@ -401,28 +350,23 @@ def _callers_stream(task: GraphTask) -> AbstractContextManager[None]:
     return StreamGuard(task.streams.caller, "final callbacks")
 
 
-def _use_streams(in_use: bool) -> None:
-    """Who has one stream pays for none."""
-    global _evaluate, _add
-    _evaluate, _add = (_evaluate_on_its_stream, engine_streams.add) if in_use else (_evaluate_anywhere, _add_alone)
-
-
-streams.when_use_changes.append(_use_streams)
-
-# -- anomaly mode ------------------------------------------------------------------------------------------------------
-
-_deliver_unseen = _deliver
-
-
-def _deliver_seen(queue: ReadyQueue, task: GraphTask, node: Node, outputs: Gradients) -> None:
+def _route_unless_nan(queue: ReadyQueue, task: GraphTask, node: Node, outputs: Gradients) -> None:
     anomaly_mode.raise_if_nan(node, outputs)
-    _deliver_unseen(queue, task, node, outputs)
+    _route_plain(queue, task, node, outputs)
 
 
-def _choose() -> None:
-    """What a Node returned is looked through only while somebody wants that."""
-    global _deliver
-    _deliver = _deliver_seen if anomaly_mode.enabled and anomaly_mode.check_nan else _deliver_unseen
+def _fill_table() -> None:
+    this, hot = sys.modules[__name__], process_modes.hot_function
+    recording, streams, anomaly, nan = Mode.RECORDING, Mode.STREAMS, Mode.ANOMALY, Mode.NAN_CHECK
+    hot(this, "_run_task", {NO_MODE: _run_task, recording: recorded_task(_run_task)})
+    hot(this, "_evaluate", {NO_MODE: _evaluate, streams: _evaluate_on_its_stream})
+    hot(this, "_capture", {NO_MODE: _capture, recording: recorded_capture(_capture)})
+    hot(this, "_call_function", {NO_MODE: _call_function, recording: recorded_call(_call_function)})
+    hot(this, "_route", {NO_MODE: _route, anomaly: _route, nan: _route, anomaly | nan: _route_unless_nan})
+    on_streams = {streams: engine_streams.add, streams | recording: engine_streams.add}
+    hot(this, "_add", {NO_MODE: _add, recording: recorded_add, **on_streams})
+    hot(GraphTask, "decrement", {NO_MODE: GraphTask.decrement, recording: recorded_decrement(GraphTask.decrement)})
+    hot(ReadyQueue, "push", {NO_MODE: ReadyQueue.push, recording: recorded_push(ReadyQueue.push)})
 
 
-anomaly_mode.when_it_changes.append(_choose)
+_fill_table()

@@ -38,7 +38,7 @@ _MISMATCH = (
 
 
 class Ready:
-    """When the gradient in one place of a buffer is ready."""
+    """When the gradient in one slot of a buffer is ready."""
 
     __slots__ = ("event", "stream")
 

@@ -24,11 +24,11 @@ GONE = sys.maxsize
 """Depth of a task whose graph task is gone: such leftovers of a failed backward are popped first, and skipped."""
 
 Buffer = list["Tensor | None"]
-"""``InputBuffer``: one place per input of a Node."""
+"""``InputBuffer``: one slot per input of a Node."""
 
 
 class ExecInfo:
-    """What happens at one Node when only some gradients were asked for."""
+    """What happens at one Node when only some gradients are requested."""
 
     __slots__ = ("captures", "needed")
 
@@ -82,7 +82,7 @@ class GraphTask:
     exec_info: dict[Node, ExecInfo]
     """Empty: everything runs."""
     nodes: set[Node] | None
-    """``nodes_in_graph``, once somebody has asked for them."""
+    """``nodes_in_graph``, once somebody has needed them."""
     captured: list[Tensor | None]
     final_callbacks: list[Callable[[], object]]
     included: int
@@ -126,7 +126,7 @@ class GraphTask:
         while stack:
             node = stack.pop()
             if node._topological_nr < min_topological_nr:
-                continue  # it cannot lead to anything that was asked for
+                continue  # it cannot lead to anything that was requested
             for edge in node.next_edges:
                 target = edge.function
                 if target is None:
@@ -138,6 +138,22 @@ class GraphTask:
                     stack.append(target)
         if recorder.active is not None:
             recorder.active.dependencies_counted(counts, min_topological_nr)
+
+    def decrement(self, node: Node, gradient: Tensor | None) -> int:
+        """An edge has delivered ``gradient`` to a Node; gives how many more it waits for.
+
+        RuntimeError if it waits for none.
+        """
+        dependencies = self.dependencies
+        try:
+            left = dependencies[node] - 1
+        except KeyError:
+            raise RuntimeError(f"dependency not found for {node.name()}") from None
+        if left:
+            dependencies[node] = left
+        else:
+            del dependencies[node]
+        return left
 
     def will_execute(self, node: Node) -> bool:
         """``torch._C._will_engine_execute_node``. RuntimeError for a leaf's Node if ``grad`` captures its gradient."""
@@ -240,7 +256,7 @@ def minimum_topological_nr(outputs: Sequence[Edge]) -> int:
 
 
 class _Running:
-    """What the thread that asks works on."""
+    """What the current thread works on."""
 
     __slots__ = ()
 

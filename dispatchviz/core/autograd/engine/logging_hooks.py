@@ -5,7 +5,7 @@ Mirrors ``_register_logging_hooks_on_whole_graph`` of ``torch/autograd/graph.py`
 
 from __future__ import annotations
 
-import logging
+import sys
 from collections.abc import Callable, Iterator, Sequence
 
 from dispatchviz.core.autograd.graph.gradient_edge import GradientEdge, grad_fn_or_accumulator
@@ -13,9 +13,15 @@ from dispatchviz.core.autograd.graph.node import Node
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.thread_state import thread
 
-log = logging.getLogger("torch.autograd.graph")
+_LOGGER = "torch.autograd.graph"
 
 _LETTERS = {"bfloat": "bf", "float": "f", "complex": "c", "uint": "u", "int": "i", "bool": "b8"}
+
+
+def is_logged() -> bool:
+    """Whether the logger's level is DEBUG; in a process that never loaded ``logging`` nobody has set one."""
+    logging = sys.modules.get("logging")
+    return logging is not None and bool(logging.getLogger(_LOGGER).isEnabledFor(logging.DEBUG))
 
 
 def hooks_on_whole_graph(roots: Sequence[Tensor | GradientEdge]) -> Callable[[], None]:
@@ -41,8 +47,10 @@ def _below(roots: Sequence[Node]) -> Iterator[Node]:
 
 
 def _log(gradients: Sequence[Tensor | None]) -> None:
+    import logging
+
     shown = ",".join(map(_described, gradients))
-    log.debug(f"Executing: {thread.state.current_node} with grad_outputs: [{shown}]")
+    logging.getLogger(_LOGGER).debug(f"Executing: {thread.state.current_node} with grad_outputs: [{shown}]")
 
 
 def _described(tensor: Tensor | None) -> str:

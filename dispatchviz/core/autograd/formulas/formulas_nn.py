@@ -156,11 +156,3 @@ def softplus_double_backward(grad: Tensor, input: Tensor, beta: Scalar, threshol
     below = ops.type_as.call(ops.lt_Scalar.call(scaled, threshold), grad)
     slope = ops.sigmoid_backward.call(grad, ops.sigmoid.call(scaled))
     return ops.mul_Scalar.call(ops.mul_Tensor.call(slope, below), beta)
-
-
-# -- what has no formula -----------------------------------------------------------------------------------------------
-
-
-def without_second_derivative(operator: str) -> Tensor:
-    """NotImplementedError: the model has no formula"""
-    raise NotImplementedError(f"the second derivative of {operator} is not part of the model")

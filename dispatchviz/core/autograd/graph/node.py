@@ -33,6 +33,7 @@ from dispatchviz.core.device import streams
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.device.streams import Stream
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.process_modes import NO_MODE, Mode, process_modes
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.thread_state import thread
 
@@ -47,7 +48,7 @@ _NO_EDGES: list[Edge] = []
 """Nobody appends to it: a Node gets another list."""
 
 Gradients = list[Tensor | None]
-"""One place per input or output of a Node; None is an undefined gradient."""
+"""One slot per input or output of a Node; None is an undefined gradient."""
 
 
 class Node:
@@ -111,7 +112,7 @@ class Node:
             cls.__module__ = "builtins"  # as it prints: <class 'AddBackward0'>
         install_properties(cls, vars(cls))
         if "will_release_variables" in vars(cls):
-            cls.apply = _forewarned(cls.apply)  # type: ignore[method-assign,assignment]  # who wants to be told pays for it
+            cls.apply = _forewarned(cls.apply)  # type: ignore[method-assign,assignment]  # who wants to know pays for it
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
@@ -198,7 +199,7 @@ class Node:
         return False
 
     def task_should_compute_output_any(self, *indices: int) -> bool:
-        """The same of any of several edges. Of a pruned one is told only if none is wanted: else the formula asks."""
+        """The same of any of several edges. A pruned one is noted only if none is wanted: else the formula does it."""
         task = thread.state.graph_task
         targets = [self.next_edges[index].function for index in indices]
         wanted = any(target is not None and (task is None or task.wants(target)) for target in targets)
@@ -351,28 +352,28 @@ class Node:
             self.own_hooks().tensor_pre.append(TensorPreHook(tensor._hooks.backward, tensor._output_nr))
 
     def own_hooks(self) -> NodeHooks:
-        """The Node's hooks, made when first asked for."""
+        """The Node's hooks, made when first needed."""
         if self.hooks is None:
             self.hooks = NodeHooks()
         return self.hooks
 
 
 def _forewarned(apply: Callable[[Any, Gradients], Gradients]) -> Callable[[Any, Gradients], Gradients]:
-    """Tells the Node before it runs that its variables will go, if they will."""
+    """Calls ``will_release_variables`` before the Node runs, if its variables will be released."""
 
-    def told(self: Node, grads: Gradients) -> Gradients:
+    def apply_forewarned(self: Node, grads: Gradients) -> Gradients:
         task = thread.state.graph_task
         if task is not None and not task.keep_graph:
             self.will_release_variables()
         return apply(self, grads)
 
-    return told
+    return apply_forewarned
 
 
 _init = Node.__init__
 
 
-def _told_init(self: Node, sequence_nr: int | None = None) -> None:
+def _recorded_init(self: Node, sequence_nr: int | None = None) -> None:
     _init(self, sequence_nr)
     rec = recorder.active
     if rec is not None:
@@ -380,7 +381,7 @@ def _told_init(self: Node, sequence_nr: int | None = None) -> None:
         rec.note(("node_created", number, self.__class__, self.sequence_nr, 0, self.thread_id))
 
 
-def _told_edges(self: Node, edges: list[Edge], arguments: Sequence[Tensor | None] = ()) -> None:
+def _recorded_set_next_edges(self: Node, edges: list[Edge], arguments: Sequence[Tensor | None] = ()) -> None:
     self.next_edges = edges
     self._update_topological_nr(edges)
     rec = recorder.active
@@ -398,9 +399,6 @@ def _told_edges(self: Node, edges: list[Edge], arguments: Sequence[Tensor | None
     rec.edges_collected(self, edges, arguments)
 
 
-recorder.while_listening(Node, __init__=_told_init, set_next_edges=_told_edges)
-
-
 def _remembering(init: Callable[..., None]) -> Callable[..., None]:
     """In anomaly mode."""
 
@@ -411,13 +409,19 @@ def _remembering(init: Callable[..., None]) -> Callable[..., None]:
     return constructor
 
 
-def _choose_constructor() -> None:
-    init = _init if recorder.active is None else _told_init
-    Node.__init__ = _remembering(init) if anomaly_mode.enabled else init  # type: ignore[method-assign]
-
-
-recorder.when_listening_changes.append(_choose_constructor)
-anomaly_mode.when_it_changes.append(_choose_constructor)
+process_modes.hot_function(
+    Node,
+    "__init__",
+    {
+        NO_MODE: _init,
+        Mode.RECORDING: _recorded_init,
+        Mode.ANOMALY: _remembering(_init),
+        Mode.RECORDING | Mode.ANOMALY: _remembering(_recorded_init),
+    },
+)
+process_modes.hot_function(
+    Node, "set_next_edges", {NO_MODE: Node.set_next_edges, Mode.RECORDING: _recorded_set_next_edges}
+)
 
 
 class TraceableFunction(Node):
@@ -442,11 +446,8 @@ def _as_uint64(number: object) -> int:
 
 
 _add_input_metadata = Node.add_input_metadata
-
-
-def _use_streams(in_use: bool) -> None:
-    chosen = Node._add_input_metadata_with_stream if in_use else _add_input_metadata
-    Node.add_input_metadata = chosen  # type: ignore[method-assign]
-
-
-streams.when_use_changes.append(_use_streams)
+process_modes.hot_function(
+    Node,
+    "add_input_metadata",
+    {NO_MODE: _add_input_metadata, Mode.STREAMS: Node._add_input_metadata_with_stream},
+)

@@ -158,7 +158,7 @@ class SavedVariable:
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"[{legacy_type(data)} {list(data._size)}]{origin} is at version {data._version_counter.value}; "
             f"expected version {self._version} instead."
-            f"{_HINT_IN_ANOMALY_MODE if anomaly_mode.enabled else _HINT}"
+            f"{_HINT_IN_ANOMALY_MODE if anomaly_mode.is_enabled() else _HINT}"
         )
 
     def reset_data(self) -> None:

@@ -29,6 +29,7 @@ from dispatchviz.core.autograd.variables.variable import (
 )
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.process_modes import NO_MODE, Mode, process_modes
 from dispatchviz.core.tensor.tensor import Tensor, VersionCounter
 from dispatchviz.core.thread.guards import AutoGradMode
 from dispatchviz.core.thread.thread_state import thread
@@ -72,32 +73,25 @@ class Hooks(NamedTuple):
 
 def push_default_hooks(pack: Pack, unpack: Unpack) -> None:
     """This thread's saved tensors are packed by these from now on. RuntimeError if that is disabled."""
-    global _count
     check_enabled()
     pair = Hooks(pack, unpack)
     state = thread.state
+    process_modes.enter(Mode.SAVED_TENSOR_HOOKS)  # first: an exception from outside leaves it on, never off
     state.saved_tensors_hooks = (*state.saved_tensors_hooks, pair)
-    _count += 1
-    SavedVariable.__init__ = _init_packing  # type: ignore[method-assign]
 
 
 def pop_default_hooks() -> None:
     """Takes the innermost pair away. RuntimeError if there is none."""
-    global _count
     state = thread.state
-    if not state.saved_tensors_hooks:
+    pairs = state.saved_tensors_hooks
+    if not pairs:
         raise RuntimeError(_EMPTY_STACK)
-    state.saved_tensors_hooks = state.saved_tensors_hooks[:-1]
-    _count -= 1
-    SavedVariable.__init__ = _init_packing if _count else _init  # type: ignore[method-assign]
-
-
-def exchange_count(count: int) -> int:
-    """As if the stacks of all threads held so many pairs; gives how many there were."""
-    global _count
-    before, _count = _count, count
-    SavedVariable.__init__ = _init_packing if _count else _init  # type: ignore[method-assign]
-    return before
+    state.saved_tensors_hooks = pairs[:-1]
+    try:
+        process_modes.leave(Mode.SAVED_TENSOR_HOOKS)
+    except BaseException:  # one from outside: nothing was popped
+        state.saved_tensors_hooks = pairs
+        raise
 
 
 def top_default_hooks() -> Hooks | None:
@@ -125,11 +119,6 @@ def enable() -> None:
     thread.state.saved_tensors_hooks_disabled = None
 
 
-_count = 0
-"""Of all threads: SavedVariables ask for hooks exactly while their stacks hold some.
-
-What writes it calls nothing in between, so neither another thread nor a signal comes in between.
-"""
 _init = SavedVariable.__init__
 
 
@@ -145,6 +134,8 @@ def _init_packing(
     self._output_nr = variable._output_nr
     _packed(self)._pack(hooks, variable, is_output)
 
+
+process_modes.hot_function(SavedVariable, "__init__", {NO_MODE: _init, Mode.SAVED_TENSOR_HOOKS: _init_packing})
 
 # -- a saved variable with hooks --------------------------------------------------------------------------------------
 

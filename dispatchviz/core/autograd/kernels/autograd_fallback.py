@@ -107,7 +107,7 @@ def _leave_warning(result: Tensor, node: WarnNotImplemented, mutable: bool) -> N
     elif not mutable:
         set_history(result, node)
     elif recorder.active is not None:
-        recorder.active.no_node_made("the result is an argument that the operator wrote to")
+        recorder.active.note(("no_node_made", "the result is an argument that the operator wrote to"))
 
 
 class WarnNotImplemented(Node):

@@ -109,7 +109,7 @@ def _make_dual(ks: int, primal: Tensor, tangent: Tensor, level: int) -> Tensor:
 def detach(ks: int, self: Tensor) -> Tensor:
     """An alias without history."""
     if recorder.active is not None:
-        recorder.active.no_node_made("detached")
+        recorder.active.note(("no_node_made", "detached"))
     with AutoDispatchBelowAutograd():
         return ops.detach.redispatch(ks & after_autograd_keyset, self)
 

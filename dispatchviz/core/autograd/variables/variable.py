@@ -140,7 +140,8 @@ def compute_requires_grad(*tensors: Tensor | None) -> bool:
             ):
                 return True
     if recorder.active is not None:
-        recorder.active.no_node_made("no input requires grad" if thread.state.grad_mode else "grad mode is off")
+        why = "no input requires grad" if thread.state.grad_mode else "grad mode is off"
+        recorder.active.note(("no_node_made", why))
     return False
 
 

@@ -67,4 +67,4 @@ def check_no_requires_grad(tensor: Tensor | None, name: str, function: str) -> N
 def never_differentiable() -> None:
     """Tells that the kernel of an operator without derivative records nothing."""
     if recorder.active is not None:
-        recorder.active.no_node_made("never differentiable")
+        recorder.active.note(("no_node_made", "never differentiable"))

@@ -1,6 +1,6 @@
 """What functorch forbids inside a transform (``FuncTorchTLS`` in ``aten/src/ATen/functorch/DynamicLayer.cpp``).
 
-Light: autograd and the face ask here.
+Light: autograd and ``dispatchviz.torch`` import it.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ generators are Philox, whose numbers a GPU's threads draw; here they draw as CPU
 
 from __future__ import annotations
 
-import secrets
 import struct
 from typing import Any
 
@@ -69,6 +68,8 @@ class Generator(metaclass=DeclaredInC, name="torch._C.Generator"):
 
     def seed(self) -> int:
         """Starts over from a seed that nobody knows; returns it."""
+        import secrets  # which loads OpenSSL
+
         return self.manual_seed(secrets.randbits(64)).initial_seed()
 
     # -- state ---------------------------------------------------------------------------------------------------------

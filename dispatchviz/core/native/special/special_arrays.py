@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from statistics import NormalDist
 from typing import Any
 
 Array = Any
@@ -78,6 +77,8 @@ def log_ndtr(xp: Any, x: Array) -> Array:
 def _normal_quantile(area: float) -> float:
     if area in (0, 1):
         return math.copysign(math.inf, area - 0.5)
+    from statistics import NormalDist  # which loads fractions and decimals
+
     return NormalDist().inv_cdf(area) if 0 < area < 1 else math.nan
 
 

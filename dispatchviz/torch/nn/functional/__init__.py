@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn.functional.activations import (
     _get_softmax_dim,
     celu,

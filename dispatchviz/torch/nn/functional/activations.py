@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.overrides import overridable
 
 

@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn.functional.activations import softmax
 from dispatchviz.torch.nn.functional.dropouts import dropout
 from dispatchviz.torch.nn.functional.images import pad

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn.functional.pooling import adaptive_avg_pool2d, adaptive_avg_pool3d
 from dispatchviz.torch.overrides import overridable
 

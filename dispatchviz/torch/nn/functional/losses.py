@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn._reduction import enum_of, get_enum, legacy_get_string
 from dispatchviz.torch.overrides import overridable
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn._sizes import given, repeated
 from dispatchviz.torch.nn.functional.activations import relu
 from dispatchviz.torch.overrides import overridable

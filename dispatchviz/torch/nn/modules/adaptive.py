@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn import functional as F
 from dispatchviz.torch.nn.modules.container import ModuleList, Sequential
 from dispatchviz.torch.nn.modules.linear import Linear

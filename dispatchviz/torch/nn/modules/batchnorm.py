@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn import functional as F
 from dispatchviz.torch.nn import init
 from dispatchviz.torch.nn.modules.module import Module
@@ -54,7 +54,7 @@ class _NormBase(Module):
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0, and the running statistics anew."""
+        """Weight 1, bias 0, and the running statistics reset."""
         self.reset_running_stats()
         if self.affine:
             init.ones_(self.weight)

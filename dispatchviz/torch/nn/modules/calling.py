@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from dispatchviz.core.autograd.hooks.hooks import RemovableHandle
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn.modules.global_hooks import Hook
 from dispatchviz.torch.nn.modules.global_hooks import hooks as everywhere
 from dispatchviz.torch.utils.hooks import BackwardHook

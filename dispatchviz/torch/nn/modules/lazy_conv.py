@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn.modules.conv import Conv1d, Conv2d, Conv3d
 from dispatchviz.torch.nn.modules.conv_transpose import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from dispatchviz.torch.nn.modules.lazy import LazyModuleMixin

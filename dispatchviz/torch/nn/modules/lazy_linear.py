@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn.modules.lazy import LazyModuleMixin
 from dispatchviz.torch.nn.modules.linear import Linear
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.core.autograd.hooks.hooks import RemovableHandle  # noqa: F401  (PyTorch's module has it too)
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn.modules.calling import Calls
 from dispatchviz.torch.nn.modules.conversion import Conversions
 from dispatchviz.torch.nn.modules.global_hooks import (
@@ -291,7 +291,7 @@ class Module(Calls, Conversions, Members, State):
 
 
 def indented(text: str, spaces: int, blank: bool = False) -> str:
-    """All lines but the first moved to the right; blank ones only if told."""
+    """All lines but the first moved to the right; blank ones only if requested."""
     first, *rest = text.split("\n")
     return "\n".join([first, *(" " * spaces + line if blank or line.strip() else "" for line in rest)])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 
 
 def new_parameter(module: Any, name: str, size: Any, device: Any, dtype: Any, wanted: bool = True) -> None:

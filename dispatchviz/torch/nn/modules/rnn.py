@@ -12,7 +12,7 @@ import weakref
 from typing import Any
 
 from dispatchviz.torch import _VF
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn import init
 from dispatchviz.torch.nn.modules.module import Module
 from dispatchviz.torch.nn.utils.rnn import PackedSequence

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dispatchviz.core.autograd.hooks.hooks import RemovableHandle
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn.modules.calling import WrappedHook
 from dispatchviz.torch.nn.modules.global_hooks import Hook
 from dispatchviz.torch.nn.parameter import is_lazy

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.core.thread.warning import warn_python_once
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn import functional as F
 from dispatchviz.torch.nn.init import xavier_uniform_
 from dispatchviz.torch.nn.modules.attention import MultiheadAttention, blocked_by_autograd

@@ -9,7 +9,7 @@ from typing import Any
 
 from typing_extensions import deprecated
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.optim.updates import grouped
 
 _FOREACH_DEVICES = ("cpu", "cuda")
@@ -36,7 +36,7 @@ def _together(tensors: list[Any], foreach: bool | None) -> bool:
 def get_total_norm(
     tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Any:
-    """The norm of all tensors as if they were one. RuntimeError for inf and nan, if told."""
+    """The norm of all tensors as if they were one. RuntimeError for inf and nan, if requested."""
     with torch.no_grad():
         tensors, norm_type = _as_list(tensors), float(norm_type)
         if not tensors:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:

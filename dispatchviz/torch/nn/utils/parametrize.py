@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn.modules.container import ModuleDict, ModuleList
 from dispatchviz.torch.nn.modules.module import Module
 from dispatchviz.torch.nn.parameter import Parameter

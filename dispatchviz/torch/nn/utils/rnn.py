@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from dispatchviz.torch import _VF
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 
 __all__ = [
     "PackedSequence",

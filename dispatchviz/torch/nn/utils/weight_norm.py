@@ -1,4 +1,4 @@
-"""A weight made anew from a length and a direction before each call (``torch/nn/utils/weight_norm.py``)."""
+"""A weight computed again from a length and a direction before each call (``torch/nn/utils/weight_norm.py``)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from typing_extensions import deprecated
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn.parameter import Parameter, UninitializedParameter
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]

@@ -12,7 +12,7 @@ from math import sqrt
 from typing import Any, TypedDict, Unpack
 
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 
 
 class Options(TypedDict, total=False):

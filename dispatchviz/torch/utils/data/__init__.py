@@ -5,6 +5,7 @@ NB: in PyTorch, there are worker processes, pinned memory and data pipes.
 
 from __future__ import annotations
 
+from dispatchviz.torch.utils.data import dataloader as dataloader
 from dispatchviz.torch.utils.data.collate import default_collate as default_collate
 from dispatchviz.torch.utils.data.collate import default_convert as default_convert
 from dispatchviz.torch.utils.data.dataloader import DataLoader as DataLoader
@@ -25,5 +26,6 @@ from dispatchviz.torch.utils.data.sampler import SequentialSampler as Sequential
 from dispatchviz.torch.utils.data.sampler import SubsetRandomSampler as SubsetRandomSampler
 from dispatchviz.torch.utils.data.sampler import WeightedRandomSampler as WeightedRandomSampler
 
-for _class in [value for value in globals().values() if isinstance(value, type)]:
-    _class.__module__ = _class.__module__.removeprefix("dispatchviz.")
+for _class in [*globals().values(), *vars(dataloader).values()]:
+    if isinstance(_class, type) and _class.__module__.startswith(__name__):
+        _class.__module__ = _class.__module__.removeprefix("dispatchviz.")

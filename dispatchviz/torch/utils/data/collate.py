@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 
 
 def default_collate(batch: Any) -> Any:

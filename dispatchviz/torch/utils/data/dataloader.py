@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.utils.data.collate import default_collate, default_convert
 from dispatchviz.torch.utils.data.dataset import IterableDataset
 from dispatchviz.torch.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler

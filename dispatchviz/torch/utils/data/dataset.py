@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 
 T_co = TypeVar("T_co", covariant=True)
 

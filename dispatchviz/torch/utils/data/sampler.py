@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
-from dispatchviz.torch._face import torch
+from dispatchviz.torch._namespace import torch
 
 T_co = TypeVar("T_co", covariant=True)
 

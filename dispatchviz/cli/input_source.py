@@ -1,0 +1,79 @@
+"""The input of a command: a program, or a saved trace, which is opened; ``-`` is standard input."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cache
+
+from dispatchviz.core.record.trace_file import looks_like_trace
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.output import BEGINNING, TRACES, suffix_of
+from dispatchviz.trace import Trace
+
+STANDARD_INPUT = "-"
+
+
+def trace_in(source: str) -> Trace | None:
+    """The trace that is in a file, None if a program is. TraceError if it cannot be read."""
+    if source == STANDARD_INPUT:
+        return load(source) if looks_like_trace(standard_input()) else None
+    return load(source) if _is_trace(source) else None
+
+
+def load(source: str) -> Trace:
+    """A trace; prints what is wrong with it. TraceError if it cannot be read or is none."""
+    is_input = source == STANDARD_INPUT
+    trace = Trace.decoded(standard_input(), "standard input") if is_input else Trace.load(source)
+    if trace.notice:
+        print(f"dispatchviz: {trace.notice}", file=sys.stderr)
+    return trace
+
+
+def check_no_arguments(source: str, arguments: tuple[str, ...]) -> None:
+    """A trace takes none. DispatchvizError if there are some."""
+    if arguments:
+        raise DispatchvizError(
+            f"{source} is a saved trace and takes no arguments such as {arguments[0]}; options come before it"
+        )
+
+
+def check_step(trace: Trace, step: int | None) -> None:
+    """DispatchvizError if a trace has no such step."""
+    if step is not None and not 0 <= step < len(trace):
+        has = f"the steps 0 to {len(trace) - 1}" if len(trace) else "none"
+        raise DispatchvizError(f"there is no step {step}: {trace.header.program} has {has}")
+
+
+@cache
+def standard_input() -> bytes:
+    """All of it. Where there is a terminal to answer on, keys come from that afterwards."""
+    raw = sys.stdin.buffer.read()
+    if sys.stdout.isatty() and sys.stderr.isatty() and not sys.stdin.isatty():
+        _take_keys_from_terminal()
+    return raw
+
+
+def _take_keys_from_terminal() -> None:
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR)
+    except OSError:
+        return
+    sys.stdin = open(os.devnull)  # a program that was read from here finds its end, as under Python  # noqa: SIM115
+    os.dup2(terminal, 0)
+    os.close(terminal)
+
+
+def _is_trace(file: str) -> bool:
+    """A program is called so, a trace is called so or begins so. A pipe can be read once: it is taken for a program."""
+    if file.endswith(".py"):
+        return False
+    if suffix_of(file) in TRACES:
+        return True
+    if not os.path.isfile(file):
+        return False
+    try:
+        with open(file, "rb") as stream:
+            return looks_like_trace(stream.read(BEGINNING))
+    except OSError:
+        return False

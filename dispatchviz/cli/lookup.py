@@ -1,0 +1,62 @@
+"""What ``table``, ``why`` and ``keys`` have in common: finding what was named, printing cards as text or JSON.
+
+Nothing here, nor in what these commands import, needs NumPy or a screen library: they answer at once.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from dispatchviz.core.table.operator_entry import OperatorEntry
+    from dispatchviz.core.table.registry import Registry
+    from dispatchviz.explain.operators.operator_names import Found
+
+
+def registry_of(build: str | None) -> tuple[Registry, str]:
+    """PyTorch's registrations, and the name of the build that they are of. DispatchvizError if there is none."""
+    from dispatchviz.core.table.pytorch_registrations import BuildError, chosen_build
+    from dispatchviz.errors import DispatchvizError
+    from dispatchviz.explain.cells.pytorch_tables import pytorch
+
+    try:
+        chosen = chosen_build(build)
+    except BuildError as error:
+        raise DispatchvizError(str(error)) from None
+    return pytorch(chosen), chosen
+
+
+def operator_of(registry: Registry, text: str) -> tuple[OperatorEntry, Found]:
+    """The operator that a name means. DispatchvizError if that is unknown or open."""
+    from dispatchviz.explain.operators.operator_names import find_operator
+
+    found = find_operator(text, registry.names())
+    return registry.find(found.name), found
+
+
+def remark(found: Found) -> str:
+    """The remark that there are other overloads, if the name left the choice open; else empty."""
+    if not found.others:
+        return ""
+    base = found.name.partition(".")[0]
+    others = ", ".join(name.removeprefix(f"{base}.") if name != base else "default" for name in found.others)
+    return f"{base} has other overloads, too: {others}"
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Text on standard output."""
+    print("\n".join(lines), flush=True)
+
+
+def print_json(value: Any) -> None:
+    """A card, or a dictionary of them, on standard output."""
+    import dataclasses
+    import json
+
+    def plain(value: Any) -> Any:
+        known = dataclasses.is_dataclass(value) and not isinstance(value, type)
+        return dataclasses.asdict(value) if known else str(value)
+
+    print(json.dumps(value, indent=2, ensure_ascii=False, default=plain), flush=True)

@@ -1,0 +1,120 @@
+"""The steps of the engine while a recorder listens: each runs the step itself and notes what it did.
+
+``engine.py`` says, in its table, in whose place they run. Nothing here decides anything.
+
+Rule 1: a step looks for the recorder again, since it may have stopped in the meantime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from dispatchviz.core.autograd.engine import input_buffer
+from dispatchviz.core.autograd.engine.graph_task import Buffer, GraphTask
+from dispatchviz.core.autograd.engine.ready_queue import NodeTask, ReadyQueue
+from dispatchviz.core.autograd.graph.edge import Edge
+from dispatchviz.core.autograd.graph.node import Gradients, Node
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.tensor.tensor import Tensor
+
+RunTask = Callable[[GraphTask, Sequence[Edge], Gradients, bool, Sequence[Edge], Sequence[object]], None]
+Capture = Callable[[GraphTask, Node, Buffer], bool]
+CallFunction = Callable[[ReadyQueue, GraphTask, Node, Buffer], Gradients]
+Push = Callable[[ReadyQueue, NodeTask], None]
+Decrement = Callable[[GraphTask, Node, Tensor | None], int]
+
+
+def recorded_task(run_task: RunTask) -> RunTask:
+    """A whole backward, between BackwardStarted and BackwardFinished."""
+
+    def run(
+        task: GraphTask,
+        roots: Sequence[Edge],
+        gradients: Gradients,
+        accumulate: bool,
+        outputs: Sequence[Edge],
+        inputs: Sequence[object],
+    ) -> None:
+        rec = recorder.active
+        if rec is None:
+            run_task(task, roots, gradients, accumulate, outputs, inputs)
+            return
+        rec.backward_started(task, roots, gradients, accumulate, outputs, inputs)
+        try:
+            run_task(task, roots, gradients, accumulate, outputs, inputs)
+        except BaseException as error:
+            rec.error_raised(error)
+            rec.leave()
+            raise
+        rec.backward_finished(task)
+
+    return run
+
+
+def recorded_call(call_function: CallFunction) -> CallFunction:
+    """The run of one Node, between NodeStarted and NodeFinished."""
+
+    def call(queue: ReadyQueue, task: GraphTask, node: Node, inputs: Buffer) -> Gradients:
+        rec = recorder.active
+        if rec is None:
+            return call_function(queue, task, node, inputs)
+        rec.node_started(node, inputs, queue.nodes_in_order())
+        try:
+            outputs = call_function(queue, task, node, inputs)
+        except BaseException as error:
+            rec.error_raised(error)
+            rec.leave()
+            raise
+        if not task.keep_graph and type(node).saved_variables and recorder.active is not None:
+            recorder.active.variables_released(node)
+        rec.node_finished(node, outputs)
+        return outputs
+
+    return call
+
+
+def recorded_capture(capture: Capture) -> Capture:
+    """Which gradients ``grad`` has taken, and whether that was all that was to do at the Node."""
+
+    def run(task: GraphTask, node: Node, buffer: Buffer) -> bool:
+        needed = capture(task, node, buffer)
+        rec = recorder.active
+        if rec is not None:
+            for input_nr, position in task.exec_info[node].captures:
+                rec.gradient_captured(node, input_nr, buffer[input_nr], position)
+            if not needed:
+                rec.node_skipped(node)
+        return needed
+
+    return run
+
+
+def recorded_push(push: Push) -> Push:
+    """Which Node is ready, and in which order the waiting ones are."""
+
+    def run(queue: ReadyQueue, ready: NodeTask) -> None:
+        push(queue, ready)
+        rec = recorder.active
+        if rec is not None:
+            rec.node_queued(ready.node, queue.nodes_in_order())
+
+    return run
+
+
+def recorded_decrement(decrement: Decrement) -> Decrement:
+    """An edge has delivered, and how many the Node still waits for."""
+
+    def run(task: GraphTask, node: Node, gradient: Tensor | None) -> int:
+        left = decrement(task, node, gradient)
+        rec = recorder.active
+        if rec is not None:
+            pruned = bool(task.exec_info) and not task.should_execute(node)
+            rec.dependency_met(node, left, gradient is not None, pruned)
+        return left
+
+    return run
+
+
+def recorded_add(task: GraphTask, buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> None:
+    """Without the short way of a first gradient: ``input_buffer.add`` notes what becomes of each."""
+    input_buffer.add(buffer, position, gradient, node)

@@ -1,0 +1,1 @@
+"""From notes to events, a subject a module; ``core/transcript.py`` joins them into the ``EventBuilder``."""

@@ -1,0 +1,126 @@
+"""How notes are read, and how the events that are built from them nest.
+
+A note is the name of a method of ``EventBuilder``, followed by the arguments that it takes; notes lie flat in one list,
+so how many those are says where the next note begins. What a name may be is in ``record/note_types.py``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
+
+from dispatchviz.core.record import events as ev
+
+if TYPE_CHECKING:
+    from dispatchviz.core.autograd.graph.node import Node
+    from dispatchviz.core.record.note_types import MaybeTensors, QueuedNodes
+
+Value = TypeVar("Value")
+Fields = TypeVarTuple("Fields")
+Reader = Callable[..., None]
+
+
+class BuilderBase:
+    """The events built so far, and which of them are open."""
+
+    def __init__(self) -> None:
+        self.events: list[ev.AnyEvent] = []
+        self.thread = threading.get_ident()
+        """Whose notes are being read."""
+        self.moved = False
+        """The program is on another line than the last SourceLine says; that comes before the next event."""
+        self.first_tensor = self.first_storage = self.first_node = self.first_counter = 0
+        """The serial numbers from which this recording counts."""
+        self._open: dict[int, int | None] = {}
+        """The innermost open event of each thread."""
+        self._readers: dict[str, tuple[Reader, int]] = {}
+        self._node_classes: dict[int, type[Node]] = {}
+        """Of each Node, by serial number."""
+        self._last: dict[object, Any] = {}
+
+    def read(self, notes: list[Any]) -> None:
+        """Builds the events of the notes and forgets those."""
+        at, end = 0, len(notes)
+        try:
+            while at < end:
+                reader, facts = self._reader(notes[at])
+                first, at = at + 1, at + 1 + facts
+                reader(*notes[first:at])
+        finally:
+            del notes[:end]
+
+    def _reader(self, name: str) -> tuple[Reader, int]:
+        """A method, and how many facts it takes."""
+        known = self._readers.get(name)
+        if known is None:
+            reader = getattr(self, name)
+            known = self._readers[name] = (reader, reader.__func__.__code__.co_argcount - 1)
+        return known
+
+    # -- nesting ------------------------------------------------------------------------------------------------------
+
+    @property
+    def open(self) -> int | None:
+        """The innermost open event of the thread."""
+        return self._open.get(self.thread)
+
+    @open.setter
+    def open(self, seq: int | None) -> None:
+        self._open[self.thread] = seq
+
+    def on_thread(self, ident: int) -> None:
+        """What follows happened on a thread."""
+        self.thread = ident
+
+    def continues_thread(self, ident: int) -> None:
+        """The thread works on what another has open."""
+        self.open = self._open.get(ident)
+
+    def event(self, kind: Callable[..., ev.AnyEvent], fields: tuple[Any, ...]) -> None:
+        """An event whose note is the event."""
+        self._event(kind, *fields)
+
+    def span(self, kind: Callable[..., ev.AnyEvent], fields: tuple[Any, ...]) -> None:
+        """The same of one that others happen within."""
+        self._span(kind, *fields)
+
+    def leave(self) -> None:
+        """The innermost open event is over."""
+        seq = self.open
+        if seq is not None:
+            self.open = self.events[seq].parent
+
+    def _event(self, kind: Callable[[int, int | None, *Fields], ev.AnyEvent], *fields: *Fields) -> None:
+        """Appends an event."""
+        if self.moved:
+            self.line_event()
+        self.events.append(kind(len(self.events), self._open.get(self.thread), *fields))
+
+    def _span(self, kind: Callable[[int, int | None, *Fields], ev.AnyEvent], *fields: *Fields) -> None:
+        """Appends an event that is open from now on."""
+        if self.moved:
+            self.line_event()
+        seq = len(self.events)
+        self.events.append(kind(seq, self._open.get(self.thread), *fields))
+        self._open[self.thread] = seq
+
+    def line_event(self) -> None:
+        """Appends the line that the program is on; a builder that knows lines overrides this."""
+        self.moved = False
+
+    # -- numbers ------------------------------------------------------------------------------------------------------
+
+    def _tensors(self, serials: MaybeTensors) -> MaybeTensors:
+        return tuple([None if serial is None else serial - self.first_tensor for serial in serials])
+
+    def _queue(self, nodes: QueuedNodes) -> QueuedNodes:
+        return tuple([(node - self.first_node, sequence_nr) for node, sequence_nr in nodes])
+
+    def _as_last_time(self, place: object, value: Value) -> Value:
+        """The value, or an equal one that was there in the same place last time: in loops most are."""
+        known: Value | None = self._last.get(place)
+        if known == value and known is not None:
+            return known
+        self._last[place] = value
+        return value

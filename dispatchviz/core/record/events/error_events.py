@@ -1,0 +1,23 @@
+"""Events of errors, and of what this version does not know."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record.events.event import Event
+
+
+class ErrorRaised(Event, frozen=True):
+    """An error starts here; ``parent`` is what it interrupted."""
+
+    exception: str
+    """Name of the exception's class: ``RuntimeError``."""
+    message: str
+    """``str`` of the exception."""
+
+
+class Unknown(Event, frozen=True):
+    """An event of a newer or older format version: kept and shown as it is."""
+
+    kind: str
+    """Name of the event's class in that version."""
+    fields: str
+    """Its other fields, as a JSON array."""

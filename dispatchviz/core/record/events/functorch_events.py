@@ -1,0 +1,66 @@
+"""Events of functorch: the stack of transforms, and the tensors that a transform wraps.
+
+``aten/src/ATen/functorch``.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from dispatchviz.core.record.events.event import Event
+
+Transform = Literal["Vmap", "Grad", "Jvp"]
+"""Kinds of transforms (``TransformType`` in ``aten/src/ATen/functorch/Interpreter.h``)."""
+
+
+class DynamicLayerPushed(Event, frozen=True):
+    """A transform of functorch is on top of the thread's stack from here on (``functorch/DynamicLayer.cpp``).
+
+    The first one on the stack includes FuncTorchDynamicLayerFrontMode and FuncTorchDynamicLayerBackMode.
+    """
+
+    level: int
+    """Level of the transform: from 1, the outermost."""
+    transform: Transform
+    """Kind of the transform."""
+    why: Literal["begins", "is back"]
+    """The transform begins, or it is back after a call has gone on below it."""
+    included: int
+    """The thread's included key set from here on, as a 64-bit number."""
+
+
+class DynamicLayerPopped(Event, frozen=True):
+    """A transform left the stack; the last one takes the keys of Front and Back out of the included set."""
+
+    level: int
+    """Level of the transform: from 1, the outermost."""
+    transform: Transform
+    """Kind of the transform."""
+    why: Literal["ends", "lets the call go on"]
+    """The transform is over, or a call goes on below it."""
+    included: int
+    """The thread's included key set from here on, as a 64-bit number."""
+
+
+class TensorWrapperMade(Event, frozen=True):
+    """A tensor was wrapped for a level of ``grad``, which keeps a history of its own (``TensorWrapper.cpp``)."""
+
+    tensor: int
+    """Number of the wrapper."""
+    value: int
+    """Number of the tensor that it wraps."""
+    level: int
+    """Level of the ``grad``."""
+
+
+class BatchedTensorMade(Event, frozen=True):
+    """A tensor was wrapped so that one of its dimensions is hidden: inside ``vmap`` (``BatchedTensorImpl.cpp``)."""
+
+    tensor: int
+    """Number of the BatchedTensor."""
+    value: int
+    """Number of the tensor that it wraps."""
+    bdim: int
+    """Index of the dimension of ``value`` that is hidden, from 0."""
+    level: int
+    """Level of the ``vmap`` that hides it."""

@@ -1,0 +1,73 @@
+"""Events of gradients on their way: reduced, summed in an input buffer, accumulated in ``.grad``, captured."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from dispatchviz.core.record.events.event import Event
+
+BufferReason = Literal[
+    "it is the first gradient for this input",
+    "grad mode is off and nobody else holds the gradient that was there",
+    "grad mode is on: the sum may need a history",
+    "a dispatch mode or a subclass of Tensor may want to see a sum that writes to nothing",
+    "the gradient that was there is a zero tensor, which has no memory",
+    "somebody else holds the gradient that was there",
+    "elements of the gradient that was there share memory",
+]
+"""Why a gradient is stored, added in place, or (the last five) added out of place."""
+
+
+class GradientReduced(Event, frozen=True):
+    """``validate_outputs`` summed a broadcast gradient to its input's shape."""
+
+    before: int
+    """Tensor number of the gradient that the Node returned."""
+    after: int
+    """Tensor number of the sum."""
+    shape: tuple[int, ...]
+    """Sizes of the sum: those of the forward input."""
+
+
+class GradientBuffered(Event, frozen=True):
+    """A gradient went into an input buffer (``torch/csrc/autograd/input_buffer.cpp``)."""
+
+    node: int
+    """Number of the Node that the buffer belongs to."""
+    input_nr: int
+    """Index in the buffer, from 0: which input of the Node."""
+    tensor: int
+    """Tensor number of the gradient."""
+    how: Literal["stored", "added in place", "added out of place"]
+    """It is the first one for this input, or it was added to what was there."""
+    why: BufferReason
+    """Why so."""
+
+
+class GradientAccumulated(Event, frozen=True):
+    """A leaf's ``.grad`` was written (``torch/csrc/autograd/functions/accumulate_grad.h``)."""
+
+    tensor: int
+    """Number of the leaf."""
+    gradient: int
+    """Tensor number of the gradient that arrived."""
+    result: int
+    """Tensor number of ``.grad`` from here on."""
+    how: Literal["stolen", "copied", "added in place", "added out of place"]
+    """Without a ``.grad`` the gradient became it, as it is or as a copy; else it was added to it."""
+    why: str
+    """Why so: ``.grad exists and grad mode is off: it stays the same tensor``. Strides that are the reason are named.
+    """
+
+
+class GradientCaptured(Event, frozen=True):
+    """``grad()`` took a gradient out of an input buffer for the caller (``GraphTask::captured_vars_``)."""
+
+    node: int
+    """Number of the Node that the buffer belongs to."""
+    input_nr: int
+    """Index in the buffer, from 0: which input of the Node."""
+    tensor: int | None
+    """Tensor number of the gradient; None if undefined."""
+    position: int
+    """Index in the result of ``grad``, from 0."""

@@ -1,0 +1,135 @@
+"""Events of the forward pass that build the backward graph: Nodes, their edges, what they save, histories.
+
+``torch/csrc/autograd/node.h``, ``torch/csrc/autograd/saved_variable.h``, ``torch/csrc/autograd/variable.h``.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from dispatchviz.core.record.events.event import Event
+
+NoNodeReason = Literal[
+    "grad mode is off",
+    "no input requires grad",
+    "never differentiable",
+    "detached",
+    "the result is an argument that the operator wrote to",
+]
+"""Why an autograd kernel records nothing; the last one is the fallback's for operators without an autograd kernel."""
+
+
+class NodeCreated(Event, frozen=True):
+    """A backward Node was constructed (``torch/csrc/autograd/node.h``)."""
+
+    node: int
+    """Number of the Node: they are counted from 0, in order of appearance."""
+    name: str
+    """``Node::name``: ``AddBackward0``; of handwritten Nodes in full, ``torch::autograd::AccumulateGrad``."""
+    sequence_nr: int
+    """``Node::sequence_nr``, the engine's priority: counted per thread; 18446744073709551615 (UINT64_MAX) for
+    AccumulateGrad."""
+    topological_nr: int
+    """``Node::topological_nr``, length of the longest path to a leaf, at construction; ``EdgesCollected`` has the
+    number that the edges give."""
+    thread: int
+    """Id of the constructing thread (``Node::thread_id``); the main thread is 1."""
+    known: bool = False
+    """It was constructed before the recording began, and appears here for the first time."""
+
+
+class EdgesCollected(Event, frozen=True):
+    """The next edges of a Node were set (``collect_next_edges``)."""
+
+    node: int
+    """Number of the Node."""
+    edges: tuple[tuple[int, int] | None, ...]
+    """Per forward input: Node number and input_nr that the edge leads to, or None for an empty edge."""
+    inputs: tuple[tuple[str, int | None], ...]
+    """The forward argument behind each edge: parameter name, tensor number (None: undefined); empty if unknown."""
+    topological_nr: int
+    """``Node::topological_nr`` from here on: one more than the largest among the Nodes that its edges lead to; 0
+    without any."""
+
+
+class AttributeSaved(Event, frozen=True):
+    """A Node keeps a plain value."""
+
+    node: int
+    """Number of the Node."""
+    name: str
+    """Name of the Node's member: ``alpha``, ``self_sym_sizes``; PyTorch's attribute is ``_saved_`` and this."""
+    value: str
+    """The value as text: ``1``, ``(2, 3)``."""
+
+
+class VariableSaved(Event, frozen=True):
+    """A Node keeps a tensor for its formula (``SavedVariable``)."""
+
+    node: int
+    """Number of the Node."""
+    name: str
+    """Name of the Node's member, an argument's or ``result``: ``self``, ``tensors[0]``; PyTorch's attribute is
+    ``_saved_`` and this."""
+    tensor: int | None
+    """Number of the tensor; None: an undefined tensor."""
+    version: int
+    """The tensor's version at that moment; -1 if undefined."""
+    is_output: bool
+    """It is an output of the operation: it is kept without its ``grad_fn``, the Node itself, which would be a reference
+    cycle."""
+    counter: int = -1
+    """Number of the version counter that the tensor has (``VersionBumped``); -1 if undefined."""
+    packed: bool = False
+    """A hook packed it: what the hook returned is kept instead, and no version is compared."""
+
+
+class VariableNotSaved(Event, frozen=True):
+    """A tensor that only one formula uses was not saved, because that formula's edge is empty."""
+
+    node: int
+    """Number of the Node."""
+    name: str
+    """Name of the Node's member that stays empty: ``other``."""
+    edge: int
+    """Index of the empty edge among the Node's edges, from 0."""
+
+
+class AccumulatorMade(Event, frozen=True):
+    """A leaf got its AccumulateGrad; the tensor holds it weakly, graphs hold it (``impl::grad_accumulator``)."""
+
+    node: int
+    """Number of the AccumulateGrad."""
+    tensor: int
+    """Number of the leaf."""
+
+
+class HistorySet(Event, frozen=True):
+    """``set_history``: a result got its grad_fn."""
+
+    tensor: int
+    """Number of the result."""
+    node: int
+    """Number of the Node that is its ``grad_fn``."""
+    output_nr: int
+    """``output_nr`` of the result: index, from 0, of the Node's input that its gradient goes to."""
+
+
+class HistoryRebased(Event, frozen=True):
+    """``rebase_history``: a tensor got a new grad_fn, since it or what it shares memory with was written to."""
+
+    tensor: int
+    """Number of the tensor that was written to, of the base of a view that was, or of a view whose base was."""
+    node: int
+    """Number of the Node that is its ``grad_fn`` from here on."""
+    output_nr: int
+    """``output_nr`` of the tensor: index, from 0, of the Node's input that its gradient goes to."""
+
+
+class NoNodeMade(Event, frozen=True):
+    """The autograd kernel recorded nothing."""
+
+    operator: str
+    """Qualified name of the operator: ``aten::add.Tensor``."""
+    why: NoNodeReason
+    """Why it recorded nothing."""

@@ -1,0 +1,45 @@
+"""Events of the user's hooks on gradients and on saved tensors."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from dispatchviz.core.record.events.event import Event
+
+HookKind = Literal["tensor pre hook", "retains-grad hook", "pre hook", "post hook", "post-accumulate hook"]
+"""Kinds of hooks of the engine (``torch/csrc/autograd/function_hook.h``): of ``Tensor.register_hook``,
+``Tensor.retain_grad``, ``Node.register_prehook``, ``Node.register_hook``,
+``Tensor.register_post_accumulate_grad_hook``."""
+
+
+class SavedTensorHookRan(Event, frozen=True):
+    """A saved-tensor hook was called (``torch/csrc/autograd/python_saved_variable_hooks.cpp``)."""
+
+    kind: Literal["pack hook", "unpack hook"]
+    """Which one of the pair."""
+    function: str
+    """Name of the hook."""
+    tensor: int
+    """Number of the tensor that was packed, or that the unpack hook returned."""
+    packed: str
+    """Name of the type of what is kept instead of the tensor: ``tuple``."""
+    node: int | None = None
+    """Number of the Node that keeps it; None where the tensor is packed as it is saved, before its ``VariableSaved``,
+    or was saved before the recording began."""
+    name: str = ""
+    """Name of that Node's member, as in its ``VariableSaved``; empty where ``node`` is None."""
+
+
+class HookRan(Event, frozen=True):
+    """A hook was called."""
+
+    kind: HookKind
+    """Kind of the hook."""
+    node: int
+    """Number of the Node before or after which it runs."""
+    function: str
+    """Name of the hook; ``retain_grad`` for a retains-grad hook."""
+    replaced: bool
+    """It returned other gradients."""
+    kept: bool = False
+    """A retains-grad hook has written the gradient to ``.grad``: there was one, and the tensor still exists."""

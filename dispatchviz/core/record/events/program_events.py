@@ -1,0 +1,65 @@
+"""Events of the program itself: its lines, its variables, its output, its end."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from dispatchviz.core.record.events.event import Event
+
+FormattingMethod = Literal["Tensor.__repr__", "Tensor.__format__"]
+"""The methods of Tensor that format it as text."""
+
+
+class SourceLine(Event, frozen=True):
+    """The program runs a line, or comes back to one; open until the next one."""
+
+    file: str
+    """Name of the source file, as in the header's ``sources``."""
+    line: int
+    """Line number in ``file``, from 1."""
+    function: str = ""
+    """The function that the line is in: ``Net.forward``, ``<lambda>``; empty for the file's own top level."""
+    caller: int | None = None
+    """``seq`` of the SourceLine from which ``function`` was called, or resumed; None at the bottom of the user's
+    stack."""
+
+
+class NameBound(Event, frozen=True):
+    """A variable of the program now names a tensor: from here on texts call the tensor by this name."""
+
+    name: str
+    """The variable's name: ``x``."""
+    tensor: int
+    """Number of the tensor."""
+
+
+class Printed(Event, frozen=True):
+    """The program wrote to its standard output."""
+
+    text: str
+    """What it wrote, line ends included: up to the end of a line, or until another line of the program began."""
+
+
+class TensorFormatted(Event, frozen=True):
+    """A tensor is formatted as text, by operators like any other computation; open until the text is complete.
+
+    ``torch/_tensor_str.py``, ``torch/_tensor.py``.
+    """
+
+    tensor: int
+    """Number of the tensor."""
+    function: FormattingMethod
+    """The method that was called."""
+
+
+class ProgramRaised(Event, frozen=True):
+    """An exception left the program. Always the last event."""
+
+    exception: str
+    """Name of the exception's class: ``RuntimeError``."""
+    message: str
+    """``str`` of the exception."""
+    file: str
+    """Name of the program's own file in which it was raised, as in the header's ``sources``; empty if there is none."""
+    line: int
+    """Line number of the program's own line, from 1; 0 if there is none."""

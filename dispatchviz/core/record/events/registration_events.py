@@ -1,0 +1,40 @@
+"""Events of registrations while the program runs (``torch/library.h``)."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record.events.event import Event
+
+
+class OperatorDefined(Event, frozen=True):
+    """An operator was defined (``Library::def``)."""
+
+    operator: str
+    """Qualified name of the operator: ``mylib::twice``."""
+    schema: str
+    """Its schema: ``mylib::twice(Tensor x) -> Tensor``."""
+    by_fallbacks: int = -1
+    """Number of cells of the new table that hold a backend fallback; -1 in traces of older versions."""
+    by_kernels: int = 0
+    """Number of cells that hold kernels which were registered before the definition."""
+
+
+class KernelRegistered(Event, frozen=True):
+    """A kernel was registered, or its registration removed (``Library::impl``, ``Library::fallback``)."""
+
+    operator: str
+    """Qualified name of the operator; empty for a backend fallback."""
+    key: str
+    """The key or alias of the registration: ``CPU``."""
+    kernel: str
+    """Name of the kernel: of a Python kernel its function's name."""
+    removed: bool
+    """It was removed, not added."""
+
+
+class CellsRecomputed(Event, frozen=True):
+    """The registration just before changed cells of an operator's table (``OperatorEntry::updateDispatchTable_``)."""
+
+    operator: str
+    """Qualified name of the operator."""
+    cells: tuple[str, ...]
+    """Runtime keys of the cells whose kernel changed."""

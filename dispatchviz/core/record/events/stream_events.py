@@ -1,0 +1,64 @@
+"""Events of CUDA streams.
+
+A stream is given by its number: 0 is the default stream, the others count from 1. So is a CUDA event, from 1. They are
+numbered in a process, not in a recording.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from dispatchviz.core.record.events.event import Event
+
+EventPurpose = Literal["the program says so", "the gradient is ready", "the gradients of its leaves are ready"]
+"""What a CUDA event marks in a stream."""
+
+StreamUse = Literal["the program says so", "the Node that receives it runs there", "the sum runs there"]
+"""Why a stream uses the memory of a tensor that another stream made."""
+
+
+class StreamChanged(Event, frozen=True):
+    """Another stream of the CUDA device is the thread's current one (``c10::cuda::setCurrentCUDAStream``)."""
+
+    before: int
+    """Number of the stream that was current until then."""
+    stream: int
+    """Number of the stream that is current from here on."""
+    why: str
+    """What made it so: ``torch.cuda.stream(s)``, ``the forward of MulBackward0 ran on it``, ``leaving ...``"""
+
+
+class StreamEventRecorded(Event, frozen=True):
+    """A CUDA event marks what is in a stream by now (``c10::Event::record``)."""
+
+    event: int
+    """Number of the CUDA event."""
+    stream: int
+    """Number of the stream."""
+    why: EventPurpose
+    """What it marks; the engine's own are in ``torch/csrc/autograd/input_buffer.cpp``."""
+
+
+class StreamWaited(Event, frozen=True):
+    """What is put into a stream from here on waits for a CUDA event; the caller goes on (``c10::Stream::wait``)."""
+
+    stream: int
+    """Number of the stream that waits."""
+    event: int
+    """Number of the CUDA event."""
+    recorded_on: int
+    """Number of the stream that the event marks."""
+    why: str
+    """What needs the wait: ``the sum needs the new gradient``, ``MulBackward0 needs the gradient``..."""
+
+
+class MemoryUsedOnStream(Event, frozen=True):
+    """The allocator learns that a stream uses a tensor's memory, so that it is not reused before
+    (``CUDACachingAllocator::recordStream``)."""
+
+    tensor: int
+    """Number of the tensor."""
+    stream: int
+    """Number of the stream."""
+    why: StreamUse
+    """What uses it there."""

@@ -1,0 +1,95 @@
+"""Events of tensors: creation, views, versions, and what changes of an existing one."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from dispatchviz.core.record.events.event import Event
+
+CreationMeta = Literal["DEFAULT", "MULTI_OUTPUT_NODE", "NO_GRAD_MODE", "INFERENCE_MODE", "IN_CUSTOM_FUNCTION"]
+"""How a view was made: one that is not ``DEFAULT`` must not be written to in grad mode (``CreationMeta`` in
+``torch/csrc/autograd/variable.h``)."""
+
+
+class TensorCreated(Event, frozen=True):
+    """A tensor appears for the first time: created now, or already there when recording began."""
+
+    tensor: int
+    """Number of the tensor: they are counted from 0, in order of appearance."""
+    how: Literal["new", "known before"]
+    """Created now, or already there when recording began."""
+    shape: tuple[int, ...]
+    """Its sizes."""
+    stride: tuple[int, ...]
+    """Its strides, in elements."""
+    dtype: str
+    """Its dtype: ``torch.float32``."""
+    device: str
+    """Its device: ``cuda:0``, ``cpu``, ``meta``."""
+    key_set: int
+    """Its key set, as a 64-bit number (``TensorImpl::key_set``)."""
+    storage: int
+    """Number of its storage, from 0; tensors with one storage share memory. -1 if it has no memory
+    of its own: meta tensors, wrappers of a transform."""
+    requires_grad: bool
+    """It requires grad, as a leaf or because it has a ``grad_fn``."""
+    wrapped_number: bool
+    """It is a Python number passed for a tensor parameter (``is_wrapped_number``)."""
+
+
+class ViewMade(Event, frozen=True):
+    """``as_view``: a tensor became a differentiable view (``torch/csrc/autograd/VariableTypeUtils.h``)."""
+
+    tensor: int
+    """Number of the view."""
+    base: int
+    """Number of the root base, which is never itself a view."""
+    creation_meta: CreationMeta
+    """How the view was made."""
+
+
+class VersionBumped(Event, frozen=True):
+    """A version counter (shared by all views of the storage) was incremented (``c10::VariableVersion::bump``)."""
+
+    tensor: int
+    """Number of the tensor that was written to."""
+    before: int
+    """Version until then."""
+    after: int
+    """Version from here on."""
+    counter: int = -1
+    """Number of the version counter, from 0: tensors that share one notice each other's changes. -1 in traces of older
+    versions."""
+
+
+class GeometryChanged(Event, frozen=True):
+    """An existing tensor got other sizes or strides: ``resize_``, outputs of the wrong size, in-place views."""
+
+    tensor: int
+    """Number of the tensor."""
+    shape: tuple[int, ...]
+    """Its sizes from here on."""
+    stride: tuple[int, ...]
+    """Its strides from here on, in elements."""
+
+
+class RequiresGradSet(Event, frozen=True):
+    """``requires_grad_()`` on a leaf, or ``detach_()``: no key changes."""
+
+    tensor: int
+    """Number of the tensor."""
+    requires_grad: bool
+    """Its ``requires_grad`` from here on."""
+    detached: bool = False
+    """By ``detach_()``: its history, if there was one, is gone too."""
+
+
+class KeySetChanged(Event, frozen=True):
+    """The key set of an existing tensor changed (conj and neg bits, Python keys)."""
+
+    tensor: int
+    """Number of the tensor."""
+    before: int
+    """Its key set until then, as a 64-bit number."""
+    after: int
+    """Its key set from here on, as a 64-bit number."""

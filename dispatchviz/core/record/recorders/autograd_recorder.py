@@ -1,0 +1,95 @@
+"""What autograd does in the forward pass: Nodes, edges, saved variables, histories, tangents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.function_source import source_of
+from dispatchviz.core.record.recorders.recorder_base import RecorderBase
+
+if TYPE_CHECKING:
+    from dispatchviz.core.autograd.function.python_function import FunctionBase
+    from dispatchviz.core.autograd.graph.edge import Edge
+    from dispatchviz.core.autograd.graph.node import Node
+    from dispatchviz.core.autograd.graph.saved_variable import SavedVariable
+    from dispatchviz.core.tensor.tensor import Tensor
+
+
+class AutogradRecorder(RecorderBase):
+    """Autograd, forward."""
+
+    def edges_collected(self, node: Node, edges: Sequence[Edge], arguments: Sequence[Tensor | None], /) -> None:
+        """The edges are set; ``arguments`` are the forward inputs behind them, where known."""
+        targets = tuple([self._target(edge) for edge in edges])
+        behind = self._serials(arguments)
+        self.note(("edges_collected", self._node_serial(node), node._topological_nr, targets, behind))
+
+    def accumulator_made(self, node: Node, tensor: Tensor) -> None:
+        """A leaf got its AccumulateGrad."""
+        self._emit(ev.AccumulatorMade, self._node(node), self._tensor(tensor))
+
+    def history_rebased(self, tensor: Tensor, node: Node, output_nr: int) -> None:
+        """An in-place result got a new grad_fn."""
+        self._emit(ev.HistoryRebased, self._tensor(tensor), self._node(node), output_nr)
+
+    def history_set(self, tensor: Tensor, node: Node, output_nr: int) -> None:
+        """A result got its grad_fn."""
+        self._emit(ev.HistorySet, self._tensor(tensor), self._node(node), output_nr)
+
+    # -- saved variables ----------------------------------------------------------------------------------------------
+
+    def variable_saved(
+        self, node: Node, name: str, saved: SavedVariable, tensor: Tensor | None, is_output: bool
+    ) -> None:
+        """A tensor was kept."""
+        if tensor is None:
+            self._emit(ev.VariableSaved, self._node(node), name, None, -1, is_output)
+            return
+        saved._told = self._node_serial(node), name
+        counter = self._counter(tensor) - self.first_counter
+        version, packed = tensor._version_counter.value, hasattr(saved, "_packed")
+        self._emit(ev.VariableSaved, self._node(node), name, self._tensor(tensor), version, is_output, counter, packed)
+
+    def variable_not_saved(self, node: Node, name: str, edge: int) -> None:
+        """A tensor was not kept, since only an empty edge's formula needs it."""
+        self._emit(ev.VariableNotSaved, self._node(node), name, edge)
+
+    def saved_tensor_hook_ran(
+        self, kind: str, function: str, saved: SavedVariable, tensor: Tensor, packed: str
+    ) -> None:
+        """A tensor was packed or unpacked."""
+        node, name = getattr(saved, "_told", (-1, ""))
+        number = self._tensor(tensor)
+        if node >= self.first_node:
+            self._emit(ev.SavedTensorHookRan, kind, function, number, packed, node - self.first_node, name)
+        else:
+            self._emit(ev.SavedTensorHookRan, kind, function, number, packed)
+
+    # -- functions of the user's --------------------------------------------------------------------------------------
+
+    def function_entered(self, function: type[FunctionBase], node: FunctionBase, recorded: bool, setup: bool) -> None:
+        """Opens the forward of a Function."""
+        needed = tuple(map(bool, node.needs_input_grad or ()))
+        file, first, last = source_of(function.forward)
+        name, number = function.__name__, self._node(node)
+        self._emit_span(ev.FunctionEntered, name, number, needed, recorded, setup, file, first, last)
+
+    def function_output(
+        self, node: FunctionBase, position: int, returned: Tensor, result: Tensor, how: str, marked: str, is_input: bool
+    ) -> None:
+        """A tensor that a forward returned has its final form."""
+        before, after = self._tensor(returned), self._tensor(result)
+        meta = "" if result._view is None else result._view.creation_meta
+        self._emit(ev.FunctionOutput, self._node(node), position, before, after, how, marked, is_input, meta)
+
+    # -- forward mode -------------------------------------------------------------------------------------------------
+
+    def forward_formula_entered(self, formula: str, how: str) -> None:
+        """Opens the computation of a tangent."""
+        self._emit_span(ev.ForwardFormulaEntered, formula, how)
+
+    def tangent_set(self, tensor: Tensor, tangent: Tensor, how: str) -> None:
+        """The tensor already has it."""
+        self._emit(ev.TangentSet, self._tensor(tensor), self._tensor(tangent), how)

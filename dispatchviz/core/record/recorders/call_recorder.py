@@ -1,0 +1,130 @@
+"""What the dispatcher does: calls, redispatches and what kernels return, boxing, structured kernels, registrations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dispatchviz.core.call.dispatcher import generator_keys, tensor_arguments
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.recorders.python_recorder import PythonRecorder
+from dispatchviz.core.record.recorders.recorder_base import tensors_in
+from dispatchviz.core.table.precedence import FALLBACK
+from dispatchviz.core.thread.thread_state import thread
+
+if TYPE_CHECKING:
+    from dispatchviz.core.kernel.kernel_function import Kernel
+    from dispatchviz.core.keys.keys import DispatchKey
+    from dispatchviz.core.record.note_types import Failed
+    from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
+    from dispatchviz.core.tensor.dtype import DType
+    from dispatchviz.core.tensor.tensor import Tensor
+
+_FAILED: Failed = ("failed",)
+
+
+class CallRecorder(PythonRecorder):
+    """The dispatcher and its registrations."""
+
+    def called(self, how: str, cell: Cell, ks: int, args: Sequence[Any], /) -> None:
+        """A full dispatch begins, with all arguments in schema order; the cell and the effective set are chosen."""
+        if self.finds_callers:
+            self.find_caller()
+        state = thread.state
+        arguments = tensor_arguments(cell.operator, args)
+        sets = tuple([(name, self._serial(tensor), tensor._ks) for name, tensor in arguments])
+        keys = generator_keys(cell.operator, args) if how == "call" else 0
+        self.note(("called", how, cell, ks, state.included, state.excluded, sets, keys))
+
+    def redispatched(self, how: str, cell: Cell, ks: int, /) -> None:
+        """A redispatch begins."""
+        self.note(("redispatched", how, cell, ks))
+
+    def returned(self, result: Any, /) -> None:
+        """The kernel returned something, and with it the call is over."""
+        values = result if isinstance(result, (list, tuple)) else (result,)
+        self.note(("returned", tuple([self._serial(value) for value in values if hasattr(value, "_ks")])))
+
+    def call_failed(self, error: BaseException) -> None:
+        """The kernel raised, and with it the call is over."""
+        self.error_raised(error)
+        self.note(_FAILED)
+
+    def boxed(self, op: OperatorEntry, values: int) -> None:
+        """Arguments went onto a stack."""
+        self._emit(ev.Boxed, op.name, values)
+
+    def unboxed(self, op: OperatorEntry, values: int) -> None:
+        """Values came off a stack."""
+        self._emit(ev.Unboxed, op.name, values)
+
+    def torch_dispatch_entered(
+        self,
+        kind: str,
+        handler: str,
+        op: OperatorEntry,
+        types: Iterable[type],
+        args: Iterable[Any],
+        kwargs: Mapping[str, Any],
+    ) -> None:
+        """Opens the ``__torch_dispatch__`` of a mode or subclass; the thread already has the sets it runs under."""
+        named = [*((f"args[{i}]", value) for i, value in enumerate(args)), *kwargs.items()]
+        self._emit_span(
+            ev.TorchDispatchEntered,
+            kind,
+            handler,
+            f"{op.schema.name.replace('::', '.')}.{op.schema.overload or 'default'}",
+            tuple(t.__name__ for t in types),
+            tuple((name, self._value_text(value)) for name, value in named),
+            thread.state.included,
+            thread.state.excluded,
+            len(thread.state.modes),
+        )
+
+    def torch_dispatch_left(self, handler: str, result: Any) -> None:
+        """What the handler returned; ``leave`` follows."""
+        tensors = tuple(self._tensor(tensor) for tensor in tensors_in(result))
+        self._emit(ev.TorchDispatchLeft, handler, tensors, result is NotImplemented)
+
+    # -- structured kernels -------------------------------------------------------------------------------------------
+
+    def output_allocated(
+        self,
+        variant: str,
+        tensor: Tensor,
+        resized: bool,
+        shape: tuple[int, ...],
+        dtype: DType,
+        method: str,
+        proxy: Tensor | None,
+        /,
+    ) -> None:
+        """``set_output`` is done; a proxy is written instead of an output whose strides the kernel cannot use."""
+        proxy_number = None if proxy is None else self._serial(proxy)
+        number = self._serial(tensor)
+        self.note(("output_allocated", variant, number, resized, shape, dtype, method, proxy_number))
+
+    def proxy_copied(self, proxy: Tensor, output: Tensor) -> None:
+        """What a kernel wrote into a proxy is copied to the output."""
+        self.note(("proxy_copied", self._serial(proxy), self._serial(output)))
+
+    # -- registrations ------------------------------------------------------------------------------------------------
+
+    def registrations_change(self) -> None:
+        """An operator's or the process's registrations are about to change: notes speak of those that were."""
+        self.settle()
+        self.builder.registrations_change()
+
+    def operator_defined(self, op: OperatorEntry) -> None:
+        """``def``."""
+        fallbacks = sum(cell.reason == FALLBACK for cell in op.table)
+        filled = sum(cell.kernel is not None for cell in op.table)
+        self._emit(ev.OperatorDefined, op.name, str(op.schema), fallbacks, filled - fallbacks)
+
+    def kernel_registered(self, op: OperatorEntry | None, key: DispatchKey, kernel: Kernel, removed: bool) -> None:
+        """``impl`` or, without an operator, ``fallback``; or its removal."""
+        self._emit(ev.KernelRegistered, op.name if op else "", key.name, kernel.name, removed)
+
+    def cells_recomputed(self, op: OperatorEntry, keys: Iterable[DispatchKey]) -> None:
+        """Cells changed."""
+        self._emit(ev.CellsRecomputed, op.name, tuple(key.name for key in keys))

@@ -1,0 +1,164 @@
+"""What the backward engine does, from the roots of a graph task to its captured gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.recorders.recorder_base import RecorderBase, numbering, tensors_in
+
+if TYPE_CHECKING:
+    from dispatchviz.core.autograd.engine.graph_task import GraphTask
+    from dispatchviz.core.autograd.graph.edge import Edge
+    from dispatchviz.core.autograd.graph.node import Node
+    from dispatchviz.core.record.event_builder import EventBuilder
+    from dispatchviz.core.record.note_types import Target
+    from dispatchviz.core.tensor.tensor import Tensor
+
+
+class EngineRecorder(RecorderBase):
+    """The engine."""
+
+    def __init__(self, builder: EventBuilder | None = None) -> None:
+        super().__init__(builder)
+        self._graph_tasks: dict[int, int] = {}
+        """The number in this recording of each graph task, by PyTorch's id, which counts per process."""
+
+    def backward_started(
+        self,
+        task: GraphTask,
+        roots: Sequence[Edge],
+        gradients: Sequence[Tensor | None],
+        accumulate: bool,
+        inputs: Sequence[Edge] = (),
+        input_tensors: Sequence[object] = (),
+    ) -> None:
+        """Opens a backward."""
+        self._emit_span(
+            ev.BackwardStarted,
+            self._graph_task(task),
+            self._ends_of(roots),
+            self._tensors(gradients),
+            task.keep_graph,
+            task.grad_mode,
+            accumulate,
+            task.reentrant_depth,
+            self._ends_of(inputs),
+            tuple(next((self._tensor(tensor) for tensor in tensors_in(given)), None) for given in input_tensors),
+        )
+
+    def _ends_of(self, edges: Sequence[Edge]) -> tuple[Target, ...]:
+        return tuple((self._node(edge.function), edge.input_nr) for edge in edges if edge.function is not None)
+
+    def thread_goes_on(self, ident: int) -> None:
+        """What this thread does now belongs to the innermost open event of another, which waits for it."""
+        self.note(("continues_thread", ident))
+
+    def backward_finished(self, task: GraphTask) -> None:
+        """The graph task is complete."""
+        self._emit(ev.BackwardFinished, self._graph_task(task))
+        self.leave()
+
+    def _graph_task(self, task: GraphTask) -> int:
+        with numbering:
+            return self._graph_tasks.setdefault(task.id, len(self._graph_tasks))
+
+    # -- before the first Node ----------------------------------------------------------------------------------------
+
+    def dependencies_counted(self, counts: Mapping[Node, int], min_topo_nr: int) -> None:
+        """In order of discovery."""
+        numbered = tuple((self._node(node), count) for node, count in counts.items())
+        self._emit(ev.DependenciesCounted, numbered, min_topo_nr)
+
+    def exec_info_populated(self, task: GraphTask) -> None:
+        """``exec_info`` is complete; what has been come to is in ``dependencies``."""
+        infos = [(self._node(node), info) for node, info in task.exec_info.items()]
+        captures = tuple((node, input_nr, index) for node, info in infos for input_nr, index in info.captures)
+        found = dict.fromkeys([task.root, *task.dependencies])
+        pruned = tuple((self._node(node), _pruned_by(task, node)) for node in found if not task.should_execute(node))
+        self._emit(ev.ExecInfoPopulated, tuple(node for node, info in infos if info.needed), captures, pruned)
+
+    # -- Nodes --------------------------------------------------------------------------------------------------------
+
+    def dependency_met(self, node: Node, left: int, defined: bool, skipped: bool, /) -> None:
+        """One gradient less to wait for."""
+        number = node._number
+        if number < self.first_node:
+            number = self._introduce_node(node)
+        if defined and not skipped:
+            self.note(("dependency_met", number, left))
+        else:
+            self.note(("dependency_met_by_nothing", number, left, defined, skipped))
+
+    def node_queued(self, node: Node, queue: Sequence[Node], /) -> None:
+        """Ready; ``queue`` in the order of popping, with the new one."""
+        number, sequence_nr = self._node_serial(node), node.sequence_nr
+        if len(queue) == 1:
+            self.note(("node_queued_alone", number, sequence_nr, node.input_metadata))
+        else:
+            self.note(("node_queued", number, sequence_nr, node.input_metadata, self._queued(queue)))
+
+    def node_skipped(self, node: Node) -> None:
+        """Popped, and not needed."""
+        self._emit(ev.NodeSkipped, self._node(node))
+
+    def node_started(self, node: Node, gradients: Sequence[Tensor | None], waiting: Sequence[Node], /) -> None:
+        """Opens the evaluation of a Node."""
+        number, sequence_nr, inputs = self._node_serial(node), node.sequence_nr, node.input_metadata
+        if len(gradients) == 1 and gradients[0] is not None and not waiting:
+            self.note(("node_started_alone", number, sequence_nr, self._serial(gradients[0]), inputs))
+        else:
+            received, queue = self._serials(gradients), self._queued(waiting)
+            self.note(("node_started", number, sequence_nr, received, queue, inputs))
+
+    def formula_skipped(self, node: Node, edge: int) -> None:
+        """A gradient that nobody needs is not computed."""
+        self.note(("formula_skipped", self._node_serial(node), edge))
+
+    def node_finished(self, node: Node, gradients: Sequence[Tensor | None], /) -> None:
+        """The Node returned its gradients, and with that it is over."""
+        number = self._node_serial(node)
+        if len(gradients) == 2 and gradients[0] is not None and gradients[1] is not None:
+            self.note(("node_finished_with_two", number, self._serial(gradients[0]), self._serial(gradients[1])))
+        else:
+            self.note(("node_finished", number, self._serials(gradients)))
+
+    def hook_ran(self, kind: str, node: Node, function: str, replaced: bool, kept: bool = False) -> None:
+        """A hook was called."""
+        self._emit(ev.HookRan, kind, self._node(node), function, replaced, kept)
+
+    def anomaly_found(self, node: Node, lines: str) -> None:
+        """An error came up in a Node, in anomaly mode."""
+        self._emit(ev.AnomalyFound, self._node(node), lines)
+
+    def variables_released(self, node: Node) -> None:
+        """Saved variables are gone."""
+        self._emit(ev.VariablesReleased, self._node(node))
+
+    # -- gradients ----------------------------------------------------------------------------------------------------
+
+    def gradient_reduced(self, before: Tensor, after: Tensor, shape: tuple[int, ...]) -> None:
+        """A broadcast gradient was summed."""
+        self._emit(ev.GradientReduced, self._tensor(before), self._tensor(after), shape)
+
+    def gradient_buffered(self, node: Node, input_nr: int, tensor: Tensor, how: str, why: str, /) -> None:
+        """A gradient arrived in an input buffer."""
+        number, gradient = node._number, tensor._number
+        if number < self.first_node or gradient < self.first_tensor:
+            number, gradient = self._node_serial(node), self._serial(tensor)
+        self.note(("gradient_buffered", number, input_nr, gradient, how, why))
+
+    def gradient_accumulated(self, tensor: Tensor, gradient: Tensor, result: Tensor, how: str, why: str) -> None:
+        """A leaf's .grad was written."""
+        number, added, after = self._tensor(tensor), self._tensor(gradient), self._tensor(result)
+        self._emit(ev.GradientAccumulated, number, added, after, how, why)
+
+    def gradient_captured(self, node: Node, input_nr: int, tensor: Tensor | None, position: int) -> None:
+        """``grad()`` took a gradient."""
+        self._emit(ev.GradientCaptured, self._node(node), input_nr, self._tensor_or_none(tensor), position)
+
+
+def _pruned_by(task: GraphTask, node: Node) -> str:
+    """What keeps a Node from being executed."""
+    return "topological_nr" if node._topological_nr < task.min_topological_nr else "should_execute"

@@ -1,0 +1,60 @@
+"""What the program itself does: lines, variables, output, exceptions, and the Python bindings that it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.recorders.recorder_base import RecorderBase, text_of
+
+if TYPE_CHECKING:
+    from dispatchviz.core.bindings.binding import Binding, Plan
+    from dispatchviz.core.tensor.tensor import Tensor
+
+
+class PythonRecorder(RecorderBase):
+    """The program, and the bindings that it calls."""
+
+    def source_line(self, file: str, line: int) -> None:
+        """A line of the program begins; at the top it stays open until the next."""
+        self._last_error = None  # it would keep its frames, and their tensors, alive
+        self.note(("source_line", file, line, "", None))
+
+    def name_bound(self, name: str, tensor: Tensor, /) -> None:
+        """A variable of the program names a tensor."""
+        self.note(("name_bound", name, self._serial(tensor)))
+
+    def wrote(self, text: str) -> None:
+        """The program writes to its standard output, in pieces that end where a line ends or another begins."""
+        self.note(("wrote", text))
+
+    def tensor_formatted(self, tensor: Tensor, function: str) -> None:
+        """Opens the event of a tensor whose text is made."""
+        self._emit_span(ev.TensorFormatted, self._tensor(tensor), function)
+
+    def program_raised(self, error: BaseException, file: str, line: int) -> None:
+        """The last event of a program that failed."""
+        self.note(("raised", type(error).__name__, text_of(error), file, line))
+
+    def error_raised(self, error: BaseException) -> None:
+        """An exception, where it is first seen."""
+        if error is not self._last_error:
+            self._last_error = error
+            self._emit(ev.ErrorRaised, type(error).__name__, text_of(error))
+
+    # -- bindings -----------------------------------------------------------------------------------------------------
+
+    def binding_entered(self, binding: Binding, signature: int, values: Sequence[Any]) -> None:
+        """Opens the event of a Python binding; ``values`` are those of the parameters of the signature that matched."""
+        self._last_error = None
+        self.note(("binding_entered", binding, signature, tuple([self._value_text(value) for value in values])))
+
+    def binding_called(self, binding: Binding, plan: Plan, args: tuple[Any, ...], /) -> None:
+        """The same by a plan: the arguments are tensors and plain values, the parser was not needed."""
+        self._binding_called(binding, plan, args)
+
+    def _binding_called(self, binding: Binding, plan: Plan, args: tuple[Any, ...]) -> None:
+        self._last_error = None
+        numbered = [self._serial(arg) if tensor else arg for arg, tensor in zip(args, plan.tensors, strict=True)]
+        self.note(("binding_called", binding, plan, tuple(numbered)))

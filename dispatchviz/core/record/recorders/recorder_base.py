@@ -1,0 +1,264 @@
+"""What every subject of a recorder needs: the list of notes, and the numbers of tensors, storages and Nodes.
+
+Objects are numbered through a slot of their own (``_number``), in the order in which recordings meet them, so that no
+note holds a tensor or a Node alive. The serial numbers go on over all recordings: what has a smaller one than the first
+of this recording is new to it. Events count from 0.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypeVarTuple
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.event_builder import EventBuilder
+from dispatchviz.core.record.recorders.safety_net import SafetyNet
+from dispatchviz.core.seam import recorder
+from dispatchviz.core.seam.process_modes import process_modes
+from dispatchviz.core.thread import thread_state
+from dispatchviz.core.thread.thread_state import thread
+
+if TYPE_CHECKING:
+    from dispatchviz.core.autograd.graph.edge import Edge
+    from dispatchviz.core.autograd.graph.node import Node
+    from dispatchviz.core.record.note_types import Emit, EventNote, MaybeTensors, Note, QueuedNodes, Target
+    from dispatchviz.core.tensor.tensor import Tensor
+
+Fields = TypeVarTuple("Fields")
+
+_tensor_numbers, _storage_numbers, _node_numbers, _counter_numbers = count(), count(), count(), count()
+"""Serial numbers over all recordings."""
+
+numbering = threading.RLock()
+"""Held while something gets its number that several threads may meet at once."""
+
+KNOWN = "known before"
+"""How a tensor was met that was there before the recording."""
+
+
+class RecorderBase(SafetyNet):
+    """Emits notes and numbers what they speak of."""
+
+    def __init__(self, builder: EventBuilder | None = None) -> None:
+        self.failed: Exception | None = None
+        """The fault of ours that ended the recording."""
+        self.notes: list[Any] = []
+        """All notes that are not read yet, one after the other: a name, its facts, the next name."""
+        self.note: Emit = self.notes.extend
+        """Emits one note. It is copied into the list: nothing of it stays but its facts."""
+        self.builder = builder or EventBuilder()
+        self.tensor_numbers, self.storage_numbers, self.node_numbers = _tensor_numbers, _storage_numbers, _node_numbers
+        self.first_tensor = self.first_storage = self.first_node = self.first_counter = 0
+        self.state: thread_state.State | None = None
+        """That of the recording thread, as long as there is no other, be it the one of a device's thread."""
+        self.found = False
+        """The caller of the call that comes next has just been noted."""
+        self.kernels: set[int] = set()
+        """``id`` of code objects whose callers are found already, as far as met: kernels, bindings."""
+        self._last_error: BaseException | None = None
+
+    def begin(self) -> None:
+        """Whatever is met from now on is new."""
+        self.first_tensor = self.builder.first_tensor = next(_tensor_numbers) + 1
+        self.first_storage = self.builder.first_storage = next(_storage_numbers) + 1
+        self.first_node = self.builder.first_node = next(_node_numbers) + 1
+        self.first_counter = self.builder.first_counter = next(_counter_numbers) + 1
+        self.state = None if thread_state.several() else thread.state
+        if process_modes.several_threads:
+            self.distinguish_threads()
+
+    def find_caller(self, parsed: bool = True, in_kernel: bool = False, /) -> None:
+        """Emits where the user's code stands, if it has moved; for a recorder that knows the user's code.
+
+        ``parsed``: a binding around has emitted that; ``in_kernel``: so has what called the kernel around.
+        """
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    @property
+    def events(self) -> list[ev.AnyEvent]:
+        """All events so far."""
+        self.settle()
+        return self.builder.events
+
+    def settle(self) -> None:
+        """Builds the events of all notes so far."""
+        if self.notes and self.failed is None:
+            self.builder.read(self.notes)
+
+    def _give_up(self, error: Exception) -> None:
+        """Ends the recording after a failure of its own; what was emitted before is kept."""
+        if self.failed is not None:
+            return
+        self.failed = error
+        recorder.stop(self)  # type: ignore[arg-type]
+        with contextlib.suppress(Exception):  # the notes may be what is wrong
+            self.builder.read(self.notes)
+        read = len(self.builder.events)
+        warnings.warn(f"recording stopped at event {read}: {error!r}", RuntimeWarning, stacklevel=4)
+
+    # -- threads ------------------------------------------------------------------------------------------------------
+
+    def states_change(self) -> None:
+        """From now on a thread may carry the state of another one."""
+        self.state = None
+        recorder.recorder_changes()
+
+    def distinguish_threads(self) -> None:
+        """From now on every note of another thread than the recording one says whose it is."""
+        self.state = None
+        self.note = functools.partial(_emit_on_thread, self.notes, self.builder.thread)
+        recorder.recorder_changes()
+
+    # -- events as they are -------------------------------------------------------------------------------------------
+
+    def _emit(self, kind: Callable[[int, int | None, *Fields], ev.AnyEvent], *fields: *Fields) -> None:
+        """An event of which no note is worth having: the fields are its own, with numbers counted from 0."""
+        note: EventNote = ("event", kind, fields)  # type: ignore[assignment]
+        self.note(note)
+
+    def _emit_span(self, kind: Callable[[int, int | None, *Fields], ev.AnyEvent], *fields: *Fields) -> None:
+        """The same of an event that is open until ``leave``."""
+        note: EventNote = ("span", kind, fields)  # type: ignore[assignment]
+        self.note(note)
+
+    def leave(self, /) -> None:
+        """The innermost open event is over."""
+        self.note(recorder.LEAVE)
+
+    # -- numbers of tensors -------------------------------------------------------------------------------------------
+
+    def serial(self, tensor: Tensor, /) -> int:
+        """Serial number of a tensor; meeting one that was there before is an event."""
+        number = tensor._number
+        return number if number >= self.first_tensor else self._introduce(tensor, KNOWN)
+
+    def _serial(self, tensor: Tensor) -> int:
+        number = tensor._number
+        return number if number >= self.first_tensor else self._introduce(tensor, KNOWN)
+
+    def _tensor(self, tensor: Tensor) -> int:
+        """Number of a tensor in this recording."""
+        number, first = tensor._number, self.first_tensor
+        return (number if number >= first else self._introduce(tensor, KNOWN)) - first
+
+    def _tensor_or_none(self, tensor: Tensor | None) -> int | None:
+        return None if tensor is None else self._tensor(tensor)
+
+    def _tensors(self, tensors: Iterable[Tensor | None]) -> MaybeTensors:
+        return tuple(self._tensor_or_none(tensor) for tensor in tensors)
+
+    def _serials(self, tensors: Iterable[Tensor | None]) -> MaybeTensors:
+        first = self.first_tensor
+        return tuple([t if t is None else t._number if t._number >= first else self._serial(t) for t in tensors])
+
+    def _introduce(self, tensor: Tensor, how: str) -> int:
+        if not process_modes.several_threads:
+            return self._number_tensor(tensor, how)
+        with numbering:  # two threads may meet a tensor at the same time
+            known = tensor._number
+            return known if known >= self.first_tensor else self._number_tensor(tensor, how)
+
+    def _number_tensor(self, tensor: Tensor, how: str) -> int:
+        if self.finds_callers and tensor._wrapped_number:  # while a binding parses its arguments
+            self.find_caller(False)
+        number = next(_tensor_numbers)
+        storage = tensor._storage
+        if storage._number < self.first_storage and storage.buffer is not None:
+            storage._number = next(_storage_numbers)
+        self.note(
+            (
+                "tensor_created",
+                number,
+                how,
+                tensor._size,
+                tensor._stride,
+                tensor._dtype,
+                tensor._device,
+                tensor._ks,
+                -1 if storage.buffer is None else storage._number,
+                tensor._requires_grad or tensor._grad_fn is not None,
+                tensor._wrapped_number,
+            )
+        )
+        tensor._number = number  # only now: from here on another thread may speak of it
+        return number
+
+    def _counter(self, tensor: Tensor) -> int:
+        """Serial number of its version counter."""
+        counter = tensor._version_counter
+        if counter.number < self.first_counter:
+            with numbering:
+                if counter.number < self.first_counter:
+                    counter.number = next(_counter_numbers)
+        return counter.number
+
+    # -- numbers of Nodes ---------------------------------------------------------------------------------------------
+
+    def _node(self, node: Node) -> int:
+        """Number of a Node in this recording; one made before it began appears as if it were made now."""
+        number, first = node._number, self.first_node
+        return (number if number >= first else self._introduce_node(node)) - first
+
+    def _node_serial(self, node: Node) -> int:
+        number = node._number
+        return number if number >= self.first_node else self._introduce_node(node)
+
+    def _target(self, edge: Edge) -> Target | None:
+        return None if edge.function is None else (self._node_serial(edge.function), edge.input_nr)
+
+    def _queued(self, nodes: Sequence[Node]) -> QueuedNodes:
+        return tuple([(self._node_serial(node), node.sequence_nr) for node in nodes]) if nodes else ()
+
+    def _introduce_node(self, node: Node) -> int:
+        with numbering:
+            known = node._number
+            return known if known >= self.first_node else self._number_node(node)
+
+    def _number_node(self, node: Node) -> int:
+        number = next(_node_numbers)
+        self.note(("node_known", number, node.__class__, node.sequence_nr, node._topological_nr, node.thread_id))
+        node._number = number
+        return number
+
+    # -- values -------------------------------------------------------------------------------------------------------
+
+    def _value_text(self, value: Any) -> str:
+        """A value that a function was given: a tensor is its number."""
+        if hasattr(value, "_ks"):
+            return str(value._array.item()) if value._wrapped_number else f"t{self._tensor(value)}"
+        if isinstance(value, (list, tuple)) and type(value).__repr__ in (list.__repr__, tuple.__repr__):
+            return "[" + ", ".join(self._value_text(part) for part in value) + "]"
+        return text_of(value) if not isinstance(value, str) else repr(value)
+
+
+def text_of(value: object) -> str:
+    """``str`` of a value that may hold tensors; printing those is no part of the program."""
+    recorder.wording = True
+    try:
+        return str(value)
+    finally:
+        recorder.wording = False
+
+
+def tensors_in(value: Any) -> Iterator[Any]:
+    """The tensors in what Python code returned."""
+    if hasattr(value, "_ks"):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from tensors_in(part)
+
+
+def _emit_on_thread(notes: list[Any], recording: int, note: Note) -> None:
+    """Appends a note with its thread; in one piece, since another thread may emit something at any moment."""
+    ident = threading.get_ident()
+    if ident == recording:
+        notes.extend(note)
+    else:
+        notes.extend(("on_thread", ident, *note, "on_thread", recording))

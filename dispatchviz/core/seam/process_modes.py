@@ -1,0 +1,161 @@
+"""The modes of the process, and which implementation of a hot function runs in them.
+
+What every operation passes through does not ask each time whether somebody records, whether anomaly mode is on or
+whether there is a second stream: that is asked once, when a mode changes. The table lists every function that another
+one stands in for, and which one for which set of modes::
+
+    process_modes.hot_function(Node, "add_input_metadata", {NO_MODE: plain, Mode.STREAMS: with_stream})
+
+Rule 1: what runs follows from the set of modes alone; in whatever order they went on and off, an owner has its own
+functions back when the last one is off. Nobody else assigns to a class or a module to change what runs.
+Rule 2: a change happens as a whole or, if an exception comes in between (Ctrl+C), not at all.
+
+PyTorch has the same questions as global flags: ``at::SavedTensorHooks::is_enabled``, ``AnomalyMode::is_enabled``,
+``at::impl::torch_function_mode_enabled``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from enum import Flag, auto
+from types import ModuleType
+from typing import Any, NamedTuple
+
+
+class Mode(Flag):
+    """Something that holds for the whole process and changes what hot functions have to do."""
+
+    RECORDING = auto()
+    """A recorder listens (``recorder.py``)."""
+    ANOMALY = auto()
+    """Anomaly mode is on (``autograd/engine/anomaly_mode.py``)."""
+    NAN_CHECK = auto()
+    """Anomaly mode, if it is on, looks for nan."""
+    STREAMS = auto()
+    """There is a second stream (``streams.py``)."""
+    FUNCTION_MODES = auto()
+    """Some thread has a mode with ``__torch_function__`` (``torch_function.py``)."""
+    SAVED_TENSOR_HOOKS = auto()
+    """Some thread has default saved-tensor hooks (``autograd/graph/saved_variable_hooks.py``)."""
+    THREADS = auto()
+    """A second thread has used the machine (``thread_state.py``)."""
+
+
+NO_MODE = Mode(0)
+
+Counts = Mapping[Mode, int]
+"""How many times a mode was entered and not left; a mode that is missing is off."""
+
+NEW_PROCESS: Counts = {Mode.NAN_CHECK: 1}
+"""What a new process begins with."""
+
+
+class HotFunction(NamedTuple):
+    """One row of the table."""
+
+    owner: type | ModuleType
+    name: str
+    implementations: Mapping[Mode, Callable[..., Any]]
+    """For every combination of the modes that matter to it; for none of them its own."""
+
+    @property
+    def relevant(self) -> Mode:
+        """The modes that matter to it."""
+        modes = NO_MODE
+        for mode in self.implementations:
+            modes |= mode
+        return modes
+
+    def install(self, active: Mode) -> None:
+        """Gives the owner the implementation for a set of modes."""
+        setattr(self.owner, self.name, self.implementations[active & self.relevant])
+
+
+class ProcessModes:
+    """Which modes are on, and the table of what depends on them."""
+
+    def __init__(self) -> None:
+        self.counts: Counts = NEW_PROCESS
+        self.active = Mode.NAN_CHECK
+        """The modes that are on."""
+        self.several_threads = False
+        """``Mode.THREADS`` is on; a plain attribute, since the engine reads it at every Node."""
+        self.table: list[HotFunction] = []
+        self._dependents: list[tuple[Mode, Callable[[], None]]] = []
+        self._changing = threading.RLock()
+
+    # -- who depends on modes -----------------------------------------------------------------------------------------
+
+    def hot_function(
+        self, owner: type | ModuleType, name: str, implementations: Mapping[Mode, Callable[..., Any]]
+    ) -> None:
+        """Adds a row to the table. ValueError if a combination of its modes is missing, or the row is there already."""
+        row = HotFunction(owner, name, implementations)
+        if len(implementations) != 1 << len(list(row.relevant)):
+            raise ValueError(f"{owner.__name__}.{name} has no implementation for some of {row.relevant}")
+        if any(other.owner is owner and other.name == name for other in self.table):
+            raise ValueError(f"{owner.__name__}.{name} is in the table already")
+        self.table.append(row)
+        row.install(self.active)
+
+    def when_changed(self, modes: Mode, action: Callable[[], None]) -> None:
+        """``action`` is called after one of ``modes`` has changed: what was derived from it is no longer valid."""
+        self._dependents.append((modes, action))
+
+    # -- changes ------------------------------------------------------------------------------------------------------
+
+    def enter(self, mode: Mode) -> None:
+        """The mode is on, once more."""
+        with self._changing:
+            self._become({**self.counts, mode: self.counts.get(mode, 0) + 1})
+
+    def leave(self, mode: Mode) -> None:
+        """The mode is off when it was left as often as it was entered."""
+        with self._changing:
+            self._become({**self.counts, mode: self.counts.get(mode, 0) - 1})
+
+    def set(self, mode: Mode, on: bool) -> None:
+        """Switches a mode that is either on or off."""
+        with self._changing:
+            self._become({**self.counts, mode: int(on)})
+
+    def exchange(self, counts: Counts) -> Counts:
+        """Other modes from now on, but for the recorder's, which is not the program's; gives those of before."""
+        with self._changing:
+            before = self.counts
+            self._become({**counts, Mode.RECORDING: before.get(Mode.RECORDING, 0)})
+            return before
+
+    def refresh(self, modes: Mode) -> None:
+        """What depends on ``modes`` is chosen and derived again, as if these had changed."""
+        with self._changing:
+            self._install(modes)
+
+    def _become(self, counts: Counts) -> None:
+        before, was_active = self.counts, self.active
+        active = NO_MODE
+        for mode, count in counts.items():
+            if count > 0:
+                active |= mode
+        try:
+            self.counts, self.active = counts, active
+            if active != was_active:
+                self._install(active ^ was_active)
+        except BaseException:
+            self.counts, self.active = before, was_active
+            self._install(active ^ was_active)
+            raise
+
+    def _install(self, changed: Mode) -> None:
+        self.several_threads = bool(self.active & Mode.THREADS)
+        for row in self.table:
+            if row.relevant & changed:
+                row.install(self.active)
+        for modes, action in self._dependents:
+            if modes & changed:
+                action()
+
+
+process_modes = ProcessModes()
+"""Those of this process."""

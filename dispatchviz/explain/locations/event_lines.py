@@ -1,0 +1,393 @@
+"""The line of a function that each event within it comes from: the function's calls, read off its syntax tree, are laid
+beside the events in their order.
+
+A *step* is a place in a function where something can happen that a trace records: ``ops.X.call(...)`` dispatches X and
+nothing else, ``collect_next_edges(...)`` makes edges, a ``with`` enters and leaves its guard, any other call may do
+what it likes. Steps follow each other as Python runs them: an ``if`` takes one of its ways, a loop may come again.
+Of all ways through a function the one is taken that explains the events best. A function of ours that is called is
+read too (``source_functions.py``), and its steps stand at the line of the call.
+
+What the calls that kernels have in common stand for is in ``MAKES``, beside what the generator prints
+(``core/codegen/autograd.py``, ``registers.py``) and what kernels written by hand call.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.explain.locations.source_functions import called_function
+
+MAKES: dict[str, tuple[type[ev.Event], ...]] = {
+    "compute_requires_grad": (ev.NoNodeMade,),
+    "never_differentiable": (ev.NoNodeMade,),
+    "collect_next_edges": (ev.EdgesCollected, ev.AccumulatorMade, ev.NodeCreated),
+    "set_next_edges": (ev.EdgesCollected,),
+    "keep": (ev.AttributeSaved,),
+    "save": (ev.VariableSaved, ev.VariableNotSaved, ev.SavedTensorHookRan),
+    "set_history": (ev.HistorySet,),
+    "rebase_history": (ev.HistoryRebased, ev.NodeCreated, ev.EdgesCollected, ev.AccumulatorMade),
+    "increment_version": (ev.VersionBumped,),
+    "as_view": (ev.ViewMade,),
+    "non_differentiable_view": (ev.ViewMade,),
+    "task_should_compute_output": (ev.FormulaSkipped,),
+    "task_should_compute_output_any": (ev.FormulaSkipped,),
+    "enter_meta": (ev.MetaEntered,),
+    "enter_impl": (ev.ImplEntered,),
+    "forward_formula": (ev.ForwardFormulaEntered,),
+    "set_fw_grad": (ev.TangentSet,),
+    "bring_back": (ev.ProxyCopied,),
+    "finish": (ev.ProxyCopied,),
+}
+"""The events that a call of a function of this name may make itself."""
+
+_ONLY = (
+    *("enter_meta", "enter_impl", "keep", "set_history", "increment_version"),
+    *("compute_requires_grad", "never_differentiable"),
+)
+"""Those of them that make no others; from ``collect_next_edges``, say, a view's history may be made again."""
+
+_RARELY = (
+    "is_fw_grad_defined",
+    "check_inplace",
+    "check_out_variant",
+    "check_no_requires_grad",
+    "should_compute_output",
+)
+"""Functions that nearly always make none."""
+
+_SILENT = frozenset(dir(builtins)) | {"cast"}
+"""Functions that do nothing that a trace records."""
+
+_ASTRAY = 100
+"""What it costs to explain an event by a step that cannot make it, or to pass a dispatch by that did not happen."""
+
+_BESIDE = (ev.TensorCreated, ev.Boxed, ev.Unboxed)
+"""They come with the event after them: a tensor is introduced with the one that first speaks of it."""
+
+_NEVER = 1000 * _ASTRAY
+
+_DEEPEST, _MOST = 4, 400
+"""How many calls within calls are followed, and until there are how many steps."""
+
+
+@dataclass(slots=True)
+class Step:
+    """Where something can happen."""
+
+    line: int
+    makes: tuple[type[ev.Event], ...] = ()
+    operator: str = ""
+    """The one that it dispatches, as the class is called: ``add_Tensor``; such a step happens just once."""
+    how: str = ""
+    guard: str = ""
+    """That it enters or leaves."""
+    name: str = ""
+    """Of the attribute or variable that it saves, or the Node that it makes."""
+    other: int = _ASTRAY
+    """The cost of any other event; small for a call of a function that nothing is known of."""
+    before: set[int] = field(default_factory=set)
+    """Indices of the steps that may have come just before; -1 is the beginning."""
+
+    def cost(self, event: ev.AnyEvent) -> int:
+        """How bad an explanation of an event the step is."""
+        match event:
+            case ev.Dispatched() if self.operator:
+                return 0 if self._dispatches(event) else _ASTRAY
+            case ev.GuardEntered() | ev.GuardLeft() if self.guard:
+                return 0 if type(event) in self.makes and event.guard == self.guard else _ASTRAY
+            case ev.AttributeSaved() | ev.VariableSaved() | ev.VariableNotSaved() | ev.NodeCreated() if self.makes:
+                known = type(event) in self.makes
+                return (0 if self.name in ("", event.name) else 3) if known else self.other
+        if self.makes and isinstance(event, self.makes):
+            return 0
+        return self.other
+
+    def _dispatches(self, event: ev.Dispatched) -> bool:
+        return identifier(event.operator) == self.operator and event.how.startswith(self.how)
+
+
+def identifier(operator: str) -> str:
+    """``add_Tensor`` of ``aten::add.Tensor``: the class in ``generated/operators.py``."""
+    name = operator.partition("::")[2].replace(".", "_")
+    return name.replace("__", "_", name.startswith("__"))
+
+
+def lines_of(
+    file: str, function: ast.FunctionDef, events: Sequence[ev.AnyEvent], skipped: frozenset[int] = frozenset()
+) -> list[int]:
+    """The line of each event, in their order; 0 for what the function has no step for.
+
+    ``skipped``: edges of a Node whose formulas did not run.
+    """
+    steps = _steps(file, function, skipped)
+    told: Sequence[ev.AnyEvent] = [event for event in events if not isinstance(event, _BESIDE)] or events
+    lines = {event.seq: steps[at].line if at >= 0 else 0 for event, at in zip(told, _best(steps, told), strict=True)}
+    found: list[int] = []
+    for event in reversed(events):
+        found.append(lines.get(event.seq, found[-1] if found else lines[told[-1].seq]))
+    return found[::-1]
+
+
+@functools.lru_cache(maxsize=512)
+def _steps(file: str, function: ast.FunctionDef, skipped: frozenset[int]) -> list[Step]:
+    return Reader(file, skipped).read(function)
+
+
+# -- from the syntax tree to steps -------------------------------------------------------------------------------------
+
+
+class Reader(ast.NodeVisitor):
+    """Reads the steps of a function, in the order in which Python runs them."""
+
+    def __init__(self, file: str, skipped: frozenset[int] = frozenset()) -> None:
+        """``skipped``: edges of a Node whose formulas did not run."""
+        self._skipped = skipped
+        self.steps: list[Step] = []
+        self.last: set[int] = {-1}
+        """The steps that may have been the last one so far."""
+        self._line = 0
+        """That of the comprehension, or of the call, around: it has a frame of its own."""
+        self._files = [file]
+        """Where what is read stands: the function, a function that it calls, ..."""
+        self._within: list[ast.FunctionDef] = []
+        self._returned: set[int] = set()
+
+    def read(self, function: ast.FunctionDef) -> list[Step]:
+        """All of them; the last one is the end."""
+        self._all(function.body)
+        self.steps.append(Step(0, before=self.last | self._returned, other=_NEVER))
+        return self.steps
+
+    def _all(self, nodes: Iterable[ast.AST]) -> None:
+        for node in nodes:
+            self.visit(node)
+
+    def _add(self, node: ast.expr | ast.stmt, **known: object) -> None:
+        step = Step(self._line or node.lineno, before=set(self.last), **known)  # type: ignore[arg-type]
+        self.steps.append(step)
+        at = len(self.steps) - 1
+        if step.operator:
+            self.last = {at}
+        else:
+            step.before.add(at)
+            self._join(at)
+
+    def _join(self, *more: int) -> None:
+        """What may come next may come after any of these; a step of its own, at which nothing happens."""
+        self.last = self.last | {*more}
+        if self.last != {len(self.steps) - 1}:
+            self.steps.append(Step(0, before=self.last, other=_NEVER))
+            self.last = {len(self.steps) - 1}
+
+    def visit_Call(self, node: ast.Call) -> None:
+        """Arguments first."""
+        operator = _operator(node.func)
+        if operator is None:
+            self.visit(node.func)
+        self._all([*node.args, *node.keywords])
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if operator is not None:
+            self._add(node, operator=operator[0], how=operator[1])
+        elif _is_node(name):
+            self._add(node, makes=(ev.NodeCreated,), name=name)
+        elif (said := _recorded(node.func)) is not None:
+            self._add(node, makes=said)
+        elif name in MAKES:
+            saved = node.args[1].value if name in ("keep", "save") and isinstance(node.args[1], ast.Constant) else ""
+            self._add(node, makes=MAKES[name], name=saved, other=_ASTRAY if name in _ONLY else 4)
+        elif not (isinstance(node.func, ast.Name) and name in _SILENT) and not name[:1].isupper():
+            self._called(node, name)
+
+    def _called(self, node: ast.Call, name: str) -> None:
+        """A function that may do anything; one of ours does what stands there."""
+        found = None if name in _RARELY else called_function(self._files[-1], node.func)
+        follows = len(self._within) < _DEEPEST and len(self.steps) < _MOST
+        if found is not None and follows and found.function not in self._within:
+            outer, self._line = self._line, self._line or node.lineno
+            returned, self._returned = self._returned, set()
+            self._files.append(found.file)
+            self._within.append(found.function)
+            self._all(found.function.body)
+            self._within.pop()
+            self._files.pop()
+            self.last = self.last | self._returned
+            self._line, self._returned = outer, returned
+            self._join()
+            self._add(node, other=20)  # what it does by means that cannot be read: a table of functions, a method
+        else:
+            self._add(node, other=8 if name in _RARELY else 4)
+
+    def visit_With(self, node: ast.With) -> None:
+        """A guard is entered, and left where it was entered."""
+        guards = [_guard(item.context_expr) for item in node.items]
+        for item, guard in zip(node.items, guards, strict=True):
+            self.visit(item.context_expr)
+            if guard:
+                self._add(item.context_expr, makes=(ev.GuardEntered,), guard=guard, other=5)
+        outer, self._returned = self._returned, set()
+        self._all(node.body)
+        returned, self._returned = self._returned, outer
+        self.last = self.last | returned
+        for guard in reversed(guards):
+            self._add(node, makes=(ev.GuardLeft,), guard=guard, other=5)
+        if returned:
+            self._returned = self._returned | self.last
+
+    def visit_If(self, node: ast.If | ast.IfExp) -> None:
+        """One of two ways; a formula whose gradient was not asked for is none."""
+        self.visit(node.test)
+        if _edge(node.test) in self._skipped:
+            return
+        before = self.last
+        self._all(node.body if isinstance(node.body, list) else [node.body])
+        after = self.last
+        self.last = before
+        self._all(node.orelse if isinstance(node.orelse, list) else [node.orelse])
+        self._join(*after)
+
+    visit_IfExp = visit_If
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> None:
+        """Whether more than the first is evaluated depends on that."""
+        self.visit(node.values[0])
+        before = self.last
+        self._all(node.values[1:])
+        self._join(*before)
+
+    def visit_For(self, node: ast.For) -> None:
+        """Maybe never, maybe again."""
+        self.visit(node.iter)
+        self._again([*node.body])
+        self._all(node.orelse)
+
+    def visit_While(self, node: ast.While) -> None:
+        """The same, with a condition that is asked each time."""
+        self._again([node.test, *node.body])
+        self._all(node.orelse)
+
+    def _again(self, nodes: list[ast.AST]) -> None:
+        before, begin = self.last, len(self.steps)
+        self._all(nodes)
+        for step in self.steps[begin:]:
+            if step.before & before:
+                step.before |= self.last
+        self._join(*before)
+
+    def visit_ListComp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> None:
+        """A loop in a frame of its own."""
+        self.visit(node.generators[0].iter)
+        outer, self._line = self._line, self._line or node.lineno
+        more = [generator.iter for generator in node.generators[1:]]
+        self._again([*more, *(test for generator in node.generators for test in generator.ifs), node.elt])
+        self._line = outer
+
+    visit_GeneratorExp = visit_SetComp = visit_ListComp
+
+    def visit_Try(self, node: ast.Try) -> None:
+        """What fails may fail anywhere."""
+        begin, before = len(self.steps), self.last
+        self._all(node.body)
+        after = self.last
+        self.last = before | set(range(begin, len(self.steps)))
+        self._all(node.handlers)
+        self.last = self.last | after
+        self._all([*node.orelse, *node.finalbody])
+
+    def visit_Return(self, node: ast.Return) -> None:
+        """Nothing comes after it."""
+        self.generic_visit(node)
+        self._returned = self._returned | self.last
+        self.last = set()
+
+    def visit_Raise(self, node: ast.Raise) -> None:
+        """The same."""
+        self.last = set()
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        """It runs elsewhere."""
+
+    visit_FunctionDef = visit_Lambda  # type: ignore[assignment]
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        """Annotations are not evaluated."""
+        if node.value is not None:
+            self.visit(node.value)
+
+
+def _operator(function: ast.expr) -> tuple[str, str] | None:
+    """Class and ``call`` or ``redispatch`` of ``ops.add_Tensor.call``."""
+    match function:
+        case ast.Attribute(value=ast.Attribute(value=ast.Name(id="ops"), attr=name), attr="call" | "redispatch" as how):
+            return name, how
+    return None
+
+
+def _recorded(function: ast.expr) -> tuple[type[ev.Event], ...] | None:
+    """The event of ``recorder.active.version_bumped``."""
+    match function:
+        case ast.Attribute(value=ast.Attribute(value=ast.Name(id="recorder"), attr="active"), attr=fact):
+            kind = getattr(ev, "".join(word.capitalize() for word in fact.split("_")), None)
+            return () if kind is None else (kind,)
+    return None
+
+
+def _edge(test: ast.expr) -> int | None:
+    """The edge of ``self.task_should_compute_output(0)``."""
+    match test:
+        case ast.Call(func=ast.Attribute(attr="task_should_compute_output"), args=[ast.Constant(value=int(edge))]):
+            return edge
+    return None
+
+
+def _is_node(name: str) -> bool:
+    stem = name.rstrip("0123456789")
+    return stem != name and stem.endswith("Backward")
+
+
+def _guard(entered: ast.expr) -> str:
+    """The name of a guard's class; empty for other things that are entered."""
+    called = entered.func if isinstance(entered, ast.Call) else entered
+    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    return name if name[:1].isupper() else ""
+
+
+# -- events beside steps -----------------------------------------------------------------------------------------------
+
+
+def _best(steps: list[Step], events: Sequence[ev.AnyEvent]) -> list[int]:
+    """The index of the step that explains each event, on the best way through the steps; -1 if there are no steps."""
+    costs, beginning = [float(_NEVER)] * len(steps), 0.0
+    ways: list[list[int]] = []
+    for event in events:
+        reached = _reached(steps, costs, beginning)
+        beginning = float(_NEVER)
+        costs = [cost + step.cost(event) for step, (cost, _) in zip(steps, reached, strict=True)]
+        ways.append([before for _, before in reached])
+    if not steps:
+        return [-1] * len(events)
+    left = min((cost + _ASTRAY / 2, index) for index, cost in enumerate(costs))  # by an exception, from anywhere
+    at = min(left, _reached(steps, costs, beginning)[-1])[1]
+    found = []
+    for way in reversed(ways):
+        found.append(at)
+        at = way[at] if at >= 0 else -1
+    return found[::-1]
+
+
+def _reached(steps: list[Step], costs: list[float], beginning: float) -> list[tuple[float, int]]:
+    """For each step the cheapest way to come to it next, and the last step on that way that explained something."""
+    never = (float(_NEVER), -1)
+    passed, reached = [never] * len(steps), [never] * len(steps)
+    for _ in range(2):  # loops lead back
+        for at, step in enumerate(steps):
+            ways = [(beginning, -1) if p < 0 else min((costs[p], p), passed[p]) for p in step.before if p != at]
+            if at in step.before:
+                ways.append((costs[at], at))
+            cost, last = reached[at] = min(ways, default=never)
+            passed[at] = (cost + (_ASTRAY if step.operator else 0), last)
+    return reached

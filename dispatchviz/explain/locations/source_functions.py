@@ -1,0 +1,103 @@
+"""The functions of our own sources: where one stands, its syntax tree, and which one a call means.
+
+Sources are read as text, never imported: whoever looks at a trace need not load the machine.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+import textwrap
+from pathlib import Path
+from typing import NamedTuple
+
+PACKAGE = Path(__file__).parents[2]
+
+
+class Found(NamedTuple):
+    """A function of ours."""
+
+    file: str
+    """Relative to the package."""
+    function: ast.FunctionDef
+
+
+@functools.lru_cache(maxsize=256)
+def lines_of_file(file: str) -> tuple[str, ...]:
+    """Of a file of the package; none if it is no Python file in there."""
+    path = (PACKAGE / file).resolve()
+    if not path.is_relative_to(PACKAGE.resolve()) or path.suffix != ".py":
+        return ()
+    try:
+        return tuple(path.read_text(encoding="utf-8").splitlines())
+    except OSError:
+        return ()
+
+
+@functools.lru_cache(maxsize=4096)
+def function_at(lines: tuple[str, ...], first: int) -> ast.FunctionDef | None:
+    """The syntax tree of the function that begins at a line; None for what is none, or not Python."""
+    text = textwrap.dedent("\n".join(_block(lines, first)))
+    try:
+        (function,) = ast.parse(text).body
+    except (SyntaxError, ValueError):
+        return None
+    ast.increment_lineno(function, first - 1)
+    return function if isinstance(function, ast.FunctionDef) else None
+
+
+def _block(lines: tuple[str, ...], first: int) -> list[str]:
+    """From a line on, up to the next that is not indented more, brackets that end there excepted."""
+    if not 0 < first <= len(lines):
+        return []
+    indent = len(lines[first - 1]) - len(lines[first - 1].lstrip())
+    block, decorated = [lines[first - 1]], lines[first - 1].lstrip().startswith("@")
+    for line in lines[first:]:
+        text = line.lstrip()
+        if text and len(line) - len(text) <= indent and text[0] not in ")]}#\"'" and not decorated:
+            break
+        decorated = decorated and not text.startswith("def ")
+        block.append(line)
+    return block
+
+
+def called_function(file: str, called: ast.expr) -> Found | None:
+    """The function at the top of a module that a call in a file means; None if it is another kind of thing."""
+    match called:
+        case ast.Name(id=name):
+            return _defined(file, name) or _imported(file, name)
+        case ast.Attribute(value=ast.Name(id=module), attr=name):
+            where = _imports(file).get(module)
+            return None if where is None else _defined(f"{where[0]}/{where[1]}.py", name)
+    return None
+
+
+def _imported(file: str, name: str) -> Found | None:
+    where = _imports(file).get(name)
+    return None if where is None else _defined(f"{where[0]}.py", where[1])
+
+
+def _defined(file: str, name: str) -> Found | None:
+    at = _definitions(file).get(name)
+    function = None if at is None else function_at(lines_of_file(file), at)
+    return None if function is None else Found(file, function)
+
+
+@functools.cache
+def _definitions(file: str) -> dict[str, int]:
+    """The first line of each function at the top of a module."""
+    found = ((number, re.match(r"def (\w+)\(", line)) for number, line in enumerate(lines_of_file(file), 1))
+    return {match[1]: number for number, match in found if match}
+
+
+@functools.cache
+def _imports(file: str) -> dict[str, tuple[str, str]]:
+    """What a module imports from the package: name there to path of the module, without suffix, and name in it."""
+    text = "\n".join(lines_of_file(file))
+    found = {}
+    for module, names in re.findall(r"^\s*from dispatchviz\.([\w.]+) import (\([^)]*\)|[^\n(]+)$", text, re.MULTILINE):
+        for name in re.findall(r"(\w+(?: as \w+)?)", names):
+            own, _, other = name.partition(" as ")
+            found[other or own] = (module.replace(".", "/"), own)
+    return found

@@ -1,0 +1,118 @@
+"""The source at a step: the user's line, and the Python of ours that is being run, with the best line to look at.
+
+Program text comes from the trace's header, our own text from the installed package. A trace names files of ours
+relative to the package; names that would lead out of it are not read.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import takewhile
+
+from dispatchviz.core.record import events as ev
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.locations import event_lines
+from dispatchviz.explain.locations.source_functions import function_at, lines_of_file
+from dispatchviz.explain.trace_index.enclosing_steps import user_stack
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """The program and the code below it, as of one step."""
+
+    file: str
+    """Of the program; empty if no line of it has been reached."""
+    line: int
+    """The line that runs, from 1; 0 if none."""
+    lines: tuple[str, ...]
+    """The whole program."""
+    called_from: tuple[ev.SourceLine, ...]
+    """The lines from which the function that the line is in was called, the nearest first."""
+    running: str
+    """File of the Python being run: the program's, or relative to the package; empty if none."""
+    running_lines: tuple[str, ...]
+    """The function that runs, as far as its file could be read."""
+    running_first: int
+    """Line number of its first line."""
+    running_line: int
+    """Line number in that file of what the step is about; 0 if not known."""
+
+
+def source_at(trace: Trace, seq: int) -> SourceView:
+    """What to show of the sources at step ``seq``."""
+    stack = user_stack(trace, seq)
+    line = stack[-1] if stack else None
+    file = line.file if line else next(iter(trace.header.sources), "")
+    code = _code(trace, seq)
+    running = _lines(trace, code.file)[code.line - 1 : code.end_line] if code else ()
+    return SourceView(
+        file=file,
+        line=line.line if line else 0,
+        called_from=stack[-2::-1],
+        lines=tuple(trace.header.sources.get(file, "").splitlines()),
+        running=code.file if code else "",
+        running_lines=running,
+        running_first=code.line if code else 0,
+        running_line=_highlight(trace, seq, code) if code else 0,
+    )
+
+
+Code = ev.KernelEntered | ev.ImplEntered | ev.NodeStarted | ev.FunctionEntered
+
+
+def _code(trace: Trace, seq: int) -> Code | None:
+    """The innermost event around a step, or the step itself, that has Python of ours; not past a Python binding."""
+    for event in (trace[seq], *trace.ancestors(seq)):
+        if isinstance(event, Code) and event.file:
+            return event
+        if isinstance(event, ev.BindingEntered):
+            return None
+    return None
+
+
+def _lines(trace: Trace, file: str) -> tuple[str, ...]:
+    """Of a file of the program (a Function, a kernel of the user's own), or of ours."""
+    return tuple(trace.header.sources[file].splitlines()) if file in trace.header.sources else lines_of_file(file)
+
+
+def _highlight(trace: Trace, seq: int, code: Code) -> int:
+    """The line of a running function that a step within it comes from; 0 for the function's own event."""
+    function = function_at(_lines(trace, code.file), code.line)
+    if seq == code.seq or function is None:
+        return 0
+    if isinstance(trace[seq], OVER) and trace[seq].parent == code.seq:
+        return _only_return(function)
+    events = list(_done_by(trace, code.seq))
+    around = {seq, *(event.seq for event in takewhile(lambda e: e.seq != code.seq, trace.ancestors(seq)))}
+    numbers = event_lines.lines_of(code.file, function, events, _skipped(trace, code))
+    return next((line for event, line in reversed([*zip(events, numbers, strict=True)]) if event.seq in around), 0)
+
+
+def _skipped(trace: Trace, code: Code) -> frozenset[int]:
+    """Edges of a Node that got no gradient: their formulas did not run."""
+    if not isinstance(code, ev.NodeStarted):
+        return frozenset()
+    finished = next((event for event in trace.children(code.seq) if isinstance(event, ev.NodeFinished)), None)
+    given = finished.gradients if finished is not None else ()
+    return frozenset(edge for edge, gradient in enumerate(given) if gradient is None)
+
+
+OVER = (ev.KernelReturned, ev.NodeFinished, ev.VariablesReleased, ev.HookRan)
+"""What comes when a function has returned."""
+
+
+def _only_return(function: ast.FunctionDef) -> int:
+    """The line of a function's return statement; 0 if it has several, or none."""
+    found = [node.lineno for node in ast.walk(function) if isinstance(node, ast.Return)]
+    return found[0] if len(found) == 1 else 0
+
+
+def _done_by(trace: Trace, seq: int) -> Iterator[ev.AnyEvent]:
+    """What a function does itself: the events within it, also those within a guard, a meta function or a formula."""
+    for event in trace.children(seq):
+        if not isinstance(event, OVER):
+            yield event
+        if isinstance(event, (ev.GuardEntered, ev.MetaEntered, ev.ForwardFormulaEntered)):
+            yield from _done_by(trace, event.seq)

@@ -1,0 +1,263 @@
+"""Instrumentation of a program's source: compiled, it reports which line it is at and which names it binds, and cannot
+notice it itself.
+
+Before each statement a call is put in, after each assignment another one. What they call is a constant of the code
+object itself, so that no name appears in the program's namespaces; every statement keeps its position, so tracebacks
+read as they always do. Docstrings, ``from __future__`` imports and the compiler's own warnings stay as they are.
+
+NB: a debugger also stops at the head of a ``for`` loop once per turn; here it counts as reached once.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Callable, Iterator
+from types import CodeType
+from typing import Any, Protocol
+
+_LINE, _NAME, _HERE, _AWAY, _WITHIN = (f"\0dispatchviz {what}" for what in ("line", "name", "here", "away", "within"))
+"""Constants that no sane program contains; the compiled code has the functions to call in their place."""
+
+_LOOPS = ast.For | ast.AsyncFor | ast.While
+_SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+class Watcher(Protocol):
+    """What a program calls; the frame that calls is the one that it is about."""
+
+    def line_reached(self, line: int) -> None:
+        """A statement begins."""
+
+    def variable_bound(self, scope: str, name: str, value: Any) -> None:
+        """A variable has a value now; ``scope`` is the function that it belongs to (empty: the module)."""
+
+    def here(self, value: Any = None) -> Any:
+        """The frame goes on in the middle of a statement; gives the value back."""
+
+    def away(self, value: Any = None) -> Any:
+        """The frame is about to be left, or to wait; gives the value back."""
+
+    def within(self) -> Callable[[Any], Any]:
+        """A lambda's frame, or a generator expression's, begins. What is given back is called with the value when it
+        ends; if an error ends it, it is dropped."""
+
+
+def compile_instrumented(source: str, file: str, watcher: Watcher) -> CodeType:
+    """Code of a whole program that reports to the watcher where it is.
+
+    Raises SyntaxError as ``compile`` does.
+    """
+    compile(source, file, "exec", dont_inherit=True)  # says what the compiler has to say about it, once
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # "str is not callable": it will be, below
+        try:
+            code = _compiled(source, file, _Watched())
+        except SyntaxError:  # too many blocks within each other, with ours: then without ours
+            code = _compiled(source, file, _Watched(blocks=False))
+    called = watcher.line_reached, watcher.variable_bound, watcher.here, watcher.away, watcher.within
+    return _with_constants(code, dict(zip((_LINE, _NAME, _HERE, _AWAY, _WITHIN), called, strict=True)))
+
+
+def _compiled(source: str, file: str, watched: _Watched) -> CodeType:
+    tree = watched.visit(_Frames().visit(ast.parse(source, file)))
+    code: CodeType = compile(tree, file, "exec", dont_inherit=True)
+    return code
+
+
+def _with_constants(code: CodeType, put: dict[str, Callable[..., Any]]) -> CodeType:
+    """The same code with some string constants, here and in all inner functions, replaced by functions."""
+    constants: list[Any] = []
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            constants.append(_with_constants(constant, put))
+        else:
+            constants.append(put.get(constant, constant) if isinstance(constant, str) else constant)
+    return code.replace(co_consts=tuple(constants))
+
+
+class _Watched(ast.NodeTransformer):
+    """Puts the calls in, suite by suite; ``blocks``: also those that need a block around a suite."""
+
+    def __init__(self, blocks: bool = True) -> None:
+        self._scope: list[str] = []
+        self._loops: list[ast.stmt] = []
+        self._blocks = blocks
+
+    def visit_Module(self, node: ast.Module) -> ast.Module:
+        node.body = self._suite(node.body, 0, documented=True)
+        return node
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Statements with suites; an expression holds no statement and stays as it is."""
+        if isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
+            self._visit_suites(node)
+        return node
+
+    def _visit_suites(self, node: ast.AST) -> None:
+        if isinstance(node, _SCOPES):
+            self._scope.append(node.name)
+        # what is written behind the colon on the same line is a line of its own only where it runs at another time
+        head = node.lineno if isinstance(node, ast.stmt) and not isinstance(node, _SCOPES | _LOOPS) else 0
+        bound = list(self._bound_at_entry(node))
+        for field in ("body", "orelse", "finalbody"):
+            suite = getattr(node, field, None)
+            if isinstance(suite, list):
+                entry = bound if field == "body" else []
+                inside = isinstance(node, _LOOPS) and field == "body"
+                self._loops += [node] if inside else []  # type: ignore[list-item]
+                setattr(node, field, entry + self._suite(suite, head, documented=isinstance(node, _SCOPES)))
+                if inside:
+                    getattr(node, field).append(_call(self._loops.pop(), _HERE))
+        for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+            self._visit_suites(part)
+        if isinstance(node, ast.While):
+            node.test = self._line_then(node.test, node.lineno)
+        if isinstance(node, _SCOPES):
+            self._scope.pop()
+            self._finally(node, _AWAY, _first_real(node.body, documented=True))
+        if isinstance(node, ast.With | ast.AsyncWith):
+            self._finally(node, _HERE, 0)
+
+    def _finally(
+        self,
+        node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.With | ast.AsyncWith,
+        what: str,
+        first: int,
+    ) -> None:
+        """However a suite is left, a call comes last."""
+        if self._blocks and node.body[first:]:
+            block = ast.Try(node.body[first:], [], [], [_call(node, what)])
+            node.body[first:] = [ast.copy_location(block, node)]
+
+    def _suite(self, suite: list[ast.stmt], line: int, documented: bool) -> list[ast.stmt]:
+        """The statements with their calls; ``line`` is one that has been reported already."""
+        first = _first_real(suite, documented)
+        result = suite[:first]
+        for statement in suite[first:]:
+            if _line_of(statement) != line:
+                line = _line_of(statement)
+                if not isinstance(statement, ast.While):  # its condition reports the line, each time
+                    result.append(_call(statement, _LINE, ast.Constant(line)))
+            if isinstance(statement, ast.Continue):
+                result.append(_call(self._loops[-1], _HERE))
+            self.visit(statement)
+            result.append(statement)
+            result += [self._bind(name) for target in _targets(statement) for name in _names(target)]
+        return result
+
+    def _bound_at_entry(self, node: ast.AST) -> Iterator[ast.stmt]:
+        """A loop's variables and what ``with`` names: bound when the suite begins, on the line of its head."""
+        targets: list[ast.expr | None] = []
+        if isinstance(node, ast.For | ast.AsyncFor):
+            targets = [node.target]
+        elif isinstance(node, ast.With | ast.AsyncWith):
+            targets = [item.optional_vars for item in node.items]
+        for target in targets:
+            yield from (self._bind(name) for name in _names(target))
+
+    def _bind(self, name: ast.Name) -> ast.stmt:
+        value = ast.copy_location(ast.Name(name.id, ast.Load()), name)
+        return _call(name, _NAME, ast.Constant(".".join(self._scope)), ast.Constant(name.id), value)
+
+    def _line_then(self, test: ast.expr, line: int) -> ast.expr:
+        """A loop's condition that reports its line each time: the call gives None, so ``or`` gives the condition."""
+        call = _call(test, _LINE, ast.Constant(line)).value
+        return ast.copy_location(ast.BoolOp(ast.Or(), [call, test]), test)
+
+
+class _Frames(ast.NodeTransformer):
+    """Frames that begin, wait or end within an expression. Annotations may be kept as text: they stay as they are."""
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """All but annotations."""
+        kept = [(name, getattr(node, name, None)) for name in ("annotation", "returns")]
+        for name, annotation in kept:
+            if annotation is not None:
+                setattr(node, name, None)
+        super().generic_visit(node)
+        for name, annotation in kept:
+            if annotation is not None:
+                setattr(node, name, annotation)
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        self.generic_visit(node)
+        node.body = _entered_and_left(node.body)
+        return node
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        self.generic_visit(node)
+        node.elt = _entered_and_left(node.elt)
+        for part in node.generators:
+            part.ifs = [_entered_and_left(condition) for condition in part.ifs]
+        return node
+
+    def visit_Yield(self, node: ast.Yield) -> ast.AST:
+        self.generic_visit(node)
+        node.value = _call(node, _AWAY, *([node.value] if node.value else [])).value
+        return _call(node, _HERE, node).value
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
+        self.generic_visit(node)
+        return _call(node, _HERE, node).value
+
+    def visit_Await(self, node: ast.Await) -> ast.AST:
+        self.generic_visit(node)
+        return _call(node, _HERE, node).value
+
+
+def _entered_and_left(value: ast.expr) -> ast.expr:
+    """``within()(value)``."""
+    return ast.copy_location(ast.Call(_call(value, _WITHIN).value, [value], []), value)
+
+
+def _call(at: ast.stmt | ast.expr, what: str, *args: ast.expr) -> ast.Expr:
+    call = ast.Expr(ast.Call(ast.Constant(what), list(args), []))
+    for part in ast.walk(call):
+        if not hasattr(part, "lineno"):
+            ast.copy_location(part, at)
+    return call
+
+
+def _first_real(suite: list[ast.stmt], documented: bool) -> int:
+    """How many statements must stay first: the docstring and ``from __future__`` imports."""
+    at = 0
+    if documented and ast.get_docstring(ast.Module(suite, []), clean=False) is not None:
+        at = 1
+    while at < len(suite) and _is_future(suite[at]):
+        at += 1
+    return at
+
+
+def _is_future(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+
+
+def _line_of(statement: ast.stmt) -> int:
+    """A decorated definition begins at its first decorator."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _targets(statement: ast.stmt) -> list[ast.expr]:
+    match statement:
+        case ast.Assign(targets=targets):
+            return targets
+        case ast.AugAssign(target=target):
+            return [target]
+        case ast.AnnAssign(target=target, value=ast.expr()):
+            return [target]
+    return []
+
+
+def _names(target: ast.expr | None) -> Iterator[ast.Name]:
+    """The plain variables of an assignment's left side, in order."""
+    match target:
+        case ast.Name():
+            yield target
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            for part in parts:
+                yield from _names(part)
+        case ast.Starred(value=value):
+            yield from _names(value)

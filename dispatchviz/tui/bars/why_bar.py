@@ -1,0 +1,80 @@
+"""The rows under the header: how the reader came here, what happens at this step, and where there is room the rule.
+
+The bar is as high as its sentence needs, up to half of the screen; the rest is on the screen that a key opens
+(``screens/step_text_screen.py``).
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from dispatchviz.core.record.events import AnyEvent, ErrorRaised, ProgramRaised
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.rules.event_rules import Rule
+from dispatchviz.explain.sentences.step_sentences import rule, why_here
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.keymap import key_of
+from dispatchviz.tui.text.line_fitting import fit, paragraphs, wrap
+from dispatchviz.tui.text.styled_line import Line, Span, line
+
+INTERRUPTED = "KeyboardInterrupt"
+"""What Ctrl+C raises: no error of the program's."""
+
+
+def first_hint(trace: Trace, at: int) -> Line:
+    """What this is and the keys that matter; where a program left off before its end, how to go back."""
+    into, back, help_ = _caps("move('into')", "next"), _caps("move('into_back')", "back"), _caps("help", "keys")
+    event = trace[at]
+    if not isinstance(event, ProgramRaised):
+        return line((" Your program inside PyTorch, step by step: ", "hint"), *into, GAP, *back, GAP, *help_)
+    interrupted = event.exception == INTERRUPTED
+    how = "was interrupted here" if interrupted else "stopped here with an error"
+    text = (f" The program {how}: ", "hint" if interrupted else "error")
+    return line(text, *back, GAP, *_caps("jump('first')", "start"), GAP, *help_)
+
+
+GAP = "   "
+
+
+def _caps(action: str, label: str) -> tuple[Span, ...]:
+    """The key of an action, or two that do the same, and what it does."""
+    keys = key_of(action).shown.split()
+    return (" or ".join(keys[:2] if label != "keys" else keys[:1]), "keycap"), (f" {label}", "")
+
+
+def needed_rows(cursor: Cursor, note: Line | None, width: int) -> list[Line]:
+    """What must be read: the note if there is one, the sentence of the step, the message of an error."""
+    event = cursor.trace[cursor.at]
+    sentence = why_here(cursor.trace, cursor.at)
+    texts = [line(" ", (sentence, "bold"), indent=1), *message_lines(event, sentence)]
+    notes = [] if note is None else [replace(note, indent=1)]
+    return [part for row in notes + texts for part in wrap(row, width - 1)]
+
+
+def why_rows(cursor: Cursor, needed: list[Line], width: int, height: int) -> list[Line]:
+    """The bar: what must be read, then the rule as far as there is room; names the key that shows what does not fit."""
+    if len(needed) > height:
+        more = f" … {key_of('whole').first}: all of it"
+        last = fit(needed[height - 1], width - 1 - len(more))
+        return [*needed[: height - 1], line(*last.spans, (more, "hint"))]
+    behind = rule(cursor.trace[cursor.at])
+    source = " · ".join(part for part in (behind.function, behind.file, behind.text) if part)
+    room = height - len(needed)
+    return [*needed, *paragraphs([line(" ", (source, "dim"), indent=1)], width - 1, room)] if room else needed
+
+
+def message_lines(event: AnyEvent, sentence: str) -> list[Line]:
+    """The message of an error, where the sentence has not all of it."""
+    if not isinstance(event, ErrorRaised | ProgramRaised) or _plain(event.message) in _plain(sentence):
+        return []
+    return [line(" ", (text, "error"), indent=1) for text in event.message.splitlines() if text.strip()]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def rule_lines(behind: Rule) -> list[Line]:
+    """The rule, with PyTorch's function and file, a row each."""
+    named = (("function", behind.function), ("file", behind.file), ("rule", behind.text))
+    return [line((f"{name:<10}", "dim"), text, indent=10) for name, text in named if text]

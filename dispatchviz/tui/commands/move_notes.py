@@ -1,0 +1,50 @@
+"""Notes on moves: where one came from, why it went nowhere or only to the end, which hit of a search it is."""
+
+from __future__ import annotations
+
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.cursor.step_search import Search
+from dispatchviz.tui.keymap import key_of
+from dispatchviz.tui.text.styled_line import Line, line
+
+UNMOVED = {
+    "caller": " No call is around this step",
+    "callee": " No call is within this step",
+    "undo": " No jump to undo",
+}
+"""Why a jump went nowhere, where it is not that the trace ends."""
+
+
+def went_nowhere(cursor: Cursor, how: str) -> Line:
+    """Why a key did nothing."""
+    if how in UNMOVED:
+        return line((UNMOVED[how], "hint"))
+    at, last = cursor.at, cursor.last_step
+    if at not in (0, last):
+        return line((f" The filter shows no {'earlier' if how.endswith('back') else 'later'} step", "hint"))
+    return line((f" This is the {'first' if at == 0 else 'last'} step", "hint"))
+
+
+def no_stop(cursor: Cursor, forward: bool) -> Line:
+    """The note of a move that found no stop, so that only the end was left."""
+    stops = "breakpoint, mark or error" if cursor.breakpoints else "line, mark or error"
+    end = f"{'last' if forward else 'first'} step{'' if cursor.shown is None else ' that the filter shows'}"
+    return line((f" No {stops} {'after' if forward else 'before'} that: this is the {end}", "hint"))
+
+
+def jumped(before: Cursor, after: Cursor) -> Line:
+    """The note that a jump leaves."""
+    back = key_of("jump('undo')").first
+    hidden = ", which the filter hides" if after.hidden else ""
+    return line((f" From step {before.at} to step {after.at}{hidden}", "hint"), (f"  {back} returns", "dim"))
+
+
+def hit_note(search: Search, cursor: Cursor, more: str = "") -> Line:
+    """Which of how many hits this is; a search finds those that the filter hides, too."""
+    number, count = search.position(cursor.at)
+    if not count:
+        return line((f" No step has {search.query}" if search.query.strip() else "", "warning"))
+    is_hit = search.matches(cursor.at)
+    hidden = "the filter hides this step" if cursor.hidden and is_hit else ""
+    text = f" Hit {number} of {count}" if is_hit else f" {count} hits"
+    return line((text, "hint"), (f"  {'  '.join(filter(None, (hidden, more)))}", "dim"))

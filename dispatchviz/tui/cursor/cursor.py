@@ -1,0 +1,226 @@
+"""The cursor: a position in a trace, and every move there is, as an immutable value.
+
+A move returns a new cursor and never leaves the trace. Each step has a twin that goes the same way backwards:
+
+* ``into``, ``into_back``: the next event, the one before. Exact opposites.
+* ``over``, ``over_back``: past what happens within this event; back to the event before on this level.
+* ``out``, ``out_back``: to what follows the event around this one; back to that event itself.
+* ``resume``, ``resume_back``: the next, the last stop: a program line, a mark, an error; with breakpoints set, one of
+  these instead of a line.
+
+A filter hides steps: these moves, and those to an end, then go on to the next one that it lets through. A request
+for one step (by its number, as a mark, a hit, a breakpoint, the caller) leads to that one, hidden or not.
+
+Every move that can go further than one event notes where it started, so that ``undo`` can go back there.
+
+Not here: keys (``keymap.py``), the text an event is searched by (``step_search.py``), anything about screens.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+
+from dispatchviz.core.record.events import (
+    BackwardStarted,
+    BindingEntered,
+    Dispatched,
+    ErrorRaised,
+    KernelEntered,
+    NodeStarted,
+    ProgramRaised,
+    SourceLine,
+)
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.tui.cursor.breakpoints import Breakpoint
+
+FRAMES = (SourceLine, BindingEntered, Dispatched, KernelEntered, BackwardStarted, NodeStarted)
+"""Events that are calls: what ``caller`` and ``callee`` move between."""
+
+ERRORS = (ErrorRaised, ProgramRaised)
+
+STOPS = (SourceLine, *ERRORS)
+"""Events at which ``resume`` stops, besides marks and breakpoints."""
+
+REMEMBERED = 200
+"""How many moves can be undone."""
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """A position in a trace that has at least one event."""
+
+    trace: Trace
+    at: int = 0
+    came_from: int | None = None
+    """The step before; what differs from there is marked on the screen."""
+    past: tuple[int, ...] = ()
+    """Where moves of more than one event started, the latest last."""
+    below: tuple[int, ...] = ()
+    """Frames left by ``caller``, to which ``callee`` returns."""
+    marks: frozenset[int] = frozenset()
+    breakpoints: tuple[Breakpoint, ...] = ()
+    """While there are some, ``resume`` does not stop at every line of the program."""
+    shown: tuple[int, ...] | None = None
+    """The steps that a filter lets through; moves pass over all others. None: every step."""
+    filter_text: str = ""
+    """The filter, as it was typed."""
+
+    # -- steps --------------------------------------------------------------------------------------------------------
+
+    def into(self) -> Cursor:
+        return self._step(self.at + 1)
+
+    def into_back(self) -> Cursor:
+        return self._step(self.at - 1)
+
+    def over(self) -> Cursor:
+        return self.toward(self.trace.ends[self.at] + 1)
+
+    def over_back(self) -> Cursor:
+        depths = self.trace.depths
+        before = self.at - 1
+        while before > 0 and depths[before] > depths[self.at]:
+            before = self._parent(before)
+        return self.toward(before)
+
+    def out(self) -> Cursor:
+        around = self._parent(self.at)
+        return self.toward(self.trace.ends[around] + 1 if around >= 0 else self.last_step)
+
+    def out_back(self) -> Cursor:
+        return self.toward(self._parent(self.at))
+
+    def resume(self) -> Cursor:
+        return self._stopped(self.stop(), self.last_step)
+
+    def resume_back(self) -> Cursor:
+        return self._stopped(self.stop(forward=False), 0)
+
+    # -- jumps --------------------------------------------------------------------------------------------------------
+
+    def goto(self, at: int) -> Cursor:
+        """To a step by its number, hidden or not; one that is outside goes to the nearer end."""
+        return self._noted(self._at(self._inside(at)))
+
+    def toward(self, at: int) -> Cursor:
+        """To a step, or if a filter hides it to the next one in that direction that it lets through."""
+        return self._noted(self._step(at))
+
+    def page(self, rows: int) -> Cursor:
+        """Down or up by so many rows of the list."""
+        row = bisect_left(self.rows, self.at) + rows
+        return self.goto(self.rows[max(0, min(row, len(self.rows) - 1))])
+
+    def first(self) -> Cursor:
+        return self.toward(0)
+
+    def last(self) -> Cursor:
+        return self.toward(self.last_step)
+
+    def caller(self) -> Cursor:
+        """To the call around this event; ``callee`` comes back."""
+        frame = next((around.seq for around in self.trace.ancestors(self.at) if isinstance(around, FRAMES)), self.at)
+        return self if frame == self.at else replace(self.goto(frame), below=(*self.below, self.at))
+
+    def callee(self) -> Cursor:
+        """To where ``caller`` came from, else to the first call within this event."""
+        if self.below:
+            return replace(self.goto(self.below[-1]), below=self.below[:-1])
+        within = range(self.at + 1, self.trace.ends[self.at] + 1)
+        return self.goto(next((at for at in within if isinstance(self.trace[at], FRAMES)), self.at))
+
+    def search(self, matches: Callable[[int], bool], forward: bool = True) -> Cursor:
+        """To the next or last event that matches, round the end if need be; stays if none does."""
+        ahead, behind = range(self.at + 1, len(self.trace)), range(self.at)
+        order = chain(ahead, behind) if forward else chain(reversed(behind), reversed(ahead))
+        return self.goto(next(filter(matches, order), self.at))
+
+    def undo(self) -> Cursor:
+        """To where the last move of more than one event started."""
+        return replace(self._at(self.past[-1]), past=self.past[:-1]) if self.past else self
+
+    def toggle_mark(self) -> Cursor:
+        """Sets a mark at this event, or takes it away."""
+        return replace(self, marks=self.marks ^ {self.at})
+
+    def filtered(self, shown: tuple[int, ...] | None, filter_text: str = "") -> Cursor:
+        """With a filter, or without; at the next step that it lets through, else on the last one."""
+        if not shown:
+            return replace(self, shown=None, filter_text="")
+        index = min(bisect_left(shown, self.at), len(shown) - 1)
+        return replace(self.goto(shown[index]), shown=shown, filter_text=filter_text)
+
+    # -- facts --------------------------------------------------------------------------------------------------------
+
+    @property
+    def last_step(self) -> int:
+        return len(self.trace) - 1
+
+    @property
+    def depth(self) -> int:
+        return self.trace.depths[self.at]
+
+    @property
+    def hidden(self) -> bool:
+        """Whether the filter would hide the step of the cursor."""
+        return self.shown is not None and not _has(self.shown, self.at)
+
+    @cached_property
+    def rows(self) -> Sequence[int]:
+        """The steps to list: those that the filter lets through, and the one of the cursor."""
+        if self.shown is None:
+            return range(len(self.trace))
+        index = bisect_left(self.shown, self.at)
+        return (*self.shown[:index], self.at, *self.shown[index:]) if self.hidden else self.shown
+
+    def stop(self, forward: bool = True) -> int | None:
+        """The next, or the last, step at which ``resume`` stops; None if there is none before the end."""
+        steps = range(self.at + 1, len(self.trace)) if forward else range(self.at - 1, -1, -1)
+        return next(filter(self._is_stop, steps), None)
+
+    def _stopped(self, stop: int | None, end: int) -> Cursor:
+        """At a stop or at the end. A line that the filter hides is no more than a point to go on from."""
+        if stop is None:
+            return self.toward(end)
+        is_line = isinstance(self.trace[stop], SourceLine) and not self.breakpoints and stop not in self.marks
+        return self.toward(stop) if is_line else self.goto(stop)
+
+    def _noted(self, after: Cursor) -> Cursor:
+        return self if after is self else replace(after, past=(*self.past, self.at)[-REMEMBERED:])
+
+    def _step(self, to: int) -> Cursor:
+        return self._at(self._let_through(self._inside(to)))
+
+    def _at(self, to: int) -> Cursor:
+        return self if to == self.at else replace(self, at=to, came_from=self.at, below=())
+
+    def _let_through(self, to: int) -> int:
+        """The next step in the direction of a move that the filter does not hide, or the last one before its end."""
+        if self.shown is None:
+            return to
+        if to >= self.at:
+            return max(self.shown[min(bisect_left(self.shown, to), len(self.shown) - 1)], self.at)
+        return min(self.shown[max(bisect_right(self.shown, to) - 1, 0)], self.at)
+
+    def _inside(self, at: int) -> int:
+        return max(0, min(at, self.last_step))
+
+    def _parent(self, at: int) -> int:
+        parent = self.trace[at].parent
+        return -1 if parent is None else parent
+
+    def _is_stop(self, at: int) -> bool:
+        event = self.trace[at]
+        if self.breakpoints:
+            return at in self.marks or isinstance(event, ERRORS) or any(each.hits(event) for each in self.breakpoints)
+        return at in self.marks or isinstance(event, STOPS)
+
+
+def _has(steps: Sequence[int], step: int) -> bool:
+    """Whether a step is among sorted ones."""
+    index = bisect_left(steps, step)
+    return index < len(steps) and steps[index] == step

@@ -1,0 +1,1 @@
+"""The panes as data: one module per pane, whose ``rows`` makes styled lines of a step. Knows no widget."""

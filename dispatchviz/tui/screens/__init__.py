@@ -1,0 +1,1 @@
+"""Textual screens: the stepper itself, and the texts that open over it."""

@@ -1,0 +1,92 @@
+"""The generated code of an operator over the stepper: the text of ``codegen OP``, in the theme's colours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.screen import ModalScreen
+
+from dispatchviz.core.table.pytorch_registrations import chosen_build, pytorch_registry
+from dispatchviz.explain.codegen.codegen_card import codegen_card
+from dispatchviz.render.cards.codegen_text import codegen_lines
+from dispatchviz.render.console import Console
+from dispatchviz.tui.session import Update
+from dispatchviz.tui.text.palette import Palette
+from dispatchviz.tui.text.styled_line import Line, Span, line
+from dispatchviz.tui.widgets.text_view import TextView
+
+BEGIN, STYLE_END, END = "\ue000", "\ue001", "\ue002"
+"""Marks in a line: a style begins with its name, then the text, then the end. Nothing in the code has them."""
+
+ROLES = {
+    "bold": "bold",
+    "dim": "dim",
+    "cyan": "name",
+    "cyan bold": "code.keyword",
+    "green": "code.string",
+    "yellow": "code.number",
+}
+"""Styles of a terminal's text and the roles that show them here."""
+
+
+class MarkedConsole(Console):
+    """Writes styles as marks, from which ``spans`` makes roles."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width, colours=True)
+
+    def styled(self, text: str, *styles: str) -> str:
+        return f"{BEGIN}{' '.join(styles)}{STYLE_END}{text}{END}" if styles and text else text
+
+
+def spans(text: str) -> Iterator[Span]:
+    """The parts of a marked line with their roles."""
+    before, *marked = text.split(BEGIN)
+    yield before, ""
+    for part in marked:
+        style, _, rest = part.partition(STYLE_END)
+        inside, _, after = rest.partition(END)
+        yield inside, ROLES.get(style, "")
+        yield after, ""
+
+
+@lru_cache(maxsize=8)
+def codegen_rows(operator: str, width: int) -> list[Line]:
+    """The text for an operator of PyTorch's."""
+    build = chosen_build()
+    card = codegen_card(pytorch_registry(build).find(operator), build)
+    return [line(*spans(text), indent=8) for text in codegen_lines(card, MarkedConsole(width))]
+
+
+class CodegenView(TextView):
+    """The text, as wide as the view."""
+
+    BINDINGS: ClassVar = [
+        Binding("home,g", "rows(-1000000)", show=False),
+        Binding("end,G", "rows(1000000)", show=False),
+    ]
+
+    def __init__(self, operator: str, palette: Palette) -> None:
+        super().__init__(f"Generated code of {operator} (Esc or q closes)", palette)
+        self._operator = operator
+
+    def text(self) -> list[Line]:
+        return codegen_rows(self._operator, self.port.row_width)
+
+
+class CodegenScreen(ModalScreen[Update | None]):
+    """Opened from a step; the key that opened it and those that leave things close it."""
+
+    BINDINGS: ClassVar = [Binding("escape,q,v,backspace", "dismiss", show=False)]
+    DEFAULT_CSS = "CodegenScreen { align: center middle; } CodegenView { width: 100%; height: 100%; padding: 0 1; }"
+
+    def __init__(self, operator: str, palette: Palette) -> None:
+        super().__init__()
+        self._view = CodegenView(operator, palette)
+
+    def compose(self) -> ComposeResult:
+        yield self._view

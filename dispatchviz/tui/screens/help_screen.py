@@ -1,0 +1,106 @@
+"""The help: what the pane with the focus shows, the signs, and all keys as the live keymap has them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.screen import ModalScreen
+
+from dispatchviz.explain.sentences.event_groups import SIGNS
+from dispatchviz.tui.keymap import GROUPS, KEYMAP, STEP
+from dispatchviz.tui.layout.pane_layout import CALLS, CELL, GRAPH, KEYS, SOURCE, STEPS
+from dispatchviz.tui.session import Update
+from dispatchviz.tui.text.palette import Palette
+from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.tui.widgets.text_view import TextView
+
+ABOUT = {
+    STEPS: (
+        "Every step of the program, indented by what it happened within. The highlighted one is where you stand: all "
+        "panes show that moment."
+    ),
+    KEYS: (
+        "How the call around this step came to its key: a row per key, a column per set. Read it from left to right: "
+        "the arguments' sets are united, the thread includes and excludes keys, the operator's mask removes keys whose "
+        "cell is a fallthrough, and the highest key that is left wins."
+    ),
+    CELL: (
+        "The cell of the operator's table under the winning key: which kernel is in it, by which rule, and the other "
+        "sources that a kernel could have come from, in order of precedence."
+    ),
+    CALLS: "The functions that are running, in PyTorch's names, outermost first. A click goes to where one began.",
+    SOURCE: "The line of your program, and the Python that runs now instead of PyTorch's own function.",
+    GRAPH: (
+        "The backward graph as far as it is built: a row per Node, the newest on top, gradients flow down along the "
+        "lines. While backward runs, signs say which Nodes wait, run and are done."
+    ),
+}
+"""What each pane shows and how to read it."""
+
+SIGNS_IN_ROW = 4
+
+LEGEND = "+ new since the last step, ~ changed, ▶ here, ● marked, ◉ breakpoint"
+
+
+class HelpView(TextView):
+    """The help text of a pane."""
+
+    def __init__(self, pane: int, palette: Palette) -> None:
+        super().__init__("Help", palette)
+        self._pane = pane
+
+    def text(self) -> list[Line]:
+        return help_rows(self._pane)
+
+
+class HelpScreen(ModalScreen[Update | None]):
+    """The help over the stepper; the keys that open it and those that leave things close it."""
+
+    BINDINGS: ClassVar = [Binding("escape,q,question_mark,f1,enter,backspace", "dismiss", show=False)]
+    DEFAULT_CSS = (
+        "HelpScreen { align: center middle; } HelpView { width: 100%; max-width: 96; height: 90%; padding: 0 1; }"
+    )
+
+    def __init__(self, pane: int, palette: Palette) -> None:
+        super().__init__()
+        self._view = HelpView(pane, palette)
+
+    def compose(self) -> ComposeResult:
+        yield self._view
+
+
+def help_rows(pane: int) -> list[Line]:
+    """The text for one pane."""
+    return [
+        line((ABOUT[pane], "")),
+        line(),
+        line((LEGEND, "")),
+        *_signs(),
+        line((f"Shift plays the same step backwards: {_twins()}.", "hint")),
+        *(row for group in GROUPS for row in _group(group)),
+        line(),
+        line(("Esc or q closes this help.", "dim")),
+    ]
+
+
+def _twins() -> str:
+    """``s and S, n and N``: the steps and the same steps backwards."""
+    steps = [key for key in KEYMAP if key.group == STEP]
+    return ", ".join(f"{step.first} and {back.first}" for step, back in zip(steps[::2], steps[1::2], strict=True))
+
+
+def _signs() -> list[Line]:
+    """The signs of the groups of steps, some to a row."""
+    pairs = [f"{sign} {name:<14}" for name, sign in SIGNS.items()]
+    return [line("".join(pairs[at : at + SIGNS_IN_ROW])) for at in range(0, len(pairs), SIGNS_IN_ROW)]
+
+
+def _group(group: str) -> list[Line]:
+    keys = [key for key in KEYMAP if key.group == group]
+    return [
+        line(),
+        line((group, "title")),
+        *(line((f"  {key.shown:<14}", "keycap"), (key.help, ""), indent=16) for key in keys),
+    ]

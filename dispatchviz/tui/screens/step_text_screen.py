@@ -1,0 +1,54 @@
+"""The whole text of one step, over the stepper: its sentence, the message of an error, the rule."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.screen import ModalScreen
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.explain.sentences.step_sentences import rule, why_here
+from dispatchviz.tui.bars.why_bar import message_lines, rule_lines
+from dispatchviz.tui.session import Update
+from dispatchviz.tui.text.palette import Palette
+from dispatchviz.tui.text.styled_line import Line, line
+from dispatchviz.tui.widgets.text_view import TextView
+
+
+def step_text(trace: Trace, at: int) -> list[Line]:
+    """The text of a step."""
+    event, sentence = trace[at], why_here(trace, at)
+    message = message_lines(event, sentence)
+    return [
+        line((sentence, "bold")),
+        *([line(), *message] if message else []),
+        line(),
+        *rule_lines(rule(event)),
+    ]
+
+
+class StepTextView(TextView):
+    """The text, as wide as the view."""
+
+    def __init__(self, trace: Trace, at: int, palette: Palette) -> None:
+        super().__init__(f"Step {at} (Esc or q closes)", palette)
+        self._trace, self._at = trace, at
+
+    def text(self) -> list[Line]:
+        return step_text(self._trace, self._at)
+
+
+class StepTextScreen(ModalScreen[Update | None]):
+    """Opened from a step; the key that opened it and those that leave things close it."""
+
+    BINDINGS: ClassVar = [Binding("escape,q,w,enter,backspace", "dismiss", show=False)]
+    DEFAULT_CSS = "StepTextScreen { align: center middle; } StepTextView { width: 100%; height: 100%; padding: 0 1; }"
+
+    def __init__(self, trace: Trace, at: int, palette: Palette) -> None:
+        super().__init__()
+        self._view = StepTextView(trace, at, palette)
+
+    def compose(self) -> ComposeResult:
+        yield self._view

@@ -1,0 +1,114 @@
+"""The screen of the stepper: a scene in its bars and panes, and the input line.
+
+Not here: what moves the cursor (``actions.py``), what is in the bars and where all is (``layout/screen_plan.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.app import ComposeResult
+from textual.layout import Layout
+from textual.message import Message
+from textual.screen import Screen
+from textual.theme import Theme
+
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.layout.pane_choice import PaneChoice, pin_note, zoom_note
+from dispatchviz.tui.layout.pane_layout import STEPS
+from dispatchviz.tui.layout.screen_plan import Scene
+from dispatchviz.tui.text.palette import Palette
+from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.widgets.box_layout import BoxLayout
+from dispatchviz.tui.widgets.rows_view import RowsView
+from dispatchviz.tui.widgets.stepper_widgets import StepperWidgets
+
+if TYPE_CHECKING:
+    from dispatchviz.tui.widgets.prompt import Prompt
+
+
+class Ready(Message):
+    """The first screen is there, and keys can be answered."""
+
+
+class StepperScreen(Screen[None]):
+    """Shows one cursor, in the panes that its step needs or the reader has chosen."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        super().__init__()
+        self.scene = Scene(cursor, opened_at=cursor.at)
+        self.prompt: Prompt | None = None
+        """The input line; there as soon as keys can be answered."""
+        self._widgets, self._complete = StepperWidgets(cursor), False
+        self.panes = self._widgets.panes
+        self._box_layout = BoxLayout(lambda size: self.scene.plan(*size).boxes)
+
+    @property
+    def layout(self) -> Layout:
+        return self._box_layout
+
+    def compose(self) -> ComposeResult:
+        self.use_theme()
+        self.show(self.scene.cursor)  # before the first layout, so that the first paint has it all
+        yield from self._widgets
+
+    def on_mount(self) -> None:
+        self.panes[STEPS].focus()
+        self.call_after_refresh(self._fill_panes)
+
+    async def _fill_panes(self) -> None:
+        """The rest of the first screen, and then colours for the source: what is seen first comes first."""
+        self._complete = True
+        self.show(self.scene.cursor, self.scene.note)
+        await self._make_prompt()
+        self.call_after_refresh(self._widgets.colour_source)
+
+    async def _make_prompt(self) -> None:
+        """From now on keys are answered: an input line that is made in a key's wake would miss the next key."""
+        from dispatchviz.tui.widgets.prompt import Prompt  # not for the first paint
+
+        prompt = Prompt(self.panes[STEPS])
+        await self.mount(prompt)
+        self.prompt = prompt
+        self.post_message(Ready())
+
+    def use_theme(self, theme: Theme | None = None) -> None:
+        """Paints everything in the colours of the application's theme."""
+        self.palette = Palette(self.app.theme_variables, self.app.no_color)
+        self._widgets.use_palette(self.palette)
+
+    def show(self, cursor: Cursor, note: Line | None = None, choice: PaneChoice | None = None) -> None:
+        """Shows the step of a cursor, a note on how the reader came there, and the panes that are chosen by now."""
+        choice, label = choice or self.scene.choice, self.prompt.label if self.prompt else ""
+        self.scene = replace(self.scene, cursor=cursor, note=note, choice=choice, label=label)
+        self._widgets.show(self.scene.plan(*self.app.size), cursor, self._complete)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.show(self.scene.cursor, self.scene.note)
+
+    @property
+    def focused_pane(self) -> int:
+        """The number of the pane with the focus; of the step list if no pane has it."""
+        return self.focused.number if isinstance(self.focused, RowsView) else STEPS
+
+    def action_pane(self, number: int) -> None:
+        """Gives a pane the focus and keeps it on the screen; the steps let the other panes follow again."""
+        before, choice = self.scene.choice, self.scene.choice.select(number)
+        self.show(self.scene.cursor, pin_note(before, choice, *self.app.size), choice)
+        self.panes[number].focus(scroll_visible=False)
+
+    def action_zoom(self, wanted: bool | None = None) -> None:
+        """Gives the pane with the focus the whole screen, or gives the others their room back."""
+        wanted = not self.scene.choice.zoomed if wanted is None else wanted
+        choice = self.scene.choice.zoom(self.focused.number if wanted and isinstance(self.focused, RowsView) else None)
+        self.show(self.scene.cursor, zoom_note() if choice.zoomed else None, choice)
+
+    def scroll_page(self, direction: int) -> int:
+        """Scrolls the pane with the focus; returns the steps by which the cursor moves instead, in the step list."""
+        pane = self.panes[self.focused_pane]
+        if pane.number == STEPS:
+            return direction * pane.port.page
+        pane.scroll_rows(pane.port.top + direction * pane.port.page)
+        return 0

@@ -1,0 +1,110 @@
+"""What the roles of text look like: role name to style, by the theme that the reader chose.
+
+A state never shows by its colour alone: signs and weights come with it, so NO_COLOR loses nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+from rich.color import Color as RichColor
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.filter import LineFilter, NoColor
+from textual.strip import Strip
+
+from dispatchviz.tui.text.line_fitting import fit
+from dispatchviz.tui.text.styled_line import Line
+
+ROLES: dict[str, tuple[str, str]] = {
+    "": ("", ""),
+    "dim": ("", "dim"),
+    "path": ("", "dim"),
+    "bold": ("", "bold"),
+    "title": ("text-primary", "bold"),
+    "rule": ("primary", ""),
+    "focus": ("text-accent", "bold"),
+    "hint": ("text-accent", "bold"),
+    "keycap": ("text-accent", "bold"),
+    "new": ("text-success", "bold"),
+    "was": ("", "dim italic"),
+    "key": ("text-primary", ""),
+    "winner": ("text-success", "bold"),
+    "lit": ("text-primary", "bold"),
+    "dark": ("", "dim"),
+    "removed": ("text-warning", ""),
+    "good": ("text-success", ""),
+    "warning": ("text-warning", "bold"),
+    "error": ("text-error", "bold"),
+    "name": ("text-accent", ""),
+    "program": ("", "bold"),
+    "binding": ("text-accent", ""),
+    "dispatch": ("text-primary", ""),
+    "thread": ("text-warning", ""),
+    "structured": ("", "dim"),
+    "tensor": ("text-success", ""),
+    "forward": ("text-success", ""),
+    "engine": ("text-error", ""),
+    "registration": ("text-accent", ""),
+    "unknown": ("", "dim"),
+    "code.keyword": ("text-primary", "bold"),
+    "code.name": ("text-accent", ""),
+    "code.string": ("text-success", ""),
+    "code.number": ("text-warning", ""),
+    "code.comment": ("", "dim italic"),
+    "code.operator": ("", ""),
+}
+"""Role to the theme's colour (empty: the normal one) and the weight of the text."""
+
+
+class Palette:
+    """The roles' styles under one theme."""
+
+    def __init__(self, theme: Mapping[str, str], no_color: bool = False) -> None:
+        self._styles = {role: _style(theme, *look) for role, look in ROLES.items()}
+        foreground = _color(theme["foreground"])
+        self.base = Style(color=foreground, bgcolor=_color(theme["background"]))
+        """The style under all text of the panes."""
+        self.bar = Style(color=foreground, bgcolor=_color(theme["panel"]))
+        """The style under all text of header and footer."""
+        self.shade = Style() if no_color else Style(bgcolor=_color(theme["primary-muted"]))
+        """Laid over the rows of other panes that are about the same."""
+        self.highlight = Style(bold=True, reverse=True if no_color else None) + self.shade
+        """Laid over the row of the cursor."""
+        bold = Style(bold=True, dim=False)
+        self._styles |= {f"new:{role}": style + bold for role, style in self._styles.items()}
+
+    def strip(self, row: Line, width: int, base: Style) -> Strip:
+        """The row as a strip of exactly that width, over the style ``base``."""
+        row = fit(row, width)
+        segments = [Segment(text, base + self._styles[role]) for text, role in row.spans]
+        return Strip(segments).extend_cell_length(width, base)
+
+
+class Uncoloured(LineFilter):
+    """NO_COLOR: no colour at all. What Textual shows by its background alone, a selected row, is reversed instead."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        return [Segment(text, style and _uncoloured(style), control) for text, style, control in segments]
+
+
+@functools.lru_cache(1024)
+def _uncoloured(style: Style) -> Style:
+    background = style.bgcolor
+    stands_out = background is not None and Color.from_rich_color(background).brightness > BRIGHT
+    return style + NoColor.DEFAULT_COLORS + Style(reverse=True if stands_out else None)
+
+
+BRIGHT = 0.25
+"""Brightness from which a background is a selection, not a surface of the dark theme."""
+
+
+def _style(theme: Mapping[str, str], color: str, weight: str) -> Style:
+    return Style.parse(weight or "none") + Style(color=_color(theme[color]) if color else None)
+
+
+def _color(name: str) -> RichColor:
+    """A colour of a theme, which may be one that the terminal defines (``ansi_blue 50%``: without its opacity then)."""
+    return Color.parse(name.split()[0]).rich_color

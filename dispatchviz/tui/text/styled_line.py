@@ -1,0 +1,78 @@
+"""Styled text of the stepper: a line is spans of plain text, each with the name of its role.
+
+All text on the screen goes through ``line``. There is no markup language in it, so text of a program or a library
+(``f[N]``, ``[/]``, an escape sequence) can neither vanish, nor raise, nor reach the terminal as a command.
+
+Not here: what colour a role has (``palette.py``), how a line is brought to a width (``line_fitting.py``), which lines
+there are (``panes``, ``bars``).
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from rich.cells import cell_len
+
+Span = tuple[str, str]
+"""Text and the name of its role; an empty role is normal text."""
+
+PATH = "path"
+"""The role of a path that ends a row."""
+
+
+class Line(Struct, frozen=True, gc=False):
+    """One row of a pane."""
+
+    spans: tuple[Span, ...] = ()
+    key: str = ""
+    """What the row is about. The same key with other text is a change, a key that was not there is new; rows without
+    a key are never marked."""
+    value: str = ""
+    """The value that the row shows; a change shows what it was before."""
+    goto: int | None = None
+    """The step that a click leads to."""
+    indent: int = 0
+    """Cells by which the rows after the first are indented if it is wrapped."""
+    here: bool = False
+    """The row that must be in view."""
+    cut: bool = False
+    """Where it does not fit it is cut, not wrapped."""
+    shaded: bool = False
+    """It has a background of its own."""
+
+    @property
+    def plain(self) -> str:
+        return "".join(text for text, _ in self.spans)
+
+    @property
+    def width(self) -> int:
+        return sum(cell_len(text) for text, _ in self.spans)
+
+
+def line(
+    *parts: str | Span,
+    key: str = "",
+    value: str = "",
+    goto: int | None = None,
+    indent: int = 0,
+    here: bool = False,
+    cut: bool = False,
+    shaded: bool = False,
+) -> Line:
+    """A row made of plain strings and (string, role) pairs."""
+    spans = ((part, "") if isinstance(part, str) else part for part in parts)
+    return Line(
+        tuple((clean(text), role) for text, role in spans if text), key, clean(value), goto, indent, here, cut, shaded
+    )
+
+
+def clean(text: str) -> str:
+    """The text as one row of printable characters: controls become their pictures, ``\\n`` becomes ``␊``."""
+    return text if text.isprintable() else "".join(map(_printable, text))
+
+
+def _printable(char: str) -> str:
+    if char.isprintable():
+        return char
+    if char == "\t":
+        return "    "
+    return chr(0x2400 + ord(char)) if ord(char) < 32 else "\N{REPLACEMENT CHARACTER}"

@@ -1,0 +1,84 @@
+"""A pane beside the steps: the rows that a function of ``panes`` makes of a step, with signs where they changed."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+
+from rich.style import Style
+
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.panes.pane_list import Rows
+from dispatchviz.tui.panes.row_changes import GUTTER, marked
+from dispatchviz.tui.text.line_fitting import wrap
+from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.widgets.rows_view import Goto, RowsView
+
+NOTHING = (-1, 0)
+"""No step at no width."""
+
+AROUND = 4
+"""Rows kept in sight above and below the one to look at."""
+
+
+class PaneView(RowsView):
+    """Shows the rows that ``make`` returns for the step of the cursor."""
+
+    def __init__(self, number: int, title: str, make: Rows) -> None:
+        super().__init__(number, title)
+        self._make = make
+        self._cursor: Cursor | None = None
+        self._made: tuple[tuple[int, int], list[Line]] = (NOTHING, [])
+        self._wrapped: list[Line] = []
+
+    def show(self, cursor: Cursor) -> None:
+        """Follows the cursor; rows that differ from where it came from get a sign."""
+        if cursor is not self._cursor:
+            self._cursor = cursor
+            self.fitted()
+
+    def show_again(self) -> None:
+        """Makes the rows again, because what they depend on besides the step has changed."""
+        self._made = (NOTHING, [])
+        self.fitted()
+
+    @property
+    def plain(self) -> list[str]:
+        """All rows as text, those out of sight too."""
+        return [row.plain for row in self._wrapped]
+
+    def row(self, at: int, width: int) -> Line:
+        return self._wrapped[at]
+
+    def row_base(self, at: int) -> Style:
+        shaded = at < self.port.count and self._wrapped[at].shaded
+        return self.palette.base + self.palette.shade if shaded else self.palette.base
+
+    def pointed_at(self, at: int) -> None:
+        if (step := self._wrapped[at].goto) is not None:
+            self.post_message(Goto(step))
+
+    def fitted(self) -> None:
+        rows = self._rows(self._cursor) if self._cursor else []
+        before, self._wrapped = self._wrapped, [part for row in rows for part in wrap(row, self.port.row_width)]
+        self.port.count = len(self._wrapped)
+        here = next((at for at, row in enumerate(self._wrapped) if row.here), None)
+        if here is None:
+            self.scroll_rows(0)
+        else:
+            self.reveal(here, AROUND)
+        if len(before) != self.port.count:
+            self.refresh()  # the scroll bar changes with it
+        else:
+            pairs = enumerate(zip_longest(before, self._wrapped))
+            self.refresh_rows(at for at, (old, new) in pairs if old != new)
+
+    def _rows(self, cursor: Cursor) -> list[Line]:
+        before = self._rows_at(cursor.trace, cursor.at if cursor.came_from is None else cursor.came_from)
+        return marked(self._rows_at(cursor.trace, cursor.at), before)
+
+    def _rows_at(self, trace: Trace, at: int) -> list[Line]:
+        width = self.port.row_width - GUTTER
+        if self._made[0] != (at, width):
+            self._made = (at, width), self._make(trace, at, width)
+        return self._made[1]

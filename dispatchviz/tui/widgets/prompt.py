@@ -1,0 +1,86 @@
+"""The input line at the bottom, in which the stepper's questions are answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual import events
+from textual.binding import Binding
+from textual.widget import Widget
+from textual.widgets import Input
+
+from dispatchviz.tui.questions.question import Question
+from dispatchviz.tui.session import Update
+
+EDITS = {key: edit.action for edit in Input.BINDINGS if isinstance(edit, Binding) for key in edit.key.split(",")}
+"""What keys that are no text do to the line."""
+
+
+class Prompt(Input):
+    """An input line. Keys come from ``TypedKeys``, one after the other; what is typed fast arrives whole and in order.
+
+    ``home`` gets the focus after a question that was put while no widget had it.
+    """
+
+    DEFAULT_CSS = "Prompt, Prompt:focus { border: none; height: 1; padding: 0; background: $panel; }"
+
+    def __init__(self, home: Widget) -> None:
+        super().__init__(id="prompt", disabled=True)
+        self.question: Question | None = None
+        """The one that is open."""
+        self._home = self._focus_before = home
+        self._show: Callable[[Update], None] = lambda update: None
+        self._seen = ""
+        self.display = False
+
+    @property
+    def label(self) -> str:
+        """The text before the input; empty while no question is open."""
+        return f" {self.question.label}: " if self.question else ""
+
+    def ask(self, question: Question, show: Callable[[Update], None]) -> None:
+        """Appears, empty, and takes the focus. ``show`` receives what the question returns."""
+        self.question, self._show = question, show
+        self._focus_before = self.screen.focused or self._home
+        show(question.opened())
+        self.placeholder = question.hint
+        self.display, self.disabled = True, False
+        self.value = self._seen = ""
+        self.screen.set_focus(self)
+        self._prepare(question)
+
+    def _prepare(self, question: Question) -> None:
+        """Lets a question get ready between the keys."""
+        if question.prepare():
+            self.call_later(self._prepare, question)
+
+    async def take(self, event: events.Key) -> bool:
+        """Handles a key while the question is open; False for one that is not for an input line."""
+        if event.key in ("enter", "escape"):
+            self._leave(self.value if event.key == "enter" else None)
+        elif event.key in EDITS:
+            await self.run_action(EDITS[event.key])
+        elif event.is_printable and event.character is not None:
+            self.insert_text_at_cursor(event.character)
+        else:
+            return False
+        self._changed()
+        return True
+
+    def paste(self, text: str) -> None:
+        """Inserts the first line of a pasted text."""
+        self.insert_text_at_cursor(next(iter(text.splitlines()), ""))
+        self._changed()
+
+    def _changed(self) -> None:
+        if self.question is not None and self.value != self._seen:
+            self._seen = self.value
+            if (update := self.question.typed(self.value)) is not None:
+                self._show(update)
+
+    def _leave(self, text: str | None) -> None:
+        question, self.question = self.question, None
+        self.display, self.disabled = False, True
+        self._focus_before.focus()
+        if question is not None:
+            self._show(question.answered(text))

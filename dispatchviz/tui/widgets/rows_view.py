@@ -1,0 +1,112 @@
+"""A list of rows under a title: the base of every pane. It scrolls by itself and paints only the rows in sight.
+
+Not here: what is in the rows (``pane_view.py``, ``step_list.py``), where the pane is on the screen (``layout``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.style import Style
+from textual import events
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.text.palette import Palette
+from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.widgets.viewport import Viewport, title_row
+
+WHEEL = 3
+"""Rows by which a turn of the mouse wheel scrolls."""
+
+
+class Goto(Message):
+    """The reader pointed at a step."""
+
+    def __init__(self, step: int) -> None:
+        super().__init__()
+        self.step = step
+
+
+class RowsView(Widget, can_focus=True):
+    """Rows under a title that stays. Subclasses override ``row`` and ``fitted``, and set ``port.count``.
+
+    It is no Textual ScrollView, because there every change of the number of rows costs a new layout of the screen and
+    with it one more frame between key and picture.
+    """
+
+    palette: Palette
+
+    def __init__(self, number: int, title: str) -> None:
+        super().__init__(id=f"pane{number}")
+        self.number, self.title = number, title
+        self.port = Viewport()
+
+    def show(self, cursor: Cursor) -> None:
+        """Shows the step of a cursor."""
+
+    def row(self, at: int, width: int) -> Line:
+        """A row, ``at`` counted from the top of all of them."""
+        raise NotImplementedError
+
+    def row_base(self, at: int) -> Style:
+        """The style under the text of a row."""
+        return self.palette.base
+
+    def pointed_at(self, at: int) -> None:
+        """The reader clicked on a row."""
+
+    def fitted(self) -> None:
+        """The size has changed."""
+
+    def fit(self, width: int, height: int) -> None:
+        """Takes on a size, before the screen is laid out with it."""
+        if self.port.resize(width, height):
+            self.fitted()
+
+    def scroll_rows(self, top: int) -> None:
+        """Scrolls so that a row is the first one in sight, as far as there are rows."""
+        if self.port.scroll(top):
+            self.refresh()
+
+    def reveal(self, at: int, margin: int) -> None:
+        """Scrolls as little as it takes to have a row in sight with some rows around it."""
+        if self.port.reveal(at, margin):
+            self.refresh()
+
+    def refresh_rows(self, rows: Iterable[int]) -> None:
+        """Has those of some rows painted again that are in sight."""
+        for y in map(self.port.y_of, rows):
+            if y is not None:
+                self.refresh(Region(0, y, self.port.width, 1))
+
+    def render_line(self, y: int) -> Strip:
+        port, strip = self.port, self.palette.strip
+        if y == 0:
+            title = title_row(self.number, self.title, self.has_focus, port.width)
+            return strip(title, port.width, self.palette.base)
+        at = port.row_at(y)
+        row = Line() if at is None else self.row(at, port.row_width)
+        base = self.row_base(port.top + y - 1)
+        return Strip.join([strip(row, port.row_width, base), strip(port.bar_cell(y), 1, self.palette.base)])
+
+    def on_click(self, event: events.Click) -> None:
+        if (at := self.port.row_at(event.y)) is not None:
+            self.pointed_at(at)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self.scroll_rows(self.port.top + WHEEL)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self.scroll_rows(self.port.top - WHEEL)
+
+    def on_focus(self) -> None:
+        self.refresh(Region(0, 0, self.port.width, 1))
+
+    def on_blur(self) -> None:
+        self.refresh(Region(0, 0, self.port.width, 1))

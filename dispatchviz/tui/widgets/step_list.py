@@ -1,0 +1,58 @@
+"""The step list: every event of the trace; the one of the cursor is highlighted.
+
+Rows are made when they come into sight, so the length of the trace costs nothing. Not here: the text of a row
+(``panes/step_rows.py``), moving (``cursor``).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from rich.style import Style
+
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.layout.pane_layout import STEPS
+from dispatchviz.tui.panes.step_rows import cells_cut, step_row
+from dispatchviz.tui.text.styled_line import Line
+from dispatchviz.tui.widgets.rows_view import Goto, RowsView
+
+AROUND = 3
+"""Steps kept in sight before and after the one of the cursor."""
+
+
+class StepList(RowsView):
+    """One row per event."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        super().__init__(STEPS, "Steps")
+        self._cursor = cursor
+        self.port.count = len(cursor.rows)
+
+    def show(self, cursor: Cursor) -> None:
+        """Highlights the step of the cursor and brings it into view."""
+        before, self._cursor = self._cursor, cursor
+        if before.rows is not cursor.rows and before.rows != cursor.rows:
+            self.port.count = len(cursor.rows)
+            self.refresh()
+        self.reveal(self._index(cursor.at), AROUND)
+        if cells_cut(before, self.port.row_width) == cells_cut(cursor, self.port.row_width):
+            self.refresh_rows({self._index(before.at), self._index(cursor.at)})
+        else:
+            self.refresh()
+
+    def row(self, at: int, width: int) -> Line:
+        return step_row(self._cursor, self._cursor.rows[at], width)
+
+    def row_base(self, at: int) -> Style:
+        here = at == self._index(self._cursor.at)
+        return self.palette.base + self.palette.highlight if here else self.palette.base
+
+    def pointed_at(self, at: int) -> None:
+        self.post_message(Goto(self._cursor.rows[at]))
+
+    def fitted(self) -> None:
+        self.reveal(self._index(self._cursor.at), AROUND)
+
+    def _index(self, step: int) -> int:
+        """The row of a step."""
+        return bisect_left(self._cursor.rows, step)

@@ -1,0 +1,66 @@
+"""The bars and panes of the stepper, and how a plan of the screen comes into them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dispatchviz.tui.cursor.cursor import Cursor
+from dispatchviz.tui.layout.pane_layout import SOURCE, STEPS
+from dispatchviz.tui.layout.screen_plan import ScreenPlan
+from dispatchviz.tui.panes.pane_list import PANES, rows_of
+from dispatchviz.tui.text import code_colours
+from dispatchviz.tui.text.palette import Palette
+from dispatchviz.tui.widgets.bar import Bar
+from dispatchviz.tui.widgets.pane_view import PaneView
+from dispatchviz.tui.widgets.rows_view import RowsView
+from dispatchviz.tui.widgets.step_list import StepList
+
+
+class StepperWidgets:
+    """All widgets of a plan, except the input line."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        self.bars = {name: Bar(name) for name in ("header", "why", "footer")}
+        self.panes: dict[int, RowsView] = {STEPS: StepList(cursor)}
+        self.panes |= {number: PaneView(number, title, rows_of(module)) for number, (title, module) in PANES.items()}
+        self._boxes: object = None
+        """As they were arranged last."""
+
+    def __iter__(self) -> Iterator[Bar | RowsView]:
+        """From the top of the screen to its bottom."""
+        yield from (self.bars["header"], self.bars["why"])
+        yield from self.panes.values()
+        yield self.bars["footer"]
+
+    def use_palette(self, palette: Palette) -> None:
+        """Paints everything in the colours of a theme."""
+        for widget in self:
+            widget.palette = palette
+            widget.refresh()
+
+    def show(self, plan: ScreenPlan, cursor: Cursor, complete: bool) -> None:
+        """Shows a plan, and a cursor in its panes; before the first screen is complete only in the step list."""
+        self._arrange(plan)
+        for name, rows in plan.bars.items():
+            self.bars[name].show(rows)
+        for number in plan.panes:
+            if complete or number == STEPS:
+                self.panes[number].show(cursor)
+
+    def _arrange(self, plan: ScreenPlan) -> None:
+        """Shows and hides widgets, as the step needs them and the screen has room."""
+        header, *others = self
+        if plan.boxes != self._boxes:
+            self._boxes = plan.boxes
+            for widget in others:
+                widget.display = widget.id in plan.boxes
+            header.refresh(layout=True)  # a widget within: Textual keeps the arrangement of a screen that has not
+        for number, box in plan.panes.items():
+            self.panes[number].fit(box.width, box.height)
+
+    def colour_source(self) -> None:
+        """Loads what colours code, and shows the source again."""
+        code_colours.load()
+        source = self.panes[SOURCE]
+        if isinstance(source, PaneView):
+            source.show_again()

@@ -1,0 +1,59 @@
+"""Keys in the order in which they were typed, each with its effect before the next one comes, from the first one on.
+
+Textual hands a key to the widget with the focus and takes it back later; meanwhile the next key goes its way, and where
+a key opens a question the ones behind it would be lost or out of order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from textual import events
+
+from dispatchviz.tui.keymap import KEYMAP
+
+if TYPE_CHECKING:
+    from dispatchviz.tui.widgets.prompt import Prompt
+
+KEY_ACTIONS = {key: entry.action for entry in KEYMAP for key in entry.keys}
+"""What a key does while the stepper has no question open and nothing over it."""
+
+TYPED_AHEAD = "ctrl+j"
+"""What Enter is when it was typed before the terminal was ours: until then a terminal makes a line feed of it."""
+
+
+class TypedKeys:
+    """Keys on their way to the open question or to their action. ``prompt`` is None until keys can be answered."""
+
+    def __init__(self, prompt: Callable[[], Prompt | None], run: Callable[[str], Awaitable[bool]]) -> None:
+        self._prompt, self._run = prompt, run
+        self._held: list[events.Key | events.Paste] = []
+
+    def hold(self, event: events.Key | events.Paste) -> bool:
+        """Keeps what is typed before keys can be answered; returns whether it did."""
+        if self._prompt() is None:
+            self._held.append(event)
+            return True
+        return False
+
+    def release(self) -> list[events.Key | events.Paste]:
+        """What was kept, which then is no longer."""
+        held, self._held = self._held, []
+        return held
+
+    async def take(self, event: events.Key | events.Paste) -> bool:
+        """Gives a key its effect; False for a key that has none here."""
+        prompt = self._prompt()
+        if prompt is not None and prompt.question is None:
+            prompt = None
+        if isinstance(event, events.Paste):
+            if prompt is not None:
+                prompt.paste(event.text)
+            return prompt is not None
+        if event.key == TYPED_AHEAD:
+            event = events.Key("enter", "\r")
+        if prompt is not None:
+            return await prompt.take(event)
+        action = KEY_ACTIONS.get(event.key)
+        return action is not None and await self._run(action)

@@ -1,0 +1,75 @@
+"""The viewport of a list under a title: which of its rows are in sight. Plain arithmetic in terminal cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dispatchviz.tui.text.styled_line import Line, line
+
+
+@dataclass
+class Viewport:
+    """The size of the widget, and how far its rows are scrolled."""
+
+    count: int = 0
+    """All rows, in sight or not."""
+    top: int = 0
+    """The first row in sight."""
+    width: int = 0
+    height: int = 0
+    """With the title, which is in the first row of the widget."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows are in sight at most."""
+        return max(self.height - 1, 1)
+
+    @property
+    def page(self) -> int:
+        """The rows of a page: pages overlap by one."""
+        return max(self.rows - 1, 1)
+
+    @property
+    def row_width(self) -> int:
+        """Cells for text; the last column belongs to the scroll bar."""
+        return max(self.width - 1, 1)
+
+    def resize(self, width: int, height: int) -> bool:
+        """Takes on a size; returns whether it is another one."""
+        changed = (width, height) != (self.width, self.height)
+        self.width, self.height = width, height
+        return changed
+
+    def scroll(self, top: int) -> bool:
+        """Scrolls so that a row is the first in sight, as far as there are rows; returns whether it moved."""
+        before, self.top = self.top, max(0, min(top, self.count - self.rows))
+        return self.top != before
+
+    def reveal(self, at: int, margin: int) -> bool:
+        """Scrolls as little as it takes to have a row in sight with some rows around it; returns as ``scroll``."""
+        margin = min(margin, (self.rows - 1) // 2)
+        return self.scroll(min(max(self.top, at + margin - self.rows + 1), max(at - margin, 0)))
+
+    def row_at(self, y: int) -> int | None:
+        """The row that is shown in a row of the widget; None for the title and below the last row."""
+        at = self.top + y - 1
+        return at if y > 0 and at < self.count else None
+
+    def y_of(self, at: int) -> int | None:
+        """The row of the widget in which a row is shown; None if it is not in sight."""
+        return at - self.top + 1 if 0 <= at - self.top < self.rows else None
+
+    def bar_cell(self, y: int) -> Line:
+        """The scroll bar in a row of the widget; nothing if all rows are in sight."""
+        if self.count <= self.rows:
+            return Line()
+        size = max(1, self.rows * self.rows // self.count)
+        start = 1 + self.top * (self.rows - size) // (self.count - self.rows)
+        return line(("┃", "title") if start <= y < start + size else ("│", "rule"))
+
+
+def title_row(number: int, title: str, focused: bool, width: int) -> Line:
+    """The title of a pane, with its number unless that is 0, on a rule."""
+    numbered = f"{number} " if number else ""
+    head = f"{'▌' if focused else '─'} {numbered}{title} "
+    return line((head, "focus" if focused else "title"), ("─" * max(width - 1 - len(head), 0), "rule"))

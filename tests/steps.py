@@ -1,0 +1,47 @@
+"""Steps of a trace, found by what they are: a number written into a test would move with every event that is added.
+
+What is looked for is a kind of event or a pattern of ``dispatchviz.testing``::
+
+    step(trace, ev.NodeStarted, 1)  # the second Node that runs
+    step(trace, call("aten::add.Tensor", "AutogradCUDA"))
+    step(trace, ev.KernelSelected, within=step(trace, redispatch("aten::add.Tensor")))
+
+Step 0 and ``last_step`` need no search: they are the ends of any trace.
+"""
+
+from __future__ import annotations
+
+from dispatchviz.core.record.events import Event, SourceLine
+from dispatchviz.core.record.trace_file import Trace
+from dispatchviz.testing import Pattern, event
+
+What = type[Event] | Pattern
+
+
+def steps(trace: Trace, what: What, within: int | None = None) -> list[int]:
+    """All steps of a kind or pattern, in order; of those within one step, with itself, if that is given."""
+    pattern = what if isinstance(what, Pattern) else event(what)
+    part = range(len(trace)) if within is None else inside(trace, within)
+    return [at for at in part if pattern.matches(trace[at])]
+
+
+def step(trace: Trace, what: What, nth: int = 0, within: int | None = None, after: int = -1) -> int:
+    """The nth of them, of those past a step if that is given; AssertionError if there are not so many."""
+    found = [at for at in steps(trace, what, within) if at > after]
+    assert -len(found) <= nth < len(found), f"{what!r} happens {len(found)} times, number {nth} is asked for"
+    return found[nth]
+
+
+def line(trace: Trace, number: int) -> int:
+    """The first step of a line of the program."""
+    return step(trace, event(SourceLine, line=number))
+
+
+def inside(trace: Trace, at: int) -> range:
+    """A step and all those that happen within it."""
+    return range(at, trace.ends[at] + 1)
+
+
+def last_step(trace: Trace) -> int:
+    """Where a trace ends."""
+    return len(trace) - 1

@@ -1,0 +1,114 @@
+"""The records are of what is asked, and each has a recorder; who compares with one says how to make it again."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from truth import record, records, show
+from truth.formats.registrations_file import PATH
+from truth.programs import EXPRESSIONS, PROGRAMS, SUBJECTS
+from truth.recorders import key_layouts
+
+TESTS = Path(__file__).parents[1]
+WRITE_DATA_OF_THE_PACKAGE = {"native_files", "key_layouts"}
+
+
+@pytest.mark.parametrize("subject", [pytest.param(s, marks=pytest.mark.record(f"programs/{s}")) for s in SUBJECTS])
+def test_records_are_of_these_programs(subject: str) -> None:
+    """No program without a record, no record without a program, none of an older program."""
+    found = records.read_programs(f"programs/{subject}")
+    assert {name: found[name]["source"] for name in found} == SUBJECTS[subject]
+
+
+@pytest.mark.record("expressions")
+def test_the_record_is_of_these_expressions() -> None:
+    assert list(records.read("expressions")["expressions"]) == list(EXPRESSIONS)
+
+
+def test_a_program_is_found_by_its_name() -> None:
+    assert list(records.programs()) == list(PROGRAMS)
+    assert records.programs()["forum_cpu"]["source"] == PROGRAMS["forum_cpu"]
+
+
+def test_every_recorder_is_listed_and_every_record_has_one() -> None:
+    modules = {path.stem for path in (records.HERE.parent / "recorders").glob("*.py")} - {"__init__"}
+    files = {path.relative_to(records.HERE).parts[0].partition(".")[0] for path in records.HERE.rglob("*.*")}
+    assert modules == set(record.RECORDERS)
+    assert files - {"__init__", "__pycache__"} == (modules | {"python_keys_seen"}) - WRITE_DATA_OF_THE_PACKAGE
+    assert PATH.is_file()
+    assert key_layouts.TARGET.is_file()
+
+
+READS = re.compile(r'records\.read(?:_programs)?\("(\w+)')
+MARKS = re.compile(r'mark\.record\(f?"(\w+)')
+SHARED = {"tests/chains.py", "tests/core/experiments.py", "tests/cupy_stand_in/recorded.py"}
+"""Read a record for several tests; those say so themselves. What CuPy has is no answer that a test compares with."""
+
+
+def test_who_compares_with_a_record_bears_its_mark() -> None:
+    for path in TESTS.rglob("*.py"):
+        place, text = f"tests/{path.relative_to(TESTS).as_posix()}", path.read_text(encoding="utf-8")
+        if place not in SHARED and path != Path(__file__):
+            read = {name.removesuffix("_seen") for name in READS.findall(text)}
+            assert read <= set(MARKS.findall(text)), place
+
+
+def test_marks_name_recorders() -> None:
+    marked = {name for path in TESTS.rglob("*.py") for name in MARKS.findall(path.read_text(encoding="utf-8"))}
+    assert marked <= set(record.RECORDERS)
+
+
+# -- commands ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_list_says_what_each_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert record.main([]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0].partition("/")[0] for line in lines] == list(record.RECORDERS)
+    assert next(line for line in lines if line.startswith("cupy")).count("CuPy, no GPU") == 1
+
+
+def test_a_record_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        record.main(["programms/views"])
+    assert "no record is called programms/views" in capsys.readouterr().err
+
+
+def test_a_failing_test_says_how_to_make_its_record_again(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("from tests.conftest import pytest_runtest_makereport")
+    pytester.makeini('[pytest]\nmarkers = ["record(name)"]\n')
+    pytester.makepyfile("""
+        import pytest
+        pytestmark = pytest.mark.record("programs/views")
+        def test_wrong(): assert False
+        def test_right(): pass
+    """)
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-W", "ignore")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*make the record again*", "python -m truth.record programs/views  *PyTorch 2.13*"])
+    assert result.stdout.str().count("python -m truth.record") == 1
+
+
+def test_only_what_differs_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A difference is named; ``--check`` writes nothing."""
+    path = tmp_path / "some.json"
+    path.write_text('{"torch": "2.13.0", "answers": {"a": 1, "b": 2}}')
+    text = '{"torch": "2.13.0", "answers": {"a": 1, "b": 3}}'
+    monkeypatch.setattr(record, "_module", lambda name: type("", (), {"files": lambda part: [(path, text)]}))
+    before = path.read_bytes()
+    assert record.made("dtypes", check=True) == ["answers: b"]
+    assert path.read_bytes() == before
+    assert record.made("dtypes", check=False) == ["answers: b"]
+    assert path.read_text() == text
+    assert record.made("dtypes", check=True) == []
+
+
+def test_any_record_is_shown_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert show.main(["programs/forum", str(records.file("dispatch_tables")), "forum_cpu"]) == 0
+    text = capsys.readouterr().out
+    for part in ("## forum_cpu\n| import torch", '"digests": {', "========== forum_cpu =========="):
+        assert part in text
+    assert show.main([]) == 2

@@ -1,0 +1,40 @@
+"""When two records are the same: exactly, but numbers of tensors within rounding.
+
+Another processor, or NumPy instead of PyTorch, may round the last bit of an ``exp`` the other way.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable
+from typing import Any
+
+
+def close(one: Any, other: Any, rounding: float = 2e-6) -> bool:
+    """Equal, floats within rounding; nan equals nan."""
+    if isinstance(one, float) and isinstance(other, float):
+        same = math.isclose(one, other, rel_tol=rounding, abs_tol=rounding / 10)
+        return same or (math.isnan(one) and math.isnan(other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return list(one) == list(other) and all(close(one[key], other[key], rounding) for key in one)
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(close(a, b, rounding) for a, b in zip(one, other, strict=True))
+    return type(one) is type(other) and bool(one == other)
+
+
+def difference(name: str, torch: Iterable[str], model: Iterable[str]) -> str:
+    """Empty if both are the same lines, else a text that shows where they part."""
+    ours, theirs = list(model), list(torch)
+    if ours == theirs:
+        return ""
+    lines = difflib.unified_diff(theirs, ours, "PyTorch", "model", lineterm="", n=4)
+    return f"{name}:\n" + "\n".join(lines)
+
+
+def met_in_order(torch: list[str], model: list[str]) -> int:
+    """How many of PyTorch's steps the model has too, in PyTorch's order."""
+    if torch == model:
+        return len(torch)
+    blocks = difflib.SequenceMatcher(None, torch, model, autojunk=False).get_matching_blocks()
+    return sum(block.size for block in blocks)

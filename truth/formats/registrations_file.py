@@ -1,0 +1,101 @@
+"""The format of ``dispatchviz/core/native/registrations.txt``: PyTorch's registrations as text, a line an operator.
+
+The parts of a line are separated by tabs:
+
+    schema, place of the definition, alias analysis (empty: FROM_SCHEMA), s if structured, registrations, CUDA's
+
+They come after a head, whose lines name the release, the keys, the texts of places, the owners of namespaces and the
+fallbacks. A registration is KEY.TEXT.LINE.FLAGS, key and text by number, line 0 for none, in the order of PyTorch's
+dump; a place is TEXT.LINE. Flags: 1 boxed, 2 unboxed, 4 fallthrough, 8 it has a C++ signature. Needs nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+PATH = Path(__file__).parents[2] / "dispatchviz/core/native/registrations.txt"
+
+
+class Row(NamedTuple):
+    """A registration."""
+
+    key: str
+    debug: str
+    flags: int
+
+
+class Operator(NamedTuple):
+    """All facts of one."""
+
+    schema: str
+    place: str
+    alias_analysis: str
+    """Empty for FROM_SCHEMA."""
+    structured: bool
+    rows: list[Row]
+    cuda: list[Row]
+    """What a CUDA build registers besides."""
+
+    @property
+    def name(self) -> str:
+        return self.schema.partition("(")[0]
+
+
+class Contents(NamedTuple):
+    """Of a file."""
+
+    torch: str
+    owners: dict[str, str]
+    fallbacks: list[Row]
+    operators: list[Operator]
+
+
+def text(contents: Contents) -> str:
+    """The file."""
+    keys: dict[str, int] = {}
+    places: dict[str, int] = {}
+
+    def place(debug: str) -> str:
+        words, line = re.fullmatch(r"(.*?)(?::(\d+))?", debug).groups()  # type: ignore[union-attr]
+        return f"{places.setdefault(words, len(places))}.{line or 0}"
+
+    def rows(found: Iterable[Row]) -> str:
+        return " ".join(f"{keys.setdefault(key, len(keys))}.{place(debug)}.{flags}" for key, debug, flags in found)
+
+    body = [
+        "\t".join((o.schema, place(o.place), o.alias_analysis, "s" * o.structured, rows(o.rows), rows(o.cuda)))
+        for o in contents.operators
+    ]
+    head = [
+        ("torch", contents.torch),
+        ("fallbacks", rows(contents.fallbacks)),
+        ("owners", *(f"{namespace} {where}" for namespace, where in contents.owners.items())),
+        ("keys", *keys),
+        ("places", *places),
+    ]
+    return "".join(f"{line}\n" for line in [*map("\t".join, head), "", *body])
+
+
+def read() -> Contents:
+    """What is in the file now."""
+    head, _, body = PATH.read_text(encoding="utf-8").partition("\n\n")
+    parts = {what: rest for what, *rest in (line.split("\t") for line in head.splitlines())}
+
+    def place(words: str, line: str) -> str:
+        return parts["places"][int(words)] + f":{line}" * (line != "0")
+
+    def rows(words: str) -> list[Row]:
+        split = (word.split(".") for word in words.split())
+        return [Row(parts["keys"][int(key)], place(at, line), int(flags)) for key, at, line, flags in split]
+
+    owners = dict(owned.split(" ", 1) for owned in parts["owners"])
+    operators = [_operator(line, place, rows) for line in body.splitlines()]
+    return Contents(parts["torch"][0], owners, rows(parts["fallbacks"][0]), operators)
+
+
+def _operator(line: str, place: Callable[[str, str], str], rows: Callable[[str], list[Row]]) -> Operator:
+    schema, defined, alias, marks, own, cuda = line.split("\t")
+    return Operator(schema, place(*defined.split(".")), alias, "s" in marks, rows(own), rows(cuda))

@@ -1,0 +1,71 @@
+"""What a program about autograd does, on any torch: graphs, order, states, numbers; without the dispatch log.
+
+The record is that of ``truth/recorders/programs.py`` less ``log``: ``facts``, ``graphs``, ``sequence_numbers`` and how
+it ends. Two runs make it, each in a thread of its own: one at once, and one statement by statement whose graphs are
+watched.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from types import ModuleType
+from typing import Any
+
+from truth.compare import close
+from truth.observers.runs import Graphs, Run, autograd_facts, in_new_thread, sequence_numbers_taken
+from truth.readable import node_text
+
+Record = dict[str, Any]
+
+EXACT = ("error", "warnings", "output", "sequence_numbers")
+
+ONCE = "UserWarning: Using backward() with create_graph=True will create a reference cycle"
+"""Given once in a process: by whichever program comes first, so that it says nothing about one program."""
+
+
+def autograd_record(
+    torch: ModuleType, source: str, watching: Callable[[Graphs], AbstractContextManager[None]]
+) -> Record:
+    """As JSON. ``watching`` notes every backward while it is open."""
+    run, stepped = Run(torch, source), Run(torch, source)
+
+    def at_once() -> int:
+        run.whole()
+        return sequence_numbers_taken(torch)
+
+    numbers = in_new_thread(at_once)
+    graphs = Graphs(stepped)
+    with watching(graphs):
+        facts = in_new_thread(lambda: autograd_facts(stepped))
+    found = {"facts": facts, "graphs": graphs.noted, "sequence_numbers": numbers, **run.end}
+    found["warnings"] = [text for text in found["warnings"] if not text.startswith(ONCE)]
+    return json.loads(json.dumps(found))  # type: ignore[no-any-return]
+
+
+def differing(torch: Record, model: Record) -> str:
+    """The first part in which two records differ, with both; empty if there is none.
+
+    Numbers may differ by rounding: 1e-9 of their size, or what float32 can hold where it occurs.
+    """
+    rounding = 1e-5 if "torch.float32" in json.dumps(torch) else 1e-9
+    for part in EXACT:
+        if torch[part] != model[part]:
+            return f"{part}\nPyTorch {torch[part]}\nmodel   {model[part]}"
+    for theirs, ours in zip(_lines(torch), _lines(model), strict=False):
+        if theirs != ours:
+            return f"graphs and states\nPyTorch {theirs}\nmodel   {ours}"
+    for part in ("facts", "graphs", "values", "grads"):
+        if not close(torch[part], model[part], rounding):
+            return f"{part}\nPyTorch {torch[part]}\nmodel   {model[part]}"
+    return ""
+
+
+def _lines(record: Record) -> list[str]:
+    """Graphs and states as lines, saved tensors by shape and dtype."""
+    lines = [f"after line {line}: {changed}" for line, changed in record["facts"]]
+    for graph in record["graphs"]:
+        lines.append(f"roots {graph['roots']} order {graph['order']}")
+        lines += [f"{place}: {node_text(node)}" for place, node in enumerate(graph["nodes"])]
+    return lines

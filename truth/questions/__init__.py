@@ -1,0 +1,1 @@
+"""What PyTorch and the model are both asked, beside whole programs."""

@@ -1,0 +1,155 @@
+"""Makes records of PyTorch again, one command for all of them.
+
+    python -m truth.record                        the records: what each needs, and how long it takes
+    python -m truth.record programs/views dtypes  asks PyTorch again and writes the files; a part of a record alone too
+    python -m truth.record --check NAME ...       asks again and writes nothing; exit status 1 if an answer differs
+
+``make conformance`` makes a Python that has PyTorch (CPU): ``.venv-torch/bin/python``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from truth import records
+
+ROOT = Path(__file__).parents[1]
+TORCH, CUPY = "PyTorch 2.13 (CPU)", "CuPy"
+
+
+class Recorder(NamedTuple):
+    """What a reader should know of one before it is run."""
+
+    about: str
+    needs: str
+    takes: str
+    """At most, on one busy processor."""
+    parts: str = ""
+    """What may follow the name and a slash; empty if it is recorded as a whole."""
+
+
+RECORDERS = {
+    "programs": Recorder("dispatch logs, graphs, states, numbers of whole programs", TORCH, "40 s", "SUBJECT"),
+    "expressions": Recorder("results and error texts of single calls", TORCH, "5 s"),
+    "autograd_cases": Recorder("graphs, states, numbers of programs about autograd", TORCH, "1 min"),
+    "lessons": Recorder("what the lessons print and dispatch", TORCH, "1 min", "LESSON"),
+    "call_chains": Recorder("every dispatch of examples/chains, with the cells reached", TORCH, "30 s"),
+    "library_programs": Recorder("what programs with torch.library note", TORCH, "2 min"),
+    "python_keys": Recorder("what __torch_dispatch__ sees", TORCH, "3 min"),
+    "worked_examples": Recorder("raw key sets of calls, tensors, threads", TORCH, "30 s"),
+    "native_kernels": Recorder("calls, results, errors, strides of kernels", TORCH, "2 min", "dtypes, gradients, ..."),
+    "printed_tensors": Recorder("printed tensors", TORCH, "1 min"),
+    "engine_answers": Recorder("errors, nesting and threads of the engine", TORCH, "30 s"),
+    "missing_kernels": Recorder("errors about missing kernels", TORCH, "20 s"),
+    "torch_c_answers": Recorder("torch._C: answers, guards, signatures", TORCH, "20 s"),
+    "dtypes": Recorder("promotion and casts", TORCH, "30 s"),
+    "autocast_policies": Recorder("the cast policy of each operator", TORCH, "30 s"),
+    "dispatch_keys": Recorder("keys and key sets", TORCH, "30 s"),
+    "dispatch_tables": Recorder(
+        "registrations of all operators, digests of their tables", f"{TORCH}; then a CUDA build for CUDA's", "1 min"
+    ),
+    "dispatch_registrations": Recorder("refused registrations, random sequences of them", TORCH, "30 s"),
+    "registration_histories": Recorder("random histories of registrations", TORCH, "30 s"),
+    "native_files": Recorder("source files of meta and impl functions", f"{TORCH} for Linux on x86-64", "2 min"),
+    "key_layouts": Recorder("key sets of past releases", "DispatchKey.h of a release", "1 s", "[RELEASE=]HEADER"),
+    "cupy": Recorder("names, parameters and loops of CuPy", f"{CUPY}, no GPU", "10 s"),
+}
+"""By name, which is the name of the module in ``truth/recorders``."""
+
+
+def command(name: str) -> str:
+    """The line that makes a record or a part of one again, and what it needs."""
+    return f"python -m truth.record {name}    # needs {RECORDERS[name.partition('/')[0]].needs}"
+
+
+def listed() -> str:
+    """The records as a table."""
+    rows = [(f"{name}/{of.parts}" if of.parts else name, *of[:3]) for name, of in RECORDERS.items()]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    return "\n".join("  ".join((*map(str.ljust, row[:3], widths), row[3])) for row in rows)
+
+
+def made(name: str, check: bool) -> list[str]:
+    """Makes one record, or a part of one, in this process; what differs from the stored one."""
+    recorder, _, part = name.partition("/")
+    module = _module(recorder)
+    found: list[str] = []
+    for path, text in module.files(part):
+        old = records.text(path) if path.exists() else ""
+        different = _differences(module, path, old, text) if old else ["there is no record"]
+        found += different
+        print(f"{_place(path)}: {_summary(different)}", flush=True)
+        if different and not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(records.packed(path, text))
+    return found
+
+
+def _module(recorder: str) -> ModuleType:
+    return importlib.import_module(f"truth.recorders.{recorder}")
+
+
+def _differences(module: ModuleType, path: Path, old: str, new: str) -> list[str]:
+    if old == new:
+        return []
+    if hasattr(module, "differences"):
+        found: list[str] = module.differences(path, old, new)
+        return found
+    unlike = list(_unlike(json.loads(old), json.loads(new))) if ".json" in path.suffixes else []
+    return unlike or ["the text"]
+
+
+def _unlike(old: Any, new: Any, depth: int = 2) -> Iterator[str]:
+    """The names of a JSON that have other values, or values on one side only."""
+    if depth and isinstance(old, dict) and isinstance(new, dict):
+        for name in dict.fromkeys((*old, *new)):
+            if old.get(name) != new.get(name):
+                inside = [*_unlike(old.get(name), new.get(name), depth - 1)]
+                yield from (f"{name}: {part}" for part in inside) if inside else (name,)
+
+
+SHOWN = 20
+"""So many differences are named."""
+
+
+def _summary(different: list[str]) -> str:
+    if not different:
+        return "still what PyTorch answers"
+    more = ["..."] * (len(different) > SHOWN)
+    return f"{len(different)} differ: {', '.join([*different[:SHOWN], *more])}"
+
+
+def _place(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line. Of several records each has a process of its own: what one imports, another must not see."""
+    parser = argparse.ArgumentParser(
+        prog="truth.record", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--check", action="store_true", help="compare, write nothing")
+    options = parser.parse_args(arguments)
+    if unknown := [name for name in options.names if name.partition("/")[0] not in RECORDERS]:
+        parser.error(f"no record is called {', '.join(unknown)}; these are there:\n{listed()}")
+    if not options.names:
+        print(listed())
+        return 0
+    if len(options.names) == 1:
+        return int(bool(made(options.names[0], options.check)) and options.check)
+    check = ["--check"] if options.check else []
+    runs = [subprocess.run([sys.executable, "-m", "truth.record", *check, name], cwd=ROOT) for name in options.names]
+    return max(run.returncode for run in runs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

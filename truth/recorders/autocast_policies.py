@@ -1,0 +1,148 @@
+"""Which cast policy each operator has under autocast, asked of an installed PyTorch (CPU).
+
+PyTorch does not tell policies, so each operator is called under autocast with tensors that the policies treat
+differently, and the first cast that it makes is read off; what the operator does with its nonsensical arguments
+afterwards does not matter. For CUDA the tensors are wrapper subclasses without data.
+
+    to bfloat16                    lower_precision_fp: that is the dtype asked for, the tensors are of float16
+    to float32                     fp32; but fp32_set_opt_dtype if a dtype that was given prevents it
+    none, another overload runs    fp32_append_dtype
+    PyTorch's own error            promote, as it knows no third dtype; or the operator is banned
+
+The file is JSON: ``torch`` (release) and, per key, operator to policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from truth import records
+from truth.formats.json_text import json_text
+
+DEVICES = {"AutocastCPU": "cpu", "AutocastCUDA": "cuda"}
+PROMOTES = "Unexpected floating ScalarType in at::autocast::prioritize"
+BANNED = "are unsafe to autocast"
+
+
+class Stop(Exception):
+    """The first operator below the autocast kernel was seen."""
+
+
+class FirstCall(TorchDispatchMode):
+    """Notes the first operator that arrives, with its arguments, and goes no further."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.seen = (func, args, kwargs or {})
+        raise Stop
+
+
+class OnDevice(torch.Tensor):
+    """A tensor that says it is on a device, and has no data; the mode above sees its calls first."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise AssertionError(func)
+
+
+def _tensor(device: str) -> torch.Tensor:
+    if device == "cpu":
+        return torch.ones(2, 2, dtype=torch.float16)
+    make: Any = torch.Tensor._make_wrapper_subclass
+    return make(OnDevice, (2, 2), dtype=torch.float16, device=device)  # type: ignore[no-any-return]
+
+
+def _argument(type_: str, device: str) -> Any:
+    """Anything of a type."""
+    if type_.startswith("Tensor"):
+        return _tensor(device)
+    if type_.startswith(("List[Tensor", "List[Optional[Tensor")):
+        return [_tensor(device)]
+    plain = {"int": 1, "float": 1.0, "bool": False, "number": 1, "str": "fro"}
+    if type_.startswith("List["):
+        return [0, 1]
+    return plain.get(type_)
+
+
+def _arguments(op: Any, device: str, dtype: torch.dtype | None) -> tuple[list[Any], dict[str, Any]]:
+    """Positional and keyword arguments for an operator."""
+    args, kwargs = [], {}
+    for argument in op._schema.arguments:
+        type_ = str(argument.type)
+        value = _argument(type_, device) if not type_.startswith("Optional") else None
+        value = dtype if argument.name == "dtype" else value
+        if argument.kwarg_only:
+            kwargs[argument.name] = value
+        else:
+            args.append(value)
+    return args, kwargs
+
+
+def _operator(name: str) -> Any:
+    base, _, overload = name.removeprefix("aten::").partition(".")
+    return getattr(getattr(torch.ops.aten, base), overload or "default")
+
+
+def policy(name: str, key: str) -> str:
+    """The policy of an operator; RuntimeError if what it does fits none."""
+    op = _operator(name)
+    try:
+        called, dtypes = _first_call(op, key, None)
+    except RuntimeError as error:
+        if PROMOTES in str(error):
+            return "promote"
+        if BANNED in str(error):
+            return "banned"
+        raise
+    if called.name() != name and called.name().partition(".")[0] == name.partition(".")[0]:
+        return "fp32_append_dtype"
+    if torch.bfloat16 in dtypes:
+        return "lower_precision_fp"
+    return "fp32" if _casts_in_spite_of_a_dtype(op, key) else "fp32_set_opt_dtype"
+
+
+def _casts_in_spite_of_a_dtype(op: Any, key: str) -> bool:
+    """The cast to float32 does not depend on the argument ``dtype``, if there is one."""
+    if not any(argument.name == "dtype" for argument in op._schema.arguments):
+        return True
+    try:
+        return torch.float32 in _first_call(op, key, torch.float64)[1]
+    except RuntimeError:  # it got further than a cast
+        return False
+
+
+def _first_call(op: Any, key: str, dtype: torch.dtype | None) -> tuple[Any, set[torch.dtype]]:
+    """The first operator that is called inside, and the dtypes among its arguments."""
+    args, kwargs = _arguments(op, DEVICES[key], dtype)
+    mode = FirstCall()
+    try:
+        with torch.no_grad(), mode:
+            op.redispatch(torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, key)), *args, **kwargs)
+    except Stop:
+        func, args, kwargs = mode.seen
+        return func, {value for value in (*args, *kwargs.values()) if isinstance(value, torch.dtype)}
+    raise RuntimeError(f"{op} under {key} called nothing")
+
+
+def registered(key: str) -> list[str]:
+    """The operators that have a kernel of their own under a key."""
+    names = torch._C._dispatch_get_all_op_names()
+    return sorted(name for name in names if torch._C._dispatch_has_kernel_for_dispatch_key(name, key))
+
+
+def everything() -> dict[str, Any]:
+    """What the file holds."""
+    found: dict[str, Any] = {"torch": torch.__version__.split("+")[0]}
+    for key, device in DEVICES.items():
+        torch.set_autocast_dtype(device, torch.bfloat16)
+        found[key] = {name: policy(name, key) for name in registered(key)}
+    return found
+
+
+def files(part: str) -> Iterator[tuple[Path, str]]:
+    """The file and its text."""
+    yield records.HERE / "autocast_policies.json", json_text(everything())

@@ -1,0 +1,69 @@
+"""What an installed CuPy has: by it ``tests/cupy_stand_in`` refuses what CuPy refuses. No GPU is needed to ask.
+
+Needs ``cupy-cuda12x`` or another of CuPy's packages, and ``ml_dtypes``, without which CuPy shows no loops for bfloat16.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from truth import records
+from truth.formats.json_text import json_text
+
+MODULES = ("cupy", "cupy.linalg", "cupy.fft", "cupy.lib.stride_tricks", "cupy.cuda", "cupyx", "cupyx.scipy.special")
+"""The modules that kernels may reach for."""
+
+
+def parameters(function: Any) -> list[str] | None:
+    """The names of its parameters, a star before what takes several; None where it does not say."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return _written_parameters(function.__doc__ or "")
+    return [{p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "") + p.name for p in found]
+
+
+def _written_parameters(text: str) -> list[str] | None:
+    """Those of a method of a compiled class, from the signature in its first line."""
+    found = re.match(r"_ndarray_base\.\w+\(self(.*?)\)(?: ->|$)", text.split("\n")[0])
+    return None if found is None else re.findall(r", (?:\w+ )?(\*?\w+)", found[1])
+
+
+def described(value: Any) -> Any:
+    """What a name of a module is."""
+    if type(value).__name__ == "ufunc":  # a class of CuPy's own
+        return {"ufunc": value.types, "nin": value.nin, "nout": value.nout, "at": value._scatter_op is not None}
+    if isinstance(value, type) or inspect.ismodule(value) or not callable(value):
+        return {"value": type(value).__name__}
+    return {"parameters": parameters(value)}
+
+
+def module(name: str) -> dict[str, Any]:
+    """Its public names."""
+    found = importlib.import_module(name)
+    return {each: described(getattr(found, each)) for each in dir(found) if not each.startswith("_")}
+
+
+def where() -> Any:
+    """``where`` is one loop behind a function that makes its condition bool."""
+    return described(importlib.import_module("cupy._sorting.search")._where_ufunc)
+
+
+def array() -> dict[str, Any]:
+    """The attributes of an array."""
+    cupy = importlib.import_module("cupy")
+    return {each: parameters(getattr(cupy.ndarray, each)) for each in dir(cupy.ndarray)}
+
+
+def files(part: str) -> Iterator[tuple[Path, str]]:
+    """The file and its text."""
+    version = importlib.import_module("cupy").__version__
+    modules = {name: module(name) for name in sorted(MODULES)}
+    modules["cupy"]["where"] = where()
+    modules["cupy"] = dict(sorted(modules["cupy"].items()))
+    yield records.HERE / "cupy.json", json_text({"array": array(), "modules": modules, "version": version})

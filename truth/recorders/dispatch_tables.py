@@ -1,0 +1,175 @@
+"""What an installed PyTorch has registered, and digests of the tables that it computes.
+
+Of every operator, when nothing but torch was imported. With a CPU build (``make conformance`` has one) these are
+written:
+
+    dispatchviz/core/native/registrations.txt   package data: schemas, registrations, backend fallbacks, owners
+    truth/records/dispatch_tables.json.gz       the tables: a digest of each, some in full, cell by cell
+
+What a CUDA build of the same release registers besides is taken over, or asked of torchgen if the file is of another
+release. With a CUDA build, which needs no GPU for this, just that part of the first file is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from truth import records
+from truth.formats.json_text import json_text
+from truth.formats.registrations_file import PATH, Contents, Operator, Row, read, text
+from truth.observers.torchgen import Generator
+
+C: Any = torch._C
+BOXED, UNBOXED, FALLTHROUGH, TYPED = 1, 2, 4, 8
+FLAGS = {"boxed": BOXED, "unboxed": UNBOXED, "fallthrough": FALLTHROUGH}
+RELEASE = torch.__version__.partition("+")[0]
+IN_FULL = 13
+"""Every so many-th operator's table is stored in full, beside those that say the most."""
+SAYING = (
+    *("aten::add.Tensor", "aten::linear", "aten::matmul", "aten::mul_.Tensor", "aten::randn", "aten::reshape"),
+    *("aten::sum", "aten::view"),
+)
+OPTIONAL = "torch/_native/"
+"""What registers kernels in Python if Triton is there: no matter of the build."""
+
+_ROW = re.compile(
+    r"(?P<key>\w+)(?:\[alias\])?(?: \(inactive\))?: (?P<debug>.*?) :: (?P<schema>.*) \[(?P<flags>[^\[\]]*)\]$"
+)
+_CELL = re.compile(r"(?P<key>\w+): (?P<fallthrough>fallthrough )?(?P<debug>.*) \[(?P<reason>[^\]]*)\]$")
+_OWNED = re.compile(r"Previous registration of TORCH_LIBRARY was registered at (?P<place>.*); latest")
+
+
+# -- asking PyTorch ---------------------------------------------------------------------------------------------------
+
+
+def names() -> list[str]:
+    """Full names of all operators; overloads of one name in the order in which PyTorch tries them."""
+    found = set(C._dispatch_get_all_op_names())
+    bases = sorted({name.partition(".")[0] for name in found})
+    overloads = ((base, overload) for base in bases for overload in C._jit_get_operation(base)[1])
+    ordered = (f"{base}.{overload}" if overload else base for base, overload in overloads)
+    return [name for name in ordered if name in found]
+
+
+def normalised(debug: str) -> str:
+    """Without the folders of the machine that built or runs PyTorch."""
+    debug = re.sub(r"registered at \S*?/((?:aten|build|torch|caffe2|functorch)/)", r"registered at \1", debug)
+    return re.sub(r"registered at /\S*/site-packages/", "registered at ", debug)
+
+
+def head(name: str) -> dict[str, str]:
+    """``schema``, ``debug`` and ``alias analysis kind`` of an operator's dump."""
+    pairs = (line.partition(": ") for line in C._dispatch_dump(name).splitlines()[1:4])
+    return {what: normalised(text) for what, _, text in pairs}
+
+
+def rows(name: str) -> Iterator[Row]:
+    """Every kernel of an operator."""
+    for line in C._dispatch_dump(name).splitlines():
+        if row := _ROW.fullmatch(line):
+            flags = sum(FLAGS[word] for word in row["flags"].split()) + TYPED * (row["schema"] != "(none)")
+            yield Row(row["key"], normalised(row["debug"]), flags)
+
+
+def cells(name: str) -> dict[str, list[Any]]:
+    """Runtime key -> [debug, reason, fallthrough] of every valid cell."""
+    found = (_CELL.fullmatch(line) for line in C._dispatch_dump_table(name).splitlines())
+    return {c["key"]: [normalised(c["debug"]), c["reason"], bool(c["fallthrough"])] for c in found if c is not None}
+
+
+def fallbacks() -> Iterator[Row]:
+    """Every backend fallback: the table of an operator without kernels."""
+    library = C._dispatch_library("FRAGMENT", "dispatchviz_snapshot", "")
+    library.def_("empty_operator(Tensor self) -> Tensor", "")
+    found = cells("dispatchviz_snapshot::empty_operator")
+    library.reset()
+    return (Row(key, debug, BOXED | FALLTHROUGH * through) for key, (debug, _, through) in found.items())
+
+
+def owners(namespaces: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Namespace -> where its DEF library is, for those that have one: a second one is refused."""
+    for namespace in namespaces:
+        try:
+            C._dispatch_library("DEF", namespace, "").reset()
+        except RuntimeError as error:
+            if owned := _OWNED.search(normalised(str(error))):
+                yield namespace, owned["place"]
+
+
+def dumps(name: str) -> list[str]:
+    """Both dumps of an operator."""
+    return [normalised(C._dispatch_dump(name)), normalised(C._dispatch_dump_table(name))]
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def contents() -> Contents:
+    """Of the package data, as far as this build can tell."""
+    return measured() if torch.version.cuda is None else with_measured_cuda(read())
+
+
+def measured() -> Contents:
+    """What a CPU build has registered, and what a CUDA build has besides."""
+    operators, structured, cuda = names(), Generator().structured(), known_cuda()
+    owned = dict(owners(dict.fromkeys(name.partition("::")[0] for name in operators)))
+    return Contents(
+        RELEASE, owned, list(fallbacks()), [operator(n, n in structured, cuda.get(n, [])) for n in operators]
+    )
+
+
+def operator(name: str, structured: bool, cuda: list[Row]) -> Operator:
+    """All facts of one."""
+    facts = head(name)
+    alias = facts["alias analysis kind"].removeprefix("FROM_SCHEMA")
+    return Operator(facts["schema"], facts["debug"], alias, structured, list(rows(name)), cuda)
+
+
+def known_cuda() -> dict[str, list[Row]]:
+    """As a CUDA build was measured last; of a release that was not, what torchgen says."""
+    before = read() if PATH.exists() else None
+    if before is not None and before.torch == RELEASE:
+        return {operator.name: operator.cuda for operator in before.operators}
+    return {name: [Row(*row) for row in found] for name, found in Generator().cuda().items()}
+
+
+def with_measured_cuda(cpu: Contents) -> Contents:
+    """The same with what this CUDA build has registered besides."""
+    return cpu._replace(operators=[o._replace(cuda=list(besides(o))) for o in cpu.operators])
+
+
+def besides(operator: Operator) -> Iterator[Row]:
+    """What this build has registered for an operator and a CPU build has not."""
+    return (row for row in rows(operator.name) if row not in operator.rows and OPTIONAL not in row.debug)
+
+
+def digest(table: dict[str, list[Any]]) -> str:
+    """Of every valid cell, its kernel and its reason."""
+    lines = (f"{key}: {debug} {reason} {through}\n" for key, (debug, reason, through) in table.items())
+    return hashlib.sha256("".join(lines).encode()).hexdigest()[:12]
+
+
+def test_data() -> dict[str, Any]:
+    """What tests compare with: digests of all tables, and some tables in full."""
+    operators = names()
+    full = {*operators[::IN_FULL], *SAYING}
+    tables = {name: cells(name) for name in operators}
+    return {
+        "torch": RELEASE,
+        "cells": sum(map(len, tables.values())),
+        "digests": {name: digest(table) for name, table in tables.items()},
+        "tables": {name: table for name, table in tables.items() if name in full},
+    }
+
+
+def files(part: str) -> Iterator[tuple[Path, str]]:
+    """Both files and their texts, or the one that a CUDA build adds to."""
+    yield PATH, text(contents())
+    if torch.version.cuda is None:
+        yield records.HERE / "dispatch_tables.json.gz", json_text(test_data())

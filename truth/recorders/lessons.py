@@ -1,0 +1,37 @@
+"""What the lessons of ``examples/lessons`` print and dispatch on a real PyTorch (CPU), a file a lesson.
+
+A record (``truth/formats/program_records.py``) has the ``output`` and the ``log``, nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+from truth import records
+from truth.formats.program_records import Record, file_text
+from truth.observers.dispatcher import steps_of, watched_dispatcher
+from truth.observers.runs import Run, in_new_thread
+from truth.programs import LESSONS
+
+
+def recorded(name: str) -> Record:
+    """What a lesson does on PyTorch. RuntimeError if it fails there, or prints something else when it is watched."""
+    source = (LESSONS / f"{name}.py").read_text(encoding="utf-8")
+    plain, watched = Run(torch, source), Run(torch, source)
+    in_new_thread(plain.whole)
+    with watched_dispatcher():
+        log = in_new_thread(lambda: steps_of(watched.whole))
+    if plain.error or watched.output != plain.output:
+        raise RuntimeError(f"{name}: {plain.error or 'watched, it prints something else'}")
+    return {"output": plain.output, "log": log}
+
+
+def files(part: str) -> Iterator[tuple[Path, str]]:
+    """File and text of one lesson, or of all."""
+    torch.set_num_threads(1)
+    release = torch.__version__.partition("+")[0]
+    for name in [part] if part else sorted(path.stem for path in LESSONS.glob("*.py")):
+        yield records.HERE / "lessons" / f"{name}.txt", file_text(release, {name: recorded(name)})

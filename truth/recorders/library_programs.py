@@ -1,0 +1,52 @@
+"""What the programs of ``truth/programs/library`` note on a real PyTorch.
+
+Each runs in a process of its own: registrations and warnings that come once belong to the process. The file is JSON
+with ``torch`` (release) and ``programs``: name -> lines.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from truth import records
+from truth.formats.json_text import json_text
+from truth.programs.library import PROGRAMS, run
+
+ROOT = Path(__file__).parents[2]
+
+
+def recorded() -> dict[str, Any]:
+    """Everything that the file has. CalledProcessError if a program ends its process."""
+    import torch
+
+    return {
+        "torch": str(torch.__version__).partition("+")[0],
+        "programs": {name: _in_own_process(name) for name in PROGRAMS},
+    }
+
+
+def _in_own_process(name: str) -> list[str]:
+    command = [sys.executable, "-m", __name__, name]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd=ROOT)
+    lines: list[str] = json.loads(done.stdout)
+    return lines
+
+
+def _run_here(name: str) -> None:
+    import torch
+
+    print(json.dumps(run(torch, PROGRAMS[name])))
+
+
+def files(part: str) -> Iterator[tuple[Path, str]]:
+    """The file and its text."""
+    yield records.HERE / "library_programs.json", json_text(recorded())
+
+
+if __name__ == "__main__":
+    _run_here(sys.argv[1])

@@ -1,0 +1,106 @@
+"""What the small programs of ``truth/programs`` do on a real PyTorch (CPU), a file a subject.
+
+Per program there are three runs, each in a thread of its own, where sequence numbers start at 0: one profiled, one
+statement by statement that reads every tensor's autograd state after each one and every graph just before it goes
+backward (``facts``, ``graphs``), and one with the dispatcher watched (``log``). Reading the state of a stale view makes
+a Node, so the numbers in ``facts`` and ``graphs`` hold for a reader who reads as often. Two checks keep the watching
+honest: the watched run must end like the others, and its calls (not its redispatches) must equal, name by name and
+level by level, what PyTorch's own profiler reports of the unwatched run.
+
+``truth/formats/program_records.py`` has the form of the files. Of each program is recorded:
+
+- ``source``: the text; line numbers below count its lines from 1
+- ``log``: steps ``[depth, line, operator, key, key set, included, excluded, how, node]``, sets as raw integers, ``how``
+  is ``call`` or ``redispatch`` (``torch.ops`` calls are ``call`` too), ``node`` the Node being evaluated or null;
+  null for programs that say ``# no log``
+- ``facts``: per top-level statement ``[line, {variable: [requires_grad, is_leaf, version, grad_fn, output_nr]}]`` with
+  the variables whose state changed; ``{"error": first line}`` where reading it raises
+- ``graphs``: per backward ``roots`` ([node, input_nr] each), ``nodes`` in depth-first preorder and ``order``, in which
+  they ran. A node: ``name``, ``sequence_nr`` (null: the maximum), ``topological_nr``, ``edges`` ([node, input_nr] or
+  null), ``inputs`` ([shape, dtype]), ``variable`` (of AccumulateGrad), ``saved``
+- ``values``, ``grads``: of the variables at the end, null where they are random; ``sequence_numbers``: how many the
+  ``log`` run took; ``error``: ``[type, first line, line]`` or null; ``warnings``: first lines; ``output``
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from truth import records
+from truth.compare import close
+from truth.formats.program_records import Record, RecordFile, file_text
+from truth.observers.dispatcher import calls, profiled_calls, watched_dispatcher, watched_engine, watched_run
+from truth.observers.runs import Graphs, Run, autograd_facts, in_new_thread
+from truth.programs import SUBJECTS
+
+NO_LOG = "# no log"
+"""In programs that call operators on the meta device, whose kernels are not watched."""
+
+
+def unwatched(source: str) -> Record:
+    """What a program does when the dispatcher is as PyTorch ships it; AssertionError if its two runs end differently.
+
+    ``called`` is what the profiler saw.
+    """
+    plain, stepped = Run(torch, source), Run(torch, source)
+    called = in_new_thread(profiled_calls, plain)
+    graphs = Graphs(stepped)
+    with watched_engine(graphs):
+        facts = in_new_thread(autograd_facts, stepped)
+    assert text(stepped.end) == text(plain.end), source
+    return {"source": source, "facts": facts, "graphs": graphs.noted, **plain.end, "called": called}
+
+
+def watched(source: str, found: Record) -> Record:
+    """The whole record; AssertionError if watching the dispatcher changed what the program does."""
+    run = Run(torch, source)
+    log, numbers = in_new_thread(watched_run, run)
+    called = found.pop("called")
+    assert text(run.end) == text({key: found[key] for key in run.end}), source
+    if NO_LOG in source:
+        return {**found, "log": None, "sequence_numbers": numbers}
+    assert calls(log) == called, f"{source}\n{called}\n{calls(log)}"
+    return {**found, "log": log, "sequence_numbers": numbers}
+
+
+def record_programs(programs: dict[str, str]) -> dict[str, Record]:
+    """The records of some programs, by name."""
+    torch.set_num_threads(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.autograd.forward_ad._maybe_load_decompositions()  # the first dual tensor would, and would warn
+        torch.ones(1, device="meta").mul(1)  # the first such call loads modules that must not be watched
+    found = {name: unwatched(source) for name, source in programs.items()}
+    with watched_dispatcher():
+        return {name: watched(source, found[name]) for name, source in programs.items()}
+
+
+def text(found: Any) -> str:
+    """As JSON: two records are the same if their texts are, nan included."""
+    return json.dumps(found, separators=(",", ":"))
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def files(part: str) -> Iterator[tuple[Path, str]]:
+    """File and text of one subject, or of all."""
+    subjects = {part: SUBJECTS[part]} if part else SUBJECTS
+    found = record_programs({name: source for programs in subjects.values() for name, source in programs.items()})
+    release = torch.__version__.partition("+")[0]
+    for subject, programs in subjects.items():
+        of_subject = json.loads(text({name: found[name] for name in programs}))
+        yield records.HERE / "programs" / f"{subject}.txt", file_text(release, of_subject)
+
+
+def differences(path: Path, old: str, new: str) -> list[str]:
+    """Programs whose records differ by more than rounding."""
+    known, found = RecordFile(old), RecordFile(new)
+    names = dict.fromkeys((*known, *found))
+    return [name for name in names if name not in known or name not in found or not close(known[name], found[name])]

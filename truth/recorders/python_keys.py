@@ -1,0 +1,46 @@
+"""What ``__torch_dispatch__`` sees on an installed PyTorch, in two files.
+
+``python_keys.json`` has what the programs of ``truth/questions/python_keys.txt`` print; ``python_keys_seen.json`` what
+a mode sees of the programs in ``truth/programs``, and what wrappers see of those that make tensors.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+from truth import records
+from truth.formats.json_text import json_text
+from truth.questions.python_keys import printed, programs, seen, seen_by_wrappers, seen_programs
+
+
+def in_a_child(source: str) -> list[str] | None:
+    """``seen_by_wrappers`` in a process of its own; None if that crashes, as PyTorch may for tensors without memory."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        with os.fdopen(writing, "w") as stream:
+            json.dump(seen_by_wrappers(source), stream)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as stream:
+        text = stream.read()
+    return json.loads(text) if os.waitpid(child, 0)[1] == 0 else None
+
+
+def files(part: str) -> Iterator[tuple[Path, str]]:
+    """Both files and their texts."""
+    torch.set_num_threads(1)
+    version = torch.__version__.partition("+")[0]
+    answers = {name: printed(source) for name, source in programs().items()}
+    yield records.HERE / "python_keys.json", json_text({"torch": version, "printed": answers})
+    calls = {name: seen(source) for name, source in seen_programs().items()}
+    in_children = {name: in_a_child(source) for name, source in seen_programs().items() if "torch.tensor(" in source}
+    by_wrappers = {name: found for name, found in in_children.items() if found is not None}
+    whole = {"torch": version, "seen": calls, "seen_by_wrappers": by_wrappers}
+    yield records.HERE / "python_keys_seen.json", json_text(whole)

@@ -1,0 +1,46 @@
+"""What an installed PyTorch answers about its ``torch._C``.
+
+``answers`` are those to ``truth/questions/torch_c.py`` in their order, ``schemas`` what becomes of
+its schemas, ``guards``, ``dropped`` and ``setters`` those to ``guards.py``, ``signatures`` the first lines of
+docstrings by name, ``members`` the same of classes' methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from truth import records
+from truth.formats.json_text import json_text
+from truth.questions import torch_c as questions
+from truth.questions.guards import GUARDS, SETTERS, Watched
+
+
+def signatures(holder: Any) -> dict[str, str]:
+    """Name -> signature of everything that has one."""
+    lines = {name: str(getattr(holder, name).__doc__).partition("\n")[0] for name in dir(holder)}
+    return {name: line for name, line in lines.items() if line.startswith(f"{name}(")}
+
+
+def contents() -> dict[str, Any]:
+    """What is stored."""
+    asked, watched = questions.Asked(torch), Watched(torch._C)
+    return {
+        "torch": torch.__version__.partition("+")[0],
+        "answers": [[text, asked.answer(text)] for text in questions.all_expressions()],
+        "schemas": [[text, asked.schema(text)] for text in questions.expressions(questions.SCHEMAS)],
+        "guards": [[text, watched.guard(text)] for text in GUARDS],
+        "dropped": [[text, watched.dropped(text)] for text in GUARDS],
+        "setters": [[*words, watched.setter(*words)] for words in SETTERS],
+        "meta": watched.meta(),
+        "signatures": {name: line for name, line in signatures(torch._C).items() if "dispatch" in name.lower()},
+        "members": {name: signatures(getattr(torch._C, name)) for name in questions.CLASSES},
+    }
+
+
+def files(part: str) -> Iterator[tuple[Path, str]]:
+    """The file and its text."""
+    yield records.HERE / "torch_c_answers.json", json_text(contents())

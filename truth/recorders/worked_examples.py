@@ -1,0 +1,130 @@
+"""The raw key sets of ``worked_examples.txt`` in an installed PyTorch (CPU): calls, tensors, thread states.
+
+Of a call: the sets of its tensors, the thread's included and excluded sets, the effective set and its highest key, as
+the first kernel gets them. Every cell in CELLS that holds no fallthrough is given a kernel that notes what it gets and
+ends the call, so that a cell may be reached that has no kernel or needs a GPU; no mask changes by that. Plain tensors
+of devices and layouts without memory here come from wrapper subclasses: ``detach`` under a guard that keeps Python out
+gives a tensor with the same keys but the Python ones.
+
+The file has ``calls`` (name to ``{arguments, included, excluded, effective, key}``), ``tensors`` (name to raw set) and
+``states`` (name to pairs, one a ``note()``).
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from truth import records
+from truth.formats.json_text import json_text
+from truth.questions.worked_examples import CALLS, STATES, TENSORS, Call, Given, key_set
+
+C: Any = torch._C
+CELLS = (
+    *("CPU", "CUDA", "Meta", "MkldnnCPU", "SparseCPU", "BackendSelect", "Python", "FuncTorchDynamicLayerBackMode"),
+    *("Functionalize", "Conjugate", "Negative", "ADInplaceOrView", "AutogradOther", "AutogradCPU", "AutogradCUDA"),
+    *("AutogradMeta", "Tracer", "AutocastCPU", "FuncTorchBatched", "PythonTLSSnapshot", "PythonDispatcher"),
+    "FuncTorchDynamicLayerFrontMode",
+)
+"""Those that the calls may reach first."""
+ALIASES = ("CompositeExplicitAutogradNonFunctional", "CompositeExplicitAutograd")
+"""Where the Undefined cell, for which nothing can be registered from Python, has its kernel from."""
+
+
+class _Arrived(Exception):
+    """The first kernel of a call has been reached."""
+
+
+class _Dispatching(torch.Tensor):
+    __torch_function__ = C._disabled_torch_function_impl
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise NotImplementedError(f"{func} is not expected here")
+
+
+def of(device: str, layout: str = "strided", dtype: str = "float32") -> torch.Tensor:
+    """A plain tensor without memory."""
+    options: Any = {"layout": torch._mkldnn if layout == "mkldnn" else getattr(torch, layout)}
+    options |= {"device": device, "dtype": getattr(torch, dtype)}
+    wrapper = torch.Tensor._make_wrapper_subclass(_Dispatching, (2, 2), **options)
+    with C._DisableTorchDispatch():
+        return wrapper.detach()
+
+
+def nested() -> torch.Tensor:
+    """A nested tensor."""
+    return torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+
+
+def jagged() -> torch.Tensor:
+    """One of the Python class."""
+    return torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged)
+
+
+def given() -> Given:
+    """For one program."""
+    return Given(torch, {"of": of, "nested": nested, "jagged": jagged})
+
+
+def measured(call: Call) -> dict[str, Any]:
+    """How a call comes to its first kernel."""
+    variables = given()
+    variables.run(call.setup)
+    found: dict[str, Any] = {}
+    library = torch.library.Library(call.operator.partition("::")[0], "FRAGMENT")
+    for key in (*_cells(call.operator), *ALIASES):
+        library.impl(call.operator.partition("::")[2], _noting(found), key, with_keyset=True)
+    try:
+        variables.run(call.source)
+    except _Arrived:
+        return found
+    finally:
+        library._destroy()
+        variables.close()
+    raise AssertionError(f"{call.operator} was not called by {call.source}")
+
+
+def _cells(operator: str) -> list[str]:
+    """The cells without a fallthrough; those too that hold nothing."""
+    table = dict(re.findall(r"^(\w+): (.*)$", C._dispatch_dump_table(operator), re.MULTILINE))
+    return [key for key in CELLS if not table.get(key, "").startswith("fallthrough")]
+
+
+def _noting(found: dict[str, Any]) -> Callable[..., Any]:
+    def kernel(keys: Any, *args: Any, **kwargs: Any) -> Any:
+        tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, torch.Tensor)]
+        found["arguments"] = [C._dispatch_keys(tensor).raw_repr() for tensor in tensors]
+        found["included"] = C._dispatch_tls_local_include_set().raw_repr()
+        found["excluded"] = C._dispatch_tls_local_exclude_set().raw_repr()
+        found["effective"] = keys.raw_repr()
+        found["key"] = keys.highestPriorityTypeId().name
+        raise _Arrived
+
+    return kernel
+
+
+def noted(source: str) -> list[list[int]]:
+    """What the ``note()`` of a program keep; in a thread of its own, which may be left in any state."""
+    variables = given()
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(variables.run, source).result()
+    return variables.noted
+
+
+def files(part: str) -> Iterator[tuple[Path, str]]:
+    """The file and its text."""
+    warnings.simplefilter("ignore")
+    found = {
+        "torch": torch.__version__.partition("+")[0],
+        "calls": {name: measured(call) for name, call in CALLS.items()},
+        "tensors": {name: key_set(given(), source) for name, source in TENSORS.items()},
+        "states": {name: noted(source) for name, source in STATES.items()},
+    }
+    yield records.HERE / "worked_examples.json", json_text(found)

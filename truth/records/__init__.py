@@ -1,0 +1,84 @@
+"""What PyTorch answered, a file a record, and how it is read.
+
+Programs are read one by one, when they are asked for (``programs()``), from one text file a subject
+(``truth/formats/program_records.py``). Everything else is JSON, packed where it changes with PyTorch's releases only
+and is much: ``python -m truth.show NAME`` shows any of it as text.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from truth.formats.program_records import Record, RecordFile
+from truth.programs import SUBJECTS
+
+HERE = Path(__file__).parent
+
+
+def text(path: Path) -> str:
+    """The text of a record's file, packed or not."""
+    written = path.read_bytes()
+    return (gzip.decompress(written) if path.suffix == ".gz" else written).decode()
+
+
+def packed(path: Path, text: str) -> bytes:
+    """The bytes of a record's file, the same on every run."""
+    return gzip.compress(text.encode(), mtime=0) if path.suffix == ".gz" else text.encode()
+
+
+def file(name: str) -> Path:
+    """The file of a record or of a part of it. FileNotFoundError if there is none."""
+    for suffix in ("txt", "json", "json.gz"):
+        if (path := HERE / f"{name}.{suffix}").is_file():
+            return path
+    raise FileNotFoundError(f"there is no record {name}")
+
+
+def read(name: str) -> Any:
+    """A record that is JSON."""
+    return json.loads(text(file(name)))
+
+
+def read_programs(name: str) -> RecordFile:
+    """The records of programs that a file has."""
+    return RecordFile(text(file(name)))
+
+
+class ProgramRecords(Mapping[str, Record]):
+    """The records of all programs by name; files are opened and records read when they are asked for."""
+
+    def __init__(self) -> None:
+        self.subjects = {name: subject for subject, programs in SUBJECTS.items() for name in programs}
+        """Name of each program to the file that it is in."""
+        self._file = functools.cache(lambda subject: read_programs(f"programs/{subject}"))
+
+    def __getitem__(self, name: str) -> Record:
+        return self._file(self.subjects[name])[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.subjects)
+
+    def __len__(self) -> int:
+        return len(self.subjects)
+
+
+@functools.cache
+def programs() -> ProgramRecords:
+    """What PyTorch did with the programs of ``truth/programs``."""
+    return ProgramRecords()
+
+
+@functools.cache
+def lesson(name: str) -> Record:
+    """What PyTorch printed and dispatched in a lesson of ``examples/lessons``."""
+    return read_programs(f"lessons/{name}")[name]
+
+
+def lessons() -> list[str]:
+    """The lessons that were recorded."""
+    return sorted(path.name.partition(".")[0] for path in (HERE / "lessons").iterdir())
