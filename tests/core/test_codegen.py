@@ -119,57 +119,118 @@ MISTAKES = {
     ),
     "kernel of two modules": (
         ADD.replace("ufunc_add", "is_dense"), DERIVATIVE,
-        r"yaml:3: add\.out: iterator\.strides and norm\.batch_norm_kernels of native/ all define is_dense: rename the
-        helpers", ), "missing meta function": ( ADD.replace("add.Tensor", "add.Tensr").replace("Tensr(Tensor self",
-        "Tensr(Tensor self"), DERIVATIVE.replace("add.Tensor", "add.Tensr"), r"yaml:3: add\.out: no module of native/
-        defines add_Tensr_meta, the meta function; did you mean add_Tensor_m", ), "bad schema": ( ADD + "- func:
-        f(Tensor self ->\n", DERIVATIVE, r"functions\.yaml:7: func 'f\(Tensor self ->' is not a schema: .* \(at '->'\)",
-        ), "unknown type": ( ADD + "- func: f(QScheme x) -> Tensor\n", DERIVATIVE, r"yaml:7: f: the type QScheme of x is
-        none of Tensor, Scalar", ), "no schema": (ADD + "- variants: method\n", DERIVATIVE, r"yaml:7: an entry begins
-        with func: and a schema"), "no mapping": (ADD + "- func\n", DERIVATIVE, r"yaml:7: an entry must be lines of
-        field: value, not 'func'"), "unknown variant": ( ADD + "  variants: method, property\n", DERIVATIVE, r"yaml:3:
-        add\.out: variants may be function and method, not method, property", ), "structured is no bool": (
-        ADD.replace("structured: True", "structured: yes please"), DERIVATIVE, r"yaml:3: add\.out: structured must be
-        True or False, not 'yes please'", ), "delegate to nothing": ( ADD.replace("delegate: add.out", "delegate:
-        add.ou"), DERIVATIVE, r"yaml:1: add\.Tensor: structured_delegate names 'add\.ou', not an entry; did you mean
-        add\.out\?", ), "delegate to what is not structured": ( ADD.replace("  structured: True\n", ""), DERIVATIVE,
-        r"yaml:1: add\.Tensor: structured_delegate names add\.out, which has no structured: True", ), "structured
-        without out": ( ADD.replace("  structured_delegate: add.out\n", "  structured: True\n  dispatch:\n    CPU:
-        ufunc_add\n"), DERIVATIVE, r"yaml:1: add\.Tensor: structured: True is for out= operators", ), "structured
-        without a functional form": ( ADD.partition("- func: add.out")[0].replace("  structured_delegate: add.out\n",
-        "") + "- func: add.out" + ADD.partition("- func: add.out")[2], DERIVATIVE, r"yaml:2: add\.out: no functional
-        operator has structured_delegate: add\.out", ), "structured and delegated": ( ADD + "  structured_delegate:
-        add.out\n", DERIVATIVE, r"yaml:3: add\.out: it is structured itself, or delegates", ), "structured without
-        dispatch": ( ADD.replace("  dispatch:\n    CPU, CUDA: ufunc_add\n", ""), DERIVATIVE, r"yaml:3: add\.out: a
-        structured operator has a dispatch section", ), "ufunc without Generic": ( ADD + "  ufunc_inner_loop:\n
-        ScalarOnly: add (Bool)\n", DERIVATIVE, r"yaml:3: add\.out: ufunc_inner_loop needs a line Generic: NAME
-        \(TYPES\); it has ScalarOnly", ), "duplicate entry": (ADD + ADD, DERIVATIVE, r"yaml:7: add\.Tensor: it is
-        already defined at functions\.yaml:1"), "field given twice": ( ADD + "  structured: True\n", DERIVATIVE,
-        r"functions\.yaml:7: structured is given twice, first at line 4", ), "wrong indentation": ( ADD.replace("
-        CPU, CUDA", " CPU, CUDA"), DERIVATIVE, r"functions\.yaml:6: not valid yaml: .*column 2", ), "no yaml": (ADD + "-
-        func: [\n", DERIVATIVE, r"functions\.yaml:8: not valid yaml: did not find"), "no list": ("func: add\n",
-        DERIVATIVE, r"functions\.yaml:1: the file must be a list of entries"), # in derivatives.yaml "unknown argument":
-        ( ADD, DERIVATIVE + "  third: grad\n", r"derivatives\.yaml:1: add\.Tensor: it has no argument named third; it
-        has alpha, other, self, and result for", ), "no operator": ( ADD, DERIVATIVE.replace("add.Tensor", "ad.Tensor"),
-        r"yaml:1: ad\.Tensor: it is not an operator of native_functions\.yaml; did you mean add\.Tensor\?", ), "another
-        schema": ( ADD, DERIVATIVE.replace("Scalar alpha=1", "Scalar alpha=2"), r"yaml:1: add\.Tensor: it is declared as
-        aten::add\.Tensor\(.* at functions\.yaml:1, here as aten::add\.Tensor", ), "two derivatives": (ADD, DERIVATIVE *
-        2, r"yaml:4: add\.Tensor: it has a derivative already, at .*yaml:1"), "two formulas for an argument": ( ADD,
-        DERIVATIVE + "  self, other: grads\n", r"yaml:1: add\.Tensor: two formulas for (other|self)", ), "no
-        expression": ( ADD, DERIVATIVE.replace("self: grad", "self: grad *"), r"yaml:1: add\.Tensor, self: 'grad \*' is
-        not a Python", ), "no text": (ADD, DERIVATIVE + "  result: [1]\n", r"yaml:1: add\.Tensor: result must be an
-        expression, not \[1\]"), "unknown name": ( ADD, DERIVATIVE.replace("self: grad", "self: gradd"), r"yaml:1:
-        add\.Tensor, self: unknown name 'gradd'; it may use grad, grads, .*self, other, alpha", ), "unknown function": (
-        ADD, DERIVATIVE.replace("maybe_multiply(", "maybe_multply("), r"yaml:1: add\.Tensor, other: maybe_multply is
-        neither an operator nor a function of .*mean maybe_mul", ), "unknown method": ( ADD, DERIVATIVE.replace("self:
-        grad", "self: grad.foo()"), r"add\.Tensor, self: no operator foo takes", ), "no forward expression": ( ADD,
-        DERIVATIVE + "  result: self_t +\n", r"yaml:1: add\.Tensor: the forward formula 'self_t \+' is not a", ),
-        "element-wise of two": ( ADD, DERIVATIVE + "  result: auto_element_wise\n", r"yaml:1: add\.Tensor:
-        auto_element_wise is for one differentiable input, here are self, other", ), "unknown name in the forward
-        formula": ( ADD, DERIVATIVE + "  result: self_t + third_t\n", r"add\.Tensor, result: unknown name 'third_t'; it
-        may use", ), "differentiability of too many": ( ADD, DERIVATIVE + "  output_differentiability: [True, False]\n",
-        r"yaml:1: add\.Tensor: output_differentiability has 2 values for 1 results", ), "derivatives are no yaml": (ADD,
-        DERIVATIVE + " x: 1\n", r"derivatives\.yaml:4: not valid yaml"), }  # fmt: skip
+        r"yaml:3: add\.out: iterator\.strides and norm\.batch_norm_kernels of native/ all define is_dense: rename",
+    ),
+    "missing meta function": (
+        ADD.replace("add.Tensor", "add.Tensr").replace("Tensr(Tensor self", "Tensr(Tensor self"),
+        DERIVATIVE.replace("add.Tensor", "add.Tensr"),
+        r"yaml:3: add\.out: no module of native/ defines add_Tensr_meta, the meta function; did you mean add_Tensor_m",
+    ),
+    "bad schema": (
+        ADD + "- func: f(Tensor self ->\n", DERIVATIVE,
+        r"functions\.yaml:7: func 'f\(Tensor self ->' is not a schema: .* \(at '->'\)",
+    ),
+    "unknown type": (
+        ADD + "- func: f(QScheme x) -> Tensor\n", DERIVATIVE,
+        r"yaml:7: f: the type QScheme of x is none of Tensor, Scalar",
+    ),
+    "no schema": (ADD + "- variants: method\n", DERIVATIVE, r"yaml:7: an entry begins with func: and a schema"),
+    "no mapping": (ADD + "- func\n", DERIVATIVE, r"yaml:7: an entry must be lines of field: value, not 'func'"),
+    "unknown variant": (
+        ADD + "  variants: method, property\n", DERIVATIVE,
+        r"yaml:3: add\.out: variants may be function and method, not method, property",
+    ),
+    "structured is no bool": (
+        ADD.replace("structured: True", "structured: yes please"), DERIVATIVE,
+        r"yaml:3: add\.out: structured must be True or False, not 'yes please'",
+    ),
+    "delegate to nothing": (
+        ADD.replace("delegate: add.out", "delegate: add.ou"), DERIVATIVE,
+        r"yaml:1: add\.Tensor: structured_delegate names 'add\.ou', not an entry; did you mean add\.out\?",
+    ),
+    "delegate to what is not structured": (
+        ADD.replace("  structured: True\n", ""), DERIVATIVE,
+        r"yaml:1: add\.Tensor: structured_delegate names add\.out, which has no structured: True",
+    ),
+    "structured without out": (
+        ADD.replace("  structured_delegate: add.out\n", "  structured: True\n  dispatch:\n    CPU: ufunc_add\n"),
+        DERIVATIVE,
+        r"yaml:1: add\.Tensor: structured: True is for out= operators",
+    ),
+    "structured without a functional form": (
+        ADD.partition("- func: add.out")[0].replace("  structured_delegate: add.out\n", "")
+        + "- func: add.out" + ADD.partition("- func: add.out")[2], DERIVATIVE,
+        r"yaml:2: add\.out: no functional operator has structured_delegate: add\.out",
+    ),
+    "structured and delegated": (
+        ADD + "  structured_delegate: add.out\n", DERIVATIVE,
+        r"yaml:3: add\.out: it is structured itself, or delegates",
+    ),
+    "structured without dispatch": (
+        ADD.replace("  dispatch:\n    CPU, CUDA: ufunc_add\n", ""), DERIVATIVE,
+        r"yaml:3: add\.out: a structured operator has a dispatch section",
+    ),
+    "ufunc without Generic": (
+        ADD + "  ufunc_inner_loop:\n    ScalarOnly: add (Bool)\n", DERIVATIVE,
+        r"yaml:3: add\.out: ufunc_inner_loop needs a line Generic: NAME \(TYPES\); it has ScalarOnly",
+    ),
+    "duplicate entry": (ADD + ADD, DERIVATIVE, r"yaml:7: add\.Tensor: it is already defined at functions\.yaml:1"),
+    "field given twice": (
+        ADD + "  structured: True\n", DERIVATIVE, r"functions\.yaml:7: structured is given twice, first at line 4",
+    ),
+    "wrong indentation": (
+        ADD.replace("    CPU, CUDA", " CPU, CUDA"), DERIVATIVE, r"functions\.yaml:6: not valid yaml: .*column 2",
+    ),
+    "no yaml": (ADD + "- func: [\n", DERIVATIVE, r"functions\.yaml:8: not valid yaml: did not find"),
+    "no list": ("func: add\n", DERIVATIVE, r"functions\.yaml:1: the file must be a list of entries"),
+    # in derivatives.yaml
+    "unknown argument": (
+        ADD, DERIVATIVE + "  third: grad\n",
+        r"derivatives\.yaml:1: add\.Tensor: it has no argument named third; it has alpha, other, self, and result for",
+    ),
+    "no operator": (
+        ADD, DERIVATIVE.replace("add.Tensor", "ad.Tensor"),
+        r"yaml:1: ad\.Tensor: it is not an operator of native_functions\.yaml; did you mean add\.Tensor\?",
+    ),
+    "another schema": (
+        ADD, DERIVATIVE.replace("Scalar alpha=1", "Scalar alpha=2"),
+        r"yaml:1: add\.Tensor: it is declared as aten::add\.Tensor\(.* at functions\.yaml:1, here as aten::add\.Tensor",
+    ),
+    "two derivatives": (ADD, DERIVATIVE * 2, r"yaml:4: add\.Tensor: it has a derivative already, at .*yaml:1"),
+    "two formulas for an argument": (
+        ADD, DERIVATIVE + "  self, other: grads\n", r"yaml:1: add\.Tensor: two formulas for (other|self)",
+    ),
+    "no expression": (
+        ADD, DERIVATIVE.replace("self: grad", "self: grad *"), r"yaml:1: add\.Tensor, self: 'grad \*' is not a Python",
+    ),
+    "no text": (ADD, DERIVATIVE + "  result: [1]\n", r"yaml:1: add\.Tensor: result must be an expression, not \[1\]"),
+    "unknown name": (
+        ADD, DERIVATIVE.replace("self: grad", "self: gradd"),
+        r"yaml:1: add\.Tensor, self: unknown name 'gradd'; it may use grad, grads, .*self, other, alpha",
+    ),
+    "unknown function": (
+        ADD, DERIVATIVE.replace("maybe_multiply(", "maybe_multply("),
+        r"yaml:1: add\.Tensor, other: maybe_multply is neither an operator nor a function of .*mean maybe_mul",
+    ),
+    "unknown method": (
+        ADD, DERIVATIVE.replace("self: grad", "self: grad.foo()"), r"add\.Tensor, self: no operator foo takes",
+    ),
+    "no forward expression": (
+        ADD, DERIVATIVE + "  result: self_t +\n", r"yaml:1: add\.Tensor: the forward formula 'self_t \+' is not a",
+    ),
+    "element-wise of two": (
+        ADD, DERIVATIVE + "  result: auto_element_wise\n",
+        r"yaml:1: add\.Tensor: auto_element_wise is for one differentiable input, here are self, other",
+    ),
+    "unknown name in the forward formula": (
+        ADD, DERIVATIVE + "  result: self_t + third_t\n", r"add\.Tensor, result: unknown name 'third_t'; it may use",
+    ),
+    "differentiability of too many": (
+        ADD, DERIVATIVE + "  output_differentiability: [True, False]\n",
+        r"yaml:1: add\.Tensor: output_differentiability has 2 values for 1 results",
+    ),
+    "derivatives are no yaml": (ADD, DERIVATIVE + " x: 1\n", r"derivatives\.yaml:4: not valid yaml"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
