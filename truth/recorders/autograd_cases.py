@@ -38,7 +38,7 @@ def recorded() -> dict[str, Any]:
 
 def files(part: str) -> Iterator[tuple[Path, str]]:
     """The file and its text."""
-    yield records.HERE / "autograd_cases.txt", file_text(torch.__version__.partition("+")[0], recorded())
+    yield records.HERE / "autograd_cases.txt.gz", file_text(torch.__version__.partition("+")[0], recorded())
 
 
 def differences(path: Path, old: str, new: str) -> list[str]:

@@ -34,4 +34,4 @@ def files(part: str) -> Iterator[tuple[Path, str]]:
     torch.set_num_threads(1)
     release = torch.__version__.partition("+")[0]
     for name in [part] if part else sorted(path.stem for path in LESSONS.glob("*.py")):
-        yield records.HERE / "lessons" / f"{name}.txt", file_text(release, {name: recorded(name)})
+        yield records.HERE / "lessons" / f"{name}.txt.gz", file_text(release, {name: recorded(name)})

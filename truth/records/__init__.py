@@ -33,7 +33,7 @@ def packed(path: Path, text: str) -> bytes:
 
 def file(name: str) -> Path:
     """The file of a record or of a part of it. FileNotFoundError if there is none."""
-    for suffix in ("txt", "json", "json.gz"):
+    for suffix in ("txt", "txt.gz", "json", "json.gz"):
         if (path := HERE / f"{name}.{suffix}").is_file():
             return path
     raise FileNotFoundError(f"there is no record {name}")
