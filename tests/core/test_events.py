@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from dispatchviz.core.record import events as ev
-from dispatchviz.core.record.trace_file import Header, Trace
+from dispatchviz.core.record.trace_file import Header, Trace, encode
 from scripts.events_page import PAGE, page, variables
 
 KINDS: tuple[type[ev.Event], ...] = typing.get_args(ev.AnyEvent)
@@ -52,7 +52,7 @@ HEADER = Header(cuda="", program="p.py")
 
 
 def reopened(*lines: str) -> Trace:
-    raw = "\n".join([msgspec.json.encode(HEADER).decode(), *lines, ""])
+    raw = "\n".join([encode(HEADER).decode(), *lines, ""])
     return Trace.decoded(raw.encode(), "t.jsonl")
 
 

@@ -12,11 +12,14 @@ Rule 2: with no recorder, all that recording costs here is one check.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 from dispatchviz.core.thread.thread_state import keep_state, put_back, thread
+
+if TYPE_CHECKING:
+    from dispatchviz.core.record.events.dispatch_events import CallKind
 
 _BACKENDS = 0xFFFF
 
@@ -81,7 +84,7 @@ def generator_keys(op: OperatorEntry, args: Sequence[Any]) -> int:
     return 0 if generator is None else int(generator.key_set)
 
 
-def _run_boxed(how: str, op: OperatorEntry, cell: Cell, ks: int, stack: list[Any]) -> None:
+def _run_boxed(how: CallKind, op: OperatorEntry, cell: Cell, ks: int, stack: list[Any]) -> None:
     rec = recorder.active
     if rec is None:
         cell.boxed(ks, stack)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from msgspec import Struct, field
 
@@ -39,7 +39,12 @@ from dispatchviz.core.tensor.tensor import (
 from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
 from dispatchviz.core.thread.warning import warn_python
 
-RAW_STRIDED, STRIDED, CONTIGUOUS = "set_output_raw_strided", "set_output_strided", "set_output_contiguous"
+if TYPE_CHECKING:
+    from dispatchviz.core.record.events.structured_events import SetOutputMethod, StructuredVariant
+
+RAW_STRIDED: Final = "set_output_raw_strided"
+STRIDED: Final = "set_output_strided"
+CONTIGUOUS: Final = "set_output_contiguous"
 """How a meta function asks for its output: any strides, these strides, strides in order."""
 
 
@@ -61,9 +66,9 @@ class Structured(Struct, eq=False, gc=False):
     temporary: Tensor | None = None
     """An iterator's output of the common dtype, where the output given has another one."""
 
-    variant: ClassVar[str] = ""
-    recorded_as: ClassVar[str] = ""
-    """What events call the variant, where that is more than ``variant``."""
+    variant: ClassVar[StructuredVariant]
+    recorded_as: ClassVar[StructuredVariant | None] = None
+    """What events call the variant, where that is not ``variant``."""
 
     def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
         """Any strides will do: ``stride`` counts only for an output that is created or resized here."""
@@ -77,7 +82,7 @@ class Structured(Struct, eq=False, gc=False):
         """The kernel needs an output whose elements lie in order."""
         self._provide(size, contiguous_strides(size), dtype, device, CONTIGUOUS)
 
-    def _provide(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> None:
+    def _provide(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> None:
         resized = self._take_output(size, stride, dtype, device, method)
         output = self.target = self.output
         if method != RAW_STRIDED and output._stride != stride:
@@ -87,7 +92,7 @@ class Structured(Struct, eq=False, gc=False):
             recorded_as = self.recorded_as or self.variant
             recorder.active.output_allocated(recorded_as, output, resized, size, dtype, method, proxy)
 
-    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> bool:
+    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> bool:
         """Sets ``output``; says whether it was resized."""
         raise NotImplementedError
 
@@ -148,13 +153,13 @@ class Structured(Struct, eq=False, gc=False):
 class Functional(Structured, gc=False):
     """Creates its output, without dispatching."""
 
-    variant = "functional"
+    variant: ClassVar[StructuredVariant] = "functional"
 
     def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
         """A new tensor with just these strides."""
         self.output = self.target = allocated(size, stride, dtype, device)
 
-    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> bool:
+    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> bool:
         self.output = empty_strided(size, stride, dtype, device)
         return False
 
@@ -188,7 +193,7 @@ class DefaultBackend(Functional):
         """As the other variants have it: nothing is quicker here."""
         self._provide(size, stride, dtype, device, RAW_STRIDED)
 
-    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> bool:
+    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> bool:
         images = stride == _channels_last(size)
         if images or stride == contiguous_strides(size):
             memory_format = "channels_last" if images else None
@@ -201,7 +206,7 @@ class DefaultBackend(Functional):
 class InPlace(Structured, gc=False):
     """Writes to self."""
 
-    variant = "in-place"
+    variant: ClassVar[StructuredVariant] = "in-place"
 
     def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
         """Nearly always self is just what is needed."""
@@ -211,7 +216,7 @@ class InPlace(Structured, gc=False):
         else:
             self._provide(size, stride, dtype, device, RAW_STRIDED)
 
-    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> bool:
+    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> bool:
         output = self.output
         if output._dtype is not dtype:
             raise _bad_in_place("dtype", type_meta_name(output._dtype), type_meta_name(dtype))
@@ -247,7 +252,7 @@ class Out(InPlace):
 
     variant = "out"
 
-    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> bool:
+    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> bool:
         if self.output._dtype is not dtype:
             expected, found = type_meta_name(dtype), type_meta_name(self.output._dtype)
             raise RuntimeError(f"Expected out tensor to have dtype {expected}, but got {found} instead")

@@ -12,12 +12,15 @@ from __future__ import annotations
 import itertools
 import threading
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.device.array_library import array_module, cuda_state
 from dispatchviz.core.device.device import CUDA, Device
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.process_modes import Mode, process_modes
+
+if TYPE_CHECKING:
+    from dispatchviz.core.record.events.stream_events import EventPurpose, StreamUse
 
 POOL = 32
 """Streams per priority: the 33rd that is requested is the first one again."""
@@ -89,7 +92,7 @@ class Event:
             self._library_event = array_module("cuda").cuda.Event()
         return self._library_event
 
-    def record(self, stream: Stream, why: str) -> None:
+    def record(self, stream: Stream, why: EventPurpose) -> None:
         """Marks what is in ``stream`` by now."""
         self.recorded_on = stream
         if recorder.active is not None:
@@ -188,7 +191,7 @@ class StreamGuard:
         set_current(self._before, f"leaving {self._why}")
 
 
-def record_stream(tensor: Any, stream: Stream, why: str) -> None:
+def record_stream(tensor: Any, stream: Stream, why: StreamUse) -> None:
     """The tensor's memory is in use on ``stream`` too: once freed, it is given away only when that stream is through.
 
     NB: CuPy's pools are per stream and keep no such list; there is nothing to do but tell.

@@ -26,6 +26,7 @@ from dispatchviz.core.seam import recorder
 from dispatchviz.core.thread.thread_state import thread
 
 if TYPE_CHECKING:
+    from dispatchviz.core.record.events.torch_dispatch_events import TorchDispatchKind
     from dispatchviz.core.table.operator_entry import OperatorEntry
 
 _PYTHON = KEY_BITS[DispatchKey.Python]
@@ -73,7 +74,12 @@ def handled(op: OperatorEntry, overloaded: Sequence[Any], args: tuple[Any, ...],
 
 
 def _ask(
-    kind: str, who: Any, op: OperatorEntry, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    kind: TorchDispatchKind,
+    who: Any,
+    op: OperatorEntry,
+    types: tuple[type, ...],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
 ) -> Any:
     rec = recorder.active
     if rec is None:

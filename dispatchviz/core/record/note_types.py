@@ -20,6 +20,15 @@ from dispatchviz.core.autograd.graph.input_metadata import InputMetadata
 from dispatchviz.core.autograd.graph.node import Node
 from dispatchviz.core.bindings.binding import Binding, Plan
 from dispatchviz.core.device.device import Device
+from dispatchviz.core.record.events import (
+    BufferMethod,
+    BufferReason,
+    CallKind,
+    NoNodeReason,
+    SetOutputMethod,
+    StructuredVariant,
+    TensorOrigin,
+)
 from dispatchviz.core.table.operator_entry import Cell
 from dispatchviz.core.tensor.dtype import DType
 
@@ -90,14 +99,14 @@ LeaveUnlessOver = tuple[Literal["leave_unless_over"]]
 
 # -- calls ------------------------------------------------------------------------------------------------------------
 
-Called = tuple[Literal["called"], str, Cell, int, int, int, ArgumentSets, int]
+Called = tuple[Literal["called"], CallKind, Cell, int, int, int, ArgumentSets, int]
 """A call from the outside: how, cell, effective set, the thread's included and excluded sets, the arguments', the
 generator's."""
 CalledWithOne = tuple[Literal["called_with_one"], Cell, int, int, int, int, int]
 """``call`` with one tensor: cell, effective, included and excluded set, tensor, its set."""
 CalledWithTwo = tuple[Literal["called_with_two"], Cell, int, int, int, int, int, int, int]
 """``call`` with two tensors: the same, the second tensor, its set."""
-Redispatched = tuple[Literal["redispatched"], str, Cell, int]
+Redispatched = tuple[Literal["redispatched"], CallKind, Cell, int]
 """How, cell, key set."""
 RedispatchedTyped = tuple[Literal["redispatched_typed"], Cell, int]
 """``redispatch``: cell, key set."""
@@ -111,7 +120,7 @@ ReturnedFromWithin = tuple[Literal["returned_from_within"], int, str, int, int]
 """The same, and the guard of a RedispatchedWithin is left: tensor; guard, included and excluded set after it."""
 Failed = tuple[Literal["failed"]]
 """The kernel raised, and with it the call is over."""
-NoNodeMade = tuple[Literal["no_node_made"], str]
+NoNodeMade = tuple[Literal["no_node_made"], NoNodeReason]
 """Why the autograd kernel that runs records no Node."""
 
 # -- guards, structured kernels ---------------------------------------------------------------------------------------
@@ -127,18 +136,20 @@ MetaEntered = tuple[Literal["meta_entered"], str]
 """The family of structured kernels whose meta function begins: ``add_Tensor``."""
 ImplEntered = tuple[Literal["impl_entered"], str, Callable[..., Any], tuple[int, ...]]
 """PyTorch's name of the kernel whose impl function begins, our function, the tensors that it writes."""
-OutputAllocated = tuple[Literal["output_allocated"], str, int, bool, Size, DType, str, int | None]
+OutputAllocated = tuple[
+    Literal["output_allocated"], StructuredVariant, int, bool, Size, DType, SetOutputMethod, int | None
+]
 """Variant, tensor, whether it was resized, size, dtype, method of ``set_output``, proxy."""
 OutputCreated = tuple[Literal["output_created"], int, Size, Size, DType, Device, int, int]
 """An output that is a new tensor: its number, size, stride, dtype, device, key set, storage."""
-OutputGiven = tuple[Literal["output_given"], int, Size, DType, str]
+OutputGiven = tuple[Literal["output_given"], int, Size, DType, StructuredVariant]
 """An output that was given and has the right geometry: tensor, size, dtype, variant."""
 ProxyCopied = tuple[Literal["proxy_copied"], int, int]
 """Proxy, the output that its values are copied to."""
 
 # -- tensors ----------------------------------------------------------------------------------------------------------
 
-TensorCreated = tuple[Literal["tensor_created"], int, str, Size, Size, DType, Device, int, int, bool, bool]
+TensorCreated = tuple[Literal["tensor_created"], int, TensorOrigin, Size, Size, DType, Device, int, int, bool, bool]
 """Number, how it was met, size, stride, dtype, device, key set, storage (-1: none), whether it requires grad, whether
 it is a wrapped number."""
 VersionBumped = tuple[Literal["version_bumped"], int, int, int, int]
@@ -165,7 +176,7 @@ DependencyMet = tuple[Literal["dependency_met"], int, int]
 """Node, how many gradients it still waits for."""
 DependencyMetByNothing = tuple[Literal["dependency_met_by_nothing"], int, int, bool, bool]
 """The same, whether there was a gradient, whether the Node is not needed."""
-GradientBuffered = tuple[Literal["gradient_buffered"], int, int, int, str, str]
+GradientBuffered = tuple[Literal["gradient_buffered"], int, int, int, BufferMethod, BufferReason]
 """Node, input number, gradient, how it was added and why so."""
 FormulaSkipped = tuple[Literal["formula_skipped"], int, int]
 """Node, the edge that needs no gradient."""

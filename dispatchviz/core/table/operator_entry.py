@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from dispatchviz.core.kernel.boxing import Boxed, Typed, boxed_form, typed_form
 from dispatchviz.core.kernel.cpp_signature import FixedSignature
@@ -42,6 +42,9 @@ from dispatchviz.core.table.precedence import (
     affected_by,
 )
 from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView, AutoDispatchBelowAutograd, ExcludeFixed
+
+if TYPE_CHECKING:
+    from dispatchviz.core.record.events.dispatch_events import CellReason
 
 K = DispatchKey
 T = TypeVar("T")
@@ -79,7 +82,7 @@ class Candidate(NamedTuple):
 
     source: DispatchKey
     """The key or alias; of the backend fallback, which is always the last, the cell's own key again."""
-    reason: str
+    reason: CellReason
     """PyTorch's tag of such a choice."""
     outcome: str
     """``taken``, ``nothing registered``, ``not asked`` (a better one was taken) or why it was passed over."""
@@ -95,7 +98,7 @@ class Cell:
     __slots__ = ("__dict__", "function", "index", "kernel", "key", "operator", "reason", "source")
 
     def __init__(
-        self, op: OperatorEntry, key: DispatchKey, kernel: Kernel | None, reason: str, source: DispatchKey | None
+        self, op: OperatorEntry, key: DispatchKey, kernel: Kernel | None, reason: CellReason, source: DispatchKey | None
     ) -> None:
         self.operator = op
         self.key = key
@@ -258,7 +261,7 @@ class OperatorEntry:
         objectors = OBJECTORS[key]
         return min((k for k in self.registrations if k in objectors), default=None) if objectors else None
 
-    def _reason(self, key: DispatchKey, place: Place) -> str:
+    def _reason(self, key: DispatchKey, place: Place) -> CellReason:
         if place.reason == MATH and key == K.AutogradOther and self._objector(key) is not None:
             return AMBIGUOUS
         return place.reason

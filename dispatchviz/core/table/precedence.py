@@ -8,22 +8,25 @@ kernel is ``operator_entry.py``'s business.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dispatchviz.core.keys.key_set import AUTOGRAD_KEY, BACKENDS_OF_AUTOGRAD, highest_backend
 from dispatchviz.core.keys.keys import ALIAS_MEMBERS, CELL, RUNTIME_KEYS, DispatchKey
 
+if TYPE_CHECKING:
+    from dispatchviz.core.record.events.dispatch_events import CellReason
+
 K = DispatchKey
 
-KERNEL = "kernel"
-DEFAULT_BACKEND = "default backend kernel"
-NESTED = "nested kernel"
-AMBIGUOUS = "ambiguous autogradother"
-MATH = "math kernel"
-AUTOGRAD = "autograd kernel"
-BATCHED = "batched kernel"
-FALLBACK = "backend fallback"
-MISSING = "missing"
+KERNEL: Final = "kernel"
+DEFAULT_BACKEND: Final = "default backend kernel"
+NESTED: Final = "nested kernel"
+AMBIGUOUS: Final = "ambiguous autogradother"
+MATH: Final = "math kernel"
+AUTOGRAD: Final = "autograd kernel"
+BATCHED: Final = "batched kernel"
+FALLBACK: Final = "backend fallback"
+MISSING: Final = "missing"
 """Why a cell holds what it holds: the tags that PyTorch's dumps print."""
 
 
@@ -32,7 +35,7 @@ class Place(NamedTuple):
 
     source: DispatchKey
     """The key or alias of the registration; for the backend fallback the cell's own key."""
-    reason: str
+    reason: CellReason
     covers: bool = True
     """False: an alias that does not stand for this key; it is looked at only to say so."""
 
@@ -41,7 +44,7 @@ def _places(key: DispatchKey) -> Iterator[Place]:
     """In order of precedence. The number of each step is PyTorch's."""
     undefined = key == K.Undefined
 
-    def alias(source: DispatchKey, reason: str, for_undefined: bool = False) -> Place:
+    def alias(source: DispatchKey, reason: CellReason, for_undefined: bool = False) -> Place:
         return Place(source, reason, key in ALIAS_MEMBERS[source] or (undefined and for_undefined))
 
     if not undefined:

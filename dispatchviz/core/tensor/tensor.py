@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dispatchviz.core.autograd.forward_mode.forward_grad import ForwardGrad
     from dispatchviz.core.autograd.graph.node import Node
     from dispatchviz.core.autograd.hooks.hooks import TensorHooks
+    from dispatchviz.core.record.events.tensor_events import CreationMeta
 
 Size = tuple[int, ...]
 
@@ -63,7 +64,7 @@ class ViewMeta:
 
     __slots__ = ("attr_version", "base", "creation_meta", "forward_base", "refusal")
 
-    def __init__(self, base: Tensor, creation_meta: str, attr_version: int, refusal: str = "") -> None:
+    def __init__(self, base: Tensor, creation_meta: CreationMeta, attr_version: int, refusal: str = "") -> None:
         self.base = base
         self.creation_meta = creation_meta
         self.attr_version = attr_version

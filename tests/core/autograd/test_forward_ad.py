@@ -181,10 +181,11 @@ FUNCTIONS = """\
 
 
 def kernels(tmp_path: Path, *derivatives: str) -> str:
-    """The generated autograd kernels for some entries."""
+    """The generated autograd kernels for some entries, and their forward-mode part."""
     (tmp_path / "functions.yaml").write_text(FUNCTIONS, encoding="utf-8")
     (tmp_path / "derivatives.yaml").write_text("\n".join(derivatives), encoding="utf-8")
-    return autograd.variable_type(load(tmp_path / "functions.yaml", tmp_path / "derivatives.yaml"))
+    spec = load(tmp_path / "functions.yaml", tmp_path / "derivatives.yaml")
+    return f"{autograd.variable_type(spec)}\n\n\n{autograd.forward_mode(spec)}"
 
 
 SIN = "- name: sin(Tensor self) -> Tensor\n  self: grad * self.cos()\n"
@@ -192,7 +193,8 @@ NEG = "- name: neg(Tensor self) -> Tensor\n  self: grad.neg()\n"
 
 
 def kernel(text: str, name: str) -> str:
-    return text.split(f"def {name}(")[1].split("\n\n\n")[0]
+    """The kernel, and the function that sets its result's tangent."""
+    return "\n".join(part.split("\n\n\n")[0] for part in text.split(f"def {name}(")[1:])
 
 
 def test_elementwise_formulas_come_from_backward(tmp_path: Path) -> None:

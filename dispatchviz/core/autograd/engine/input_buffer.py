@@ -8,7 +8,7 @@ Rule 1: nobody else's gradient changes: memory is only reused if the buffer is i
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from dispatchviz.core.autograd.engine.gradient_ownership import holds_only_reference_to_memory
 from dispatchviz.core.autograd.engine.graph_task import Buffer
@@ -20,11 +20,16 @@ from dispatchviz.core.tensor.tensor import CONTIGUOUS_STRIDES, Tensor, is_non_ov
 from dispatchviz.core.tensor.tensor_subclass_like import TENSOR_SUBCLASS_LIKE
 from dispatchviz.core.thread.thread_state import thread
 
+if TYPE_CHECKING:
+    from dispatchviz.core.record.events.gradient_events import BufferMethod, BufferReason
+
 
 def add(buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> None:
     """Puts a gradient on its way to ``node`` into the node's buffer. The caller gives its own reference away before."""
     if gradient is None:
         return
+    how: BufferMethod
+    why: BufferReason
     if buffer[position] is None:
         buffer[position] = gradient
         how, why = "stored", "it is the first gradient for this input"
@@ -34,7 +39,7 @@ def add(buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> N
         recorder.active.gradient_buffered(node, position, gradient, how, why)
 
 
-def _accumulate(buffer: list[Tensor], position: int, gradient: Tensor) -> tuple[str, str]:
+def _accumulate(buffer: list[Tensor], position: int, gradient: Tensor) -> tuple[BufferMethod, BufferReason]:
     """Adds; says how and why so."""
     obstacle = _obstacle(buffer, position, gradient)
     if obstacle:
@@ -44,8 +49,8 @@ def _accumulate(buffer: list[Tensor], position: int, gradient: Tensor) -> tuple[
     return "added in place", "grad mode is off and nobody else holds the gradient that was there"
 
 
-def _obstacle(buffer: list[Tensor], position: int, gradient: Tensor) -> str:
-    """Why the memory of what is stored cannot take the sum; empty if it can."""
+def _obstacle(buffer: list[Tensor], position: int, gradient: Tensor) -> BufferReason | None:
+    """Why the memory of what is stored cannot take the sum; None if it can."""
     state = thread.state
     if state.grad_mode:
         return "grad mode is on: the sum may need a history"
@@ -59,4 +64,4 @@ def _obstacle(buffer: list[Tensor], position: int, gradient: Tensor) -> str:
     size, stride = buffer[position]._size, buffer[position]._stride
     if stride != CONTIGUOUS_STRIDES[size] and not is_non_overlapping_and_dense(size, stride):
         return "elements of the gradient that was there share memory"
-    return ""
+    return None

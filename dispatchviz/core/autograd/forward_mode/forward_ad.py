@@ -13,6 +13,7 @@ Rule 3: an in-place operation writes into the tangent that is there.
 from __future__ import annotations
 
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from dispatchviz.core.autograd.forward_mode.forward_grad import ForwardGrad
 from dispatchviz.core.autograd.forward_mode.forward_grad import levels as levels
@@ -22,6 +23,9 @@ from dispatchviz.core.seam import recorder
 from dispatchviz.core.tensor.conj_neg_bits import is_conj, is_neg, set_conj, set_neg
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.thread_state import thread
+
+if TYPE_CHECKING:
+    from dispatchviz.core.record.events.forward_ad_events import ForwardFormulaKind, TangentSource
 
 # -- reading ----------------------------------------------------------------------------------------------------------
 
@@ -103,7 +107,7 @@ class forward_formula:
 
     __slots__ = ("_told", "formula", "how")
 
-    def __init__(self, formula: str, how: str = "") -> None:
+    def __init__(self, formula: str, how: ForwardFormulaKind = "") -> None:
         self.formula = formula
         self.how = how
         """``auto_linear``, ``auto_element_wise``, or empty: the entry spells the formula out."""
@@ -143,7 +147,7 @@ def set_fw_grad(tensor: Tensor | None, new_grad: Tensor | None, level: int = 0, 
             f"supported. Tensor is of size {list(tensor._size)} while the given forward gradient is of size "
             f"{list(new_grad._size)}."
         )
-    how = "taken as it is"
+    how: TangentSource = "taken as it is"
     if is_inplace_op and tensor._view is not None:
         propagated = _through_base(tensor, new_grad, level)
         how = how if propagated is new_grad else "copied into a view of the base's tangent"
@@ -166,7 +170,7 @@ _FLOATING = (
 )
 
 
-def _told(tensor: Tensor, tangent: Tensor, how: str) -> None:
+def _told(tensor: Tensor, tangent: Tensor, how: TangentSource) -> None:
     if recorder.active is not None:
         recorder.active.tangent_set(tensor, tangent, how)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.autograd.forward_mode.forward_grad import levels
 from dispatchviz.core.autograd.forward_mode.function_jvp import process_forward_mode_ad
@@ -32,6 +32,9 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.guards import AutoFwGradMode, AutoGradMode
+
+if TYPE_CHECKING:
+    from dispatchviz.core.record.events.function_events import OutputHistory, OutputMark
 
 _RETURNED_AND_SAVED = (
     "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
@@ -77,7 +80,7 @@ class Call:
     inputs: list[Tensor]
     outputs: tuple[Any, ...]
     own_setup: bool
-    how: list[str] = field(default_factory=list)
+    how: list[OutputHistory] = field(default_factory=list)
     """What became of each tensor among the outputs."""
 
 
@@ -119,10 +122,15 @@ def _tell(call: Call, marks: _Marks, wrapped: list[Any]) -> None:
     how = iter(call.how)
     for position, (returned, result) in enumerate(zip(call.outputs, wrapped, strict=True)):
         if isinstance(returned, Tensor) and recorder.active is not None:
-            marked = "non-differentiable" if returned in marks.non_differentiable else ""
-            marked = "dirty" if returned in marks.dirty else marked
+            marked = _mark_of(returned, marks)
             is_input = returned in marks.inputs
             recorder.active.function_output(call.node, position, returned, result, next(how), marked, is_input)
+
+
+def _mark_of(returned: Tensor, marks: _Marks) -> OutputMark:
+    if returned in marks.dirty:
+        return "dirty"
+    return "non-differentiable" if returned in marks.non_differentiable else ""
 
 
 def _info(value: Any) -> InputMetadata:
@@ -202,6 +210,7 @@ def _wrap_outputs(call: Call, marks: _Marks) -> list[Any]:
 
 def _with_history(call: Call, marks: _Marks, position: int, output: Tensor, differentiable: bool) -> Tensor:
     """``set_history``: the output, or what stands for it."""
+    how: OutputHistory
     is_input, is_dirty = output in marks.inputs, output in marks.dirty
     if is_input and not is_dirty and output in marks.saved_by_setup and (differentiable or not requires_grad(output)):
         raise RuntimeError(_RETURNED_AND_SAVED)
@@ -220,7 +229,7 @@ def _with_history(call: Call, marks: _Marks, position: int, output: Tensor, diff
     return result
 
 
-def _without_history(output: Tensor, is_input: bool, is_dirty: bool) -> tuple[Tensor, str]:
+def _without_history(output: Tensor, is_input: bool, is_dirty: bool) -> tuple[Tensor, OutputHistory]:
     if not requires_grad(output):
         return (_view_of_itself(output), "viewed") if is_input and not is_dirty else (output, "plain")
     if is_input:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from dispatchviz.core.autograd.engine.gradient_ownership import holders
 from dispatchviz.core.autograd.graph.node import MAX_SEQUENCE_NR, Gradients, Node
@@ -23,6 +23,9 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.tensor.tensor import Tensor, is_non_overlapping_and_dense
 from dispatchviz.core.thread.thread_state import thread
+
+if TYPE_CHECKING:
+    from dispatchviz.core.record.events.gradient_events import AccumulationMethod
 
 
 class AccumulateGrad(Node):
@@ -76,6 +79,7 @@ _STEALABLE = "grad mode is off, nobody else holds the gradient, and its strides 
 
 def _accumulate(leaf: Tensor, grads: list[Tensor], expected: int) -> None:
     """Updates ``leaf.grad`` with ``grads[0]``."""
+    how: AccumulationMethod
     if leaf._grad is not None:
         how, why = _add(leaf, leaf._grad, grads)
     else:
@@ -90,7 +94,7 @@ def _accumulate(leaf: Tensor, grads: list[Tensor], expected: int) -> None:
         recorder.active.gradient_accumulated(leaf, grads[0], leaf._grad, how, why)
 
 
-def _add(leaf: Tensor, present: Tensor, grads: list[Tensor]) -> tuple[str, str]:
+def _add(leaf: Tensor, present: Tensor, grads: list[Tensor]) -> tuple[AccumulationMethod, str]:
     """Cases 2.3 and 3.2."""
     if thread.state.grad_mode:
         leaf._grad = ops.add_Tensor.call(present, grads[0], 1)

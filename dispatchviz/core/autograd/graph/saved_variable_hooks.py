@@ -37,6 +37,7 @@ from dispatchviz.core.thread.thread_state import thread
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.forward_mode.forward_grad import ForwardGrad
     from dispatchviz.core.autograd.graph.node import Node
+    from dispatchviz.core.record.events.hook_events import SavedTensorHookKind
 
 _IN_PLACE = (
     "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
@@ -239,7 +240,7 @@ class Packed:
         return None if self.fw_grad is None else self.fw_grad.value(0)
 
 
-def _tell(kind: str, hook: Pack | Unpack, saved: SavedVariable, tensor: Tensor, packed: Any) -> None:
+def _tell(kind: SavedTensorHookKind, hook: Pack | Unpack, saved: SavedVariable, tensor: Tensor, packed: Any) -> None:
     if recorder.active is not None:
         recorder.active.saved_tensor_hook_ran(kind, name_of(hook), saved, tensor, type(packed).__name__)
 

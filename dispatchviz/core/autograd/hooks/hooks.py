@@ -22,6 +22,7 @@ from dispatchviz.core.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.graph.node import Node
+    from dispatchviz.core.record.events.hook_events import HookKind
 
 Hook = Callable[..., Any]
 
@@ -175,7 +176,7 @@ def run_post_accumulate_hooks(node: Node, leaf: Tensor) -> None:
         raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
-def _told(kind: str, node: Node, function: str, replaced: bool, kept: bool = False) -> None:
+def _told(kind: HookKind, node: Node, function: str, replaced: bool, kept: bool = False) -> None:
     if recorder.active is not None:
         recorder.active.hook_ran(kind, node, function, replaced, kept)
 

@@ -15,7 +15,7 @@ Rule 2: only in-place operators and views leave ADInplaceOrView in the set.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.autograd.graph.basic_nodes import NotImplemented as NotImplementedNode
 from dispatchviz.core.autograd.kernels.autograd_fallback import is_mutable_output, results_of, tensors_of
@@ -40,6 +40,9 @@ from dispatchviz.core.table.operator_entry import OperatorEntry
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView, AutoDispatchBelowAutograd
 from dispatchviz.core.thread.thread_state import thread
+
+if TYPE_CHECKING:
+    from dispatchviz.core.record.events.tensor_events import CreationMeta
 
 _REWRITE = "Please rewrite your function as a composite function."
 
@@ -153,5 +156,7 @@ def _views_of(op: OperatorEntry, base: Tensor, output: Any) -> Any:
     refusal = f"Mutating the view {op.schema.name}which does not have a derivative implemented is forbidden."
     if isinstance(output, Tensor):
         return as_view(base, output, refusal=refusal)
-    several = creation_meta.MULTI_OUTPUT_NODE if thread.state.grad_mode and not thread.state.inference_mode else None
+    several: CreationMeta | None = None
+    if thread.state.grad_mode and not thread.state.inference_mode:
+        several = creation_meta.MULTI_OUTPUT_NODE
     return [as_view(base, member, several, refusal) for member in output]

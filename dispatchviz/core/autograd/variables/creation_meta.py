@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-DEFAULT = "DEFAULT"
-MULTI_OUTPUT_NODE = "MULTI_OUTPUT_NODE"
-NO_GRAD_MODE = "NO_GRAD_MODE"
-INFERENCE_MODE = "INFERENCE_MODE"
-IN_CUSTOM_FUNCTION = "IN_CUSTOM_FUNCTION"
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from dispatchviz.core.record.events.tensor_events import CreationMeta
+
+DEFAULT: Final = "DEFAULT"
+MULTI_OUTPUT_NODE: Final = "MULTI_OUTPUT_NODE"
+NO_GRAD_MODE: Final = "NO_GRAD_MODE"
+INFERENCE_MODE: Final = "INFERENCE_MODE"
+IN_CUSTOM_FUNCTION: Final = "IN_CUSTOM_FUNCTION"
 
 _BOTH_INSIDE = (
     " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
@@ -29,12 +34,14 @@ _REASONS = {
 }
 
 
-def propagate(previous: str, new: str) -> str:
+def propagate(previous: CreationMeta, new: CreationMeta) -> CreationMeta:
     """The creation meta of a view of a view (``propagate_creation_meta``)."""
     return previous if new == DEFAULT or previous == INFERENCE_MODE else new
 
 
-def modified_view_error(creation_meta: str, output_nr: int, function: str | None, indirect: bool) -> RuntimeError:
+def modified_view_error(
+    creation_meta: CreationMeta, output_nr: int, function: str | None, indirect: bool
+) -> RuntimeError:
     """The error of writing into a view that must not be written to.
 
     ``function``: forward name of the Node that made the view, None if there is none; ``indirect``: it was the base, or

@@ -32,6 +32,7 @@ from dispatchviz.core.thread.thread_state import thread
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.graph.accumulate_grad import AccumulateGrad
     from dispatchviz.core.autograd.graph.node import Node
+    from dispatchviz.core.record.events.graph_events import NoNodeReason
 
 _PYTHON = KEY_BITS[DispatchKey.Python]
 
@@ -140,7 +141,7 @@ def compute_requires_grad(*tensors: Tensor | None) -> bool:
             ):
                 return True
     if recorder.active is not None:
-        why = "no input requires grad" if thread.state.grad_mode else "grad mode is off"
+        why: NoNodeReason = "no input requires grad" if thread.state.grad_mode else "grad mode is off"
         recorder.active.note(("no_node_made", why))
     return False
 

@@ -10,6 +10,8 @@ Rule 2: writing through a view changes the history of the base; the view's own i
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dispatchviz.core.autograd.graph.copy_nodes import CopySlices
 from dispatchviz.core.autograd.graph.node import Node
 from dispatchviz.core.autograd.hooks.hooks import move_hooks_to_new_grad_fn
@@ -27,11 +29,14 @@ from dispatchviz.core.seam import recorder
 from dispatchviz.core.tensor.tensor import Tensor, VersionCounter, ViewMeta
 from dispatchviz.core.thread.thread_state import thread
 
+if TYPE_CHECKING:
+    from dispatchviz.core.record.events.tensor_events import CreationMeta
+
 _PYTHON = KEY_BITS[DispatchKey.Python]
 
 
 def as_view(
-    base: Tensor, tensor: Tensor, created: str | None = None, refusal: str = "", forward: bool = True
+    base: Tensor, tensor: Tensor, created: CreationMeta | None = None, refusal: str = "", forward: bool = True
 ) -> Tensor:
     """Makes ``tensor``, fresh from a backend kernel, a differentiable view of ``base`` and returns it.
 
@@ -91,13 +96,13 @@ def _is_undefined(result: object) -> bool:
     return result is None
 
 
-def _mode() -> str:
+def _mode() -> CreationMeta:
     if thread.state.inference_mode:
         return creation_meta.INFERENCE_MODE
     return creation_meta.DEFAULT if thread.state.grad_mode else creation_meta.NO_GRAD_MODE
 
 
-def several_views() -> str:
+def several_views() -> CreationMeta:
     """The creation meta of views that one operator makes several of: not to be written to while their Node counts."""
     created = _mode()
     return creation_meta.MULTI_OUTPUT_NODE if created == creation_meta.DEFAULT else created

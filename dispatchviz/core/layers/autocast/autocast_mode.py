@@ -15,6 +15,7 @@ NB: in PyTorch, the dtype of a device is not handed on to the threads of the eng
 from __future__ import annotations
 
 import weakref
+from typing import TYPE_CHECKING
 
 from dispatchviz.core.autograd.variables import variable
 from dispatchviz.core.generated import operators as ops
@@ -24,6 +25,9 @@ from dispatchviz.core.tensor.dtype import DType, bfloat16, float16, float32, flo
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.guards import AutoGradMode
 from dispatchviz.core.thread.thread_state import thread
+
+if TYPE_CHECKING:
+    from dispatchviz.core.record.events.autocast_events import CastMethod
 
 KEYS: dict[str, DispatchKey] = {
     "cpu": DispatchKey.AutocastCPU,
@@ -176,7 +180,7 @@ def _to(tensor: Tensor, dtype: DType) -> Tensor:
     return ops.to_dtype.call(tensor, dtype, False, False, None)
 
 
-def _told(tensor: Tensor, result: Tensor, how: str) -> Tensor:
+def _told(tensor: Tensor, result: Tensor, how: CastMethod) -> Tensor:
     if recorder.active is not None:
         recorder.active.autocast_cast(tensor, result, how)
     return result

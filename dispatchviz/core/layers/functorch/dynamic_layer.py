@@ -28,6 +28,7 @@ from dispatchviz.core.thread.guards import ForceDispatchKeyGuard
 from dispatchviz.core.thread.thread_state import thread
 
 if TYPE_CHECKING:
+    from dispatchviz.core.record.events.functorch_events import PopReason, PushReason
     from dispatchviz.core.table.operator_entry import OperatorEntry
 
 _FRONT_AND_BACK = raw(DispatchKey.FuncTorchDynamicLayerFrontMode, DispatchKey.FuncTorchDynamicLayerBackMode)
@@ -82,7 +83,7 @@ def pop_and_delete() -> DynamicLayer:
     return layer
 
 
-def _push(layer: DynamicLayer, why: str) -> None:
+def _push(layer: DynamicLayer, why: PushReason) -> None:
     stack = layers()
     stack.append(layer)
     if len(stack) == 1:
@@ -91,7 +92,7 @@ def _push(layer: DynamicLayer, why: str) -> None:
         recorder.active.dynamic_layer_pushed(layer.level, layer.interpreter.transform, why)
 
 
-def _pop(why: str) -> DynamicLayer:
+def _pop(why: PopReason) -> DynamicLayer:
     stack = layers()
     assert stack
     layer = stack.pop()

@@ -14,6 +14,7 @@ from dispatchviz.core.keys.keys import DispatchKey
 from dispatchviz.core.layers.functorch.tensor_wrapper import LifeHandle
 
 if TYPE_CHECKING:
+    from dispatchviz.core.record.events.functorch_events import Transform
     from dispatchviz.core.table.operator_entry import OperatorEntry
 
 K = DispatchKey
@@ -34,7 +35,7 @@ class Interpreter:
 
     __slots__ = ("level", "life")
 
-    transform: ClassVar[str]
+    transform: ClassVar[Transform]
     """``TransformType`` in PyTorch: ``Vmap``."""
     keys_for_entering: ClassVar[int]
     """The keys that do the transform's work."""

@@ -74,7 +74,9 @@ class AutogradBuilder(BuilderBase):
         """Without a gradient, or to no use."""
         self._event(ev.DependencyMet, node - self.first_node, left, defined, skipped)
 
-    def gradient_buffered(self, node: int, input_nr: int, tensor: int, how: str, why: str) -> None:
+    def gradient_buffered(
+        self, node: int, input_nr: int, tensor: int, how: ev.BufferMethod, why: ev.BufferReason
+    ) -> None:
         """A gradient arrived."""
         self._event(ev.GradientBuffered, node - self.first_node, input_nr, tensor - self.first_tensor, how, why)
 

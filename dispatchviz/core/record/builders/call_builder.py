@@ -33,7 +33,14 @@ class CallBuilder(PythonBuilder):
     # -- calls --------------------------------------------------------------------------------------------------------
 
     def called(
-        self, how: str, cell: Cell, ks: int, included: int, excluded: int, arguments: ArgumentSets, generator: int
+        self,
+        how: ev.CallKind,
+        cell: Cell,
+        ks: int,
+        included: int,
+        excluded: int,
+        arguments: ArgumentSets,
+        generator: int,
     ) -> None:
         """A full dispatch, from the arguments' sets to the kernel's first line."""
         op = cell.operator
@@ -66,7 +73,7 @@ class CallBuilder(PythonBuilder):
         (name, _), (other_name, _) = cell.operator.tensor_parameters
         self.called("call", cell, ks, included, excluded, ((name, tensor, keys), (other_name, other, other_keys)), 0)
 
-    def redispatched(self, how: str, cell: Cell, ks: int) -> None:
+    def redispatched(self, how: ev.CallKind, cell: Cell, ks: int) -> None:
         """A redispatch: the set is as it was given."""
         self._span(ev.Dispatched, how, cell.operator.name, ks, key_name(ks))
         self._picked(cell, ks)
@@ -108,7 +115,7 @@ class CallBuilder(PythonBuilder):
         self.leave()
         self.leave_unless_over()
 
-    def no_node_made(self, why: str) -> None:
+    def no_node_made(self, why: ev.NoNodeReason) -> None:
         """The autograd kernel that runs records nothing."""
         seq = self.open
         while seq is not None and not isinstance(self.events[seq], ev.Dispatched):
@@ -144,7 +151,14 @@ class CallBuilder(PythonBuilder):
         self._span(ev.ImplEntered, f"structured_{kernel}::impl", numbers, *source_of(impl))
 
     def output_allocated(
-        self, variant: str, tensor: int, resized: bool, shape: Size, dtype: DType, method: str, proxy: int | None
+        self,
+        variant: ev.StructuredVariant,
+        tensor: int,
+        resized: bool,
+        shape: Size,
+        dtype: DType,
+        method: ev.SetOutputMethod,
+        proxy: int | None,
     ) -> None:
         """An output."""
         proxy_number = None if proxy is None else proxy - self.first_tensor
@@ -162,7 +176,7 @@ class CallBuilder(PythonBuilder):
         self.tensor_created(number, "new", shape, stride, dtype, device, ks, storage, False, False)
         self.output_allocated("functional", number, False, shape, dtype, "set_output_raw_strided", None)
 
-    def output_given(self, number: int, shape: Size, dtype: DType, variant: str) -> None:
+    def output_given(self, number: int, shape: Size, dtype: DType, variant: ev.StructuredVariant) -> None:
         """The tensor that a structured kernel's output shall be written to."""
         self.output_allocated(variant, number, False, shape, dtype, "set_output_raw_strided", None)
 
@@ -171,7 +185,7 @@ class CallBuilder(PythonBuilder):
     def tensor_created(
         self,
         number: int,
-        how: str,
+        how: ev.TensorOrigin,
         shape: Size,
         stride: Size,
         dtype: DType,

@@ -9,19 +9,20 @@ import functools
 from typing import TYPE_CHECKING, NamedTuple
 
 from dispatchviz.core.keys.key_set import highest, members
+from dispatchviz.core.record.events import CellReason
 from dispatchviz.core.record.function_source import source_of
 
 if TYPE_CHECKING:
     from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
 
-Skipped = tuple[tuple[str, str, str], ...]
+Skipped = tuple[tuple[str, CellReason, str], ...]
 """Of each key whose fallthrough was skipped: key, reason, registration."""
 
 
 class CellText(NamedTuple):
     """The fields of a KernelSelected and a KernelEntered that are the same whenever a cell is picked."""
 
-    selected: tuple[str, str, int, str, str, str, str, tuple[tuple[str, str, str], ...]]
+    selected: tuple[str, str, int, str, CellReason, str, str, tuple[tuple[str, str, str], ...]]
     kernel: str
     file: str
     source: tuple[str, int, int]

@@ -18,7 +18,12 @@ Not here: who writes events (``recorder.py``), the value that holds them (``trac
 
 from __future__ import annotations
 
-from dispatchviz.core.record.events.autocast_events import AutocastCacheCleared, AutocastCast, AutocastChanged
+from dispatchviz.core.record.events.autocast_events import (
+    AutocastCacheCleared,
+    AutocastCast,
+    AutocastChanged,
+    CastMethod,
+)
 from dispatchviz.core.record.events.binding_events import BindingEntered
 from dispatchviz.core.record.events.dispatch_events import (
     Boxed,
@@ -44,6 +49,7 @@ from dispatchviz.core.record.events.engine_events import (
     NodeQueued,
     NodeSkipped,
     NodeStarted,
+    PruneReason,
     VariablesReleased,
 )
 from dispatchviz.core.record.events.error_events import ErrorRaised, Unknown
@@ -56,15 +62,24 @@ from dispatchviz.core.record.events.forward_ad_events import (
     TangentSet,
     TangentSource,
 )
-from dispatchviz.core.record.events.function_events import FunctionEntered, FunctionOutput, OutputHistory
+from dispatchviz.core.record.events.function_events import (
+    FunctionEntered,
+    FunctionOutput,
+    OutputHistory,
+    OutputMark,
+)
 from dispatchviz.core.record.events.functorch_events import (
     BatchedTensorMade,
     DynamicLayerPopped,
     DynamicLayerPushed,
+    PopReason,
+    PushReason,
     TensorWrapperMade,
     Transform,
 )
 from dispatchviz.core.record.events.gradient_events import (
+    AccumulationMethod,
+    BufferMethod,
     BufferReason,
     GradientAccumulated,
     GradientBuffered,
@@ -84,7 +99,12 @@ from dispatchviz.core.record.events.graph_events import (
     VariableSaved,
 )
 from dispatchviz.core.record.events.guard_events import GradModeChanged, GuardEntered, GuardLeft, InferenceModeChanged
-from dispatchviz.core.record.events.hook_events import HookKind, HookRan, SavedTensorHookRan
+from dispatchviz.core.record.events.hook_events import (
+    HookKind,
+    HookRan,
+    SavedTensorHookKind,
+    SavedTensorHookRan,
+)
 from dispatchviz.core.record.events.program_events import (
     FormattingMethod,
     NameBound,
@@ -116,13 +136,19 @@ from dispatchviz.core.record.events.tensor_events import (
     KeySetChanged,
     RequiresGradSet,
     TensorCreated,
+    TensorOrigin,
     VersionBumped,
     ViewMade,
 )
-from dispatchviz.core.record.events.torch_dispatch_events import TorchDispatchEntered, TorchDispatchLeft
+from dispatchviz.core.record.events.torch_dispatch_events import (
+    TorchDispatchEntered,
+    TorchDispatchKind,
+    TorchDispatchLeft,
+)
 
 __all__ = [
     "CONTAINERS",
+    "AccumulationMethod",
     "AccumulatorMade",
     "AnomalyFound",
     "AnyEvent",
@@ -135,8 +161,10 @@ __all__ = [
     "BatchedTensorMade",
     "BindingEntered",
     "Boxed",
+    "BufferMethod",
     "BufferReason",
     "CallKind",
+    "CastMethod",
     "CellReason",
     "CellsRecomputed",
     "CreationMeta",
@@ -192,10 +220,15 @@ __all__ = [
     "OperatorDefined",
     "OutputAllocated",
     "OutputHistory",
+    "OutputMark",
+    "PopReason",
     "Printed",
     "ProgramRaised",
     "ProxyCopied",
+    "PruneReason",
+    "PushReason",
     "RequiresGradSet",
+    "SavedTensorHookKind",
     "SavedTensorHookRan",
     "SetOutputMethod",
     "SourceLine",
@@ -208,8 +241,10 @@ __all__ = [
     "TangentSource",
     "TensorCreated",
     "TensorFormatted",
+    "TensorOrigin",
     "TensorWrapperMade",
     "TorchDispatchEntered",
+    "TorchDispatchKind",
     "TorchDispatchLeft",
     "Transform",
     "Unboxed",

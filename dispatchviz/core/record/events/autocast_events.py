@@ -6,6 +6,9 @@ from typing import Literal
 
 from dispatchviz.core.record.events.event import Event
 
+CastMethod = Literal["cast", "cast and kept", "taken from the cache"]
+"""What ``cached_cast`` does with an argument: casts it; casts it and keeps the result in the cache; finds it there."""
+
 
 class AutocastChanged(Event, frozen=True):
     """Autocast was switched for a kind of device, or its dtype set: the device's Autocast key leaves the excluded set
@@ -34,7 +37,7 @@ class AutocastCast(Event, frozen=True):
     """Dtype of the cast: ``torch.bfloat16``."""
     result: int
     """Number of the cast, which the kernel uses in place of the argument."""
-    how: Literal["cast", "cast and kept", "taken from the cache"]
+    how: CastMethod
     """Whether the cache of casts was used; a weight's cast is kept."""
 
 

@@ -10,6 +10,10 @@ from typing import Literal
 
 from dispatchviz.core.record.events.event import Event
 
+PruneReason = Literal["topological_nr", "should_execute"]
+"""Why a Node is not executed. ``topological_nr``: it is below the smallest of those requested, so that nothing behind
+it is looked at. ``should_execute``: no edge leads on to what was requested."""
+
 
 class BackwardStarted(Event, frozen=True):
     """``Engine::execute``; open until ``BackwardFinished``."""
@@ -52,10 +56,8 @@ class ExecInfoPopulated(Event, frozen=True):
     captures: tuple[tuple[int, int, int], ...]
     """(node, input_nr, index): what ``grad`` takes out of a Node's input buffer, and its index in the result, from 0.
     """
-    pruned: tuple[tuple[int, Literal["topological_nr", "should_execute"]], ...]
-    """Nodes that were found and shall not execute: Node number, and what says so. ``topological_nr``: it is below the
-    smallest of those requested, so that nothing behind it is looked at. ``should_execute``: no edge leads on to what
-    was requested."""
+    pruned: tuple[tuple[int, PruneReason], ...]
+    """Nodes that were found and shall not execute: Node number, and what says so."""
 
 
 class DependencyMet(Event, frozen=True):

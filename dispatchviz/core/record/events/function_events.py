@@ -11,6 +11,9 @@ OutputHistory = Literal["set", "rebased", "viewed", "detached", "detached in pla
 """What an output of a Function gets: a history; a new history, since it was written to; it is an input, of which a view
 is returned; it is detached, as a new tensor or in place; nothing, it is returned as it is."""
 
+OutputMark = Literal["dirty", "non-differentiable", ""]
+"""What the forward said of an output (``mark_dirty``, ``mark_non_differentiable``); empty: nothing."""
+
 
 class FunctionEntered(Event, frozen=True):
     """``Function.apply``: the user's forward runs, with grad mode off; open until it returns.
@@ -49,7 +52,7 @@ class FunctionOutput(Event, frozen=True):
     """Number of the tensor that the caller gets: the same, or a view or detached alias of it."""
     how: OutputHistory
     """What it got."""
-    marked: Literal["dirty", "non-differentiable", ""]
+    marked: OutputMark
     """How the forward marked it: by ``ctx.mark_dirty``, by ``ctx.mark_non_differentiable``, or not."""
     is_input: bool
     """The forward got this very tensor as an argument."""

@@ -12,6 +12,12 @@ from dispatchviz.core.record.events.event import Event
 Transform = Literal["Vmap", "Grad", "Jvp"]
 """Kinds of transforms (``TransformType`` in ``aten/src/ATen/functorch/Interpreter.h``)."""
 
+PushReason = Literal["begins", "is back"]
+"""Why a transform is put on the stack: it begins; the call that went on below it has returned."""
+
+PopReason = Literal["ends", "lets the call go on"]
+"""Why a transform leaves the stack: it ends; while the call goes on below it."""
+
 
 class DynamicLayerPushed(Event, frozen=True):
     """A transform of functorch is on top of the thread's stack from here on (``functorch/DynamicLayer.cpp``).
@@ -23,7 +29,7 @@ class DynamicLayerPushed(Event, frozen=True):
     """Level of the transform: from 1, the outermost."""
     transform: Transform
     """Kind of the transform."""
-    why: Literal["begins", "is back"]
+    why: PushReason
     """The transform begins, or it is back after a call has gone on below it."""
     included: int
     """The thread's included key set from here on, as a 64-bit number."""
@@ -36,7 +42,7 @@ class DynamicLayerPopped(Event, frozen=True):
     """Level of the transform: from 1, the outermost."""
     transform: Transform
     """Kind of the transform."""
-    why: Literal["ends", "lets the call go on"]
+    why: PopReason
     """The transform is over, or a call goes on below it."""
     included: int
     """The thread's included key set from here on, as a 64-bit number."""

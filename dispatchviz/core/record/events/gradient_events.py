@@ -17,6 +17,12 @@ BufferReason = Literal[
 ]
 """Why a gradient is stored, added in place, or (the last five) added out of place."""
 
+BufferMethod = Literal["stored", "added in place", "added out of place"]
+"""What an input buffer does with a gradient (``InputBuffer::add``)."""
+
+AccumulationMethod = Literal["stolen", "copied", "added in place", "added out of place"]
+"""How ``.grad`` gets a gradient (``AccumulateGrad::accumulateGrad``); stolen: it becomes ``.grad`` without a copy."""
+
 
 class GradientReduced(Event, frozen=True):
     """``validate_outputs`` summed a broadcast gradient to its input's shape."""
@@ -38,7 +44,7 @@ class GradientBuffered(Event, frozen=True):
     """Index in the buffer, from 0: which input of the Node."""
     tensor: int
     """Tensor number of the gradient."""
-    how: Literal["stored", "added in place", "added out of place"]
+    how: BufferMethod
     """It is the first one for this input, or it was added to what was there."""
     why: BufferReason
     """Why so."""
@@ -53,7 +59,7 @@ class GradientAccumulated(Event, frozen=True):
     """Tensor number of the gradient that arrived."""
     result: int
     """Tensor number of ``.grad`` from here on."""
-    how: Literal["stolen", "copied", "added in place", "added out of place"]
+    how: AccumulationMethod
     """Without a ``.grad`` the gradient became it, as it is or as a copy; else it was added to it."""
     why: str
     """Why so: ``.grad exists and grad mode is off: it stays the same tensor``. Strides that are the reason are named.

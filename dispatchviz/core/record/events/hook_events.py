@@ -11,11 +11,14 @@ HookKind = Literal["tensor pre hook", "retains-grad hook", "pre hook", "post hoo
 ``Tensor.retain_grad``, ``Node.register_prehook``, ``Node.register_hook``,
 ``Tensor.register_post_accumulate_grad_hook``."""
 
+SavedTensorHookKind = Literal["pack hook", "unpack hook"]
+"""The two hooks of ``torch.autograd.graph.saved_tensors_hooks``."""
+
 
 class SavedTensorHookRan(Event, frozen=True):
     """A saved-tensor hook was called (``torch/csrc/autograd/python_saved_variable_hooks.cpp``)."""
 
-    kind: Literal["pack hook", "unpack hook"]
+    kind: SavedTensorHookKind
     """Which one of the pair."""
     function: str
     """Name of the hook."""

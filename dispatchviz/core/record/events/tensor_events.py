@@ -10,13 +10,16 @@ CreationMeta = Literal["DEFAULT", "MULTI_OUTPUT_NODE", "NO_GRAD_MODE", "INFERENC
 """How a view was made: one that is not ``DEFAULT`` must not be written to in grad mode (``CreationMeta`` in
 ``torch/csrc/autograd/variable.h``)."""
 
+TensorOrigin = Literal["new", "known before"]
+"""Whether a tensor was made while recording, or was met for the first time and is older."""
+
 
 class TensorCreated(Event, frozen=True):
     """A tensor appears for the first time: created now, or already there when recording began."""
 
     tensor: int
     """Number of the tensor: they are counted from 0, in order of appearance."""
-    how: Literal["new", "known before"]
+    how: TensorOrigin
     """Created now, or already there when recording began."""
     shape: tuple[int, ...]
     """Its sizes."""

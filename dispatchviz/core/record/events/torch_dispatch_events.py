@@ -6,6 +6,9 @@ from typing import Literal
 
 from dispatchviz.core.record.events.event import Event
 
+TorchDispatchKind = Literal["mode", "subclass"]
+"""Whose ``__torch_dispatch__`` is called: that of the mode on top of the stack, or that of an argument's class."""
+
 
 class TorchDispatchEntered(Event, frozen=True):
     """The Python fallback calls the ``__torch_dispatch__`` of a mode or of a tensor subclass; open until it returns.
@@ -13,7 +16,7 @@ class TorchDispatchEntered(Event, frozen=True):
     ``torch/csrc/utils/python_arg_parser.cpp``. What it calls on plain tensors does not reach it again.
     """
 
-    kind: Literal["mode", "subclass"]
+    kind: TorchDispatchKind
     """Whose method it is: a dispatch mode's or a tensor subclass's."""
     handler: str
     """Name of the class: ``LoggingMode``."""

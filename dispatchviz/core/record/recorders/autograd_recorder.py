@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.function_source import source_of
@@ -57,7 +57,7 @@ class AutogradRecorder(RecorderBase):
         self._emit(ev.VariableNotSaved, self._node(node), name, edge)
 
     def saved_tensor_hook_ran(
-        self, kind: str, function: str, saved: SavedVariable, tensor: Tensor, packed: str
+        self, kind: ev.SavedTensorHookKind, function: str, saved: SavedVariable, tensor: Tensor, packed: str
     ) -> None:
         """A tensor was packed or unpacked."""
         node, name = getattr(saved, "_told", (-1, ""))
@@ -77,19 +77,26 @@ class AutogradRecorder(RecorderBase):
         self._emit_span(ev.FunctionEntered, name, number, needed, recorded, setup, file, first, last)
 
     def function_output(
-        self, node: FunctionBase, position: int, returned: Tensor, result: Tensor, how: str, marked: str, is_input: bool
+        self,
+        node: FunctionBase,
+        position: int,
+        returned: Tensor,
+        result: Tensor,
+        how: ev.OutputHistory,
+        marked: ev.OutputMark,
+        is_input: bool,
     ) -> None:
         """A tensor that a forward returned has its final form."""
         before, after = self._tensor(returned), self._tensor(result)
-        meta = "" if result._view is None else result._view.creation_meta
+        meta: ev.CreationMeta | Literal[""] = "" if result._view is None else result._view.creation_meta
         self._emit(ev.FunctionOutput, self._node(node), position, before, after, how, marked, is_input, meta)
 
     # -- forward mode -------------------------------------------------------------------------------------------------
 
-    def forward_formula_entered(self, formula: str, how: str) -> None:
+    def forward_formula_entered(self, formula: str, how: ev.ForwardFormulaKind) -> None:
         """Opens the computation of a tangent."""
         self._emit_span(ev.ForwardFormulaEntered, formula, how)
 
-    def tangent_set(self, tensor: Tensor, tangent: Tensor, how: str) -> None:
+    def tangent_set(self, tensor: Tensor, tangent: Tensor, how: ev.TangentSource) -> None:
         """The tensor already has it."""
         self._emit(ev.TangentSet, self._tensor(tensor), self._tensor(tangent), how)

@@ -26,7 +26,7 @@ _FAILED: Failed = ("failed",)
 class CallRecorder(PythonRecorder):
     """The dispatcher and its registrations."""
 
-    def called(self, how: str, cell: Cell, ks: int, args: Sequence[Any], /) -> None:
+    def called(self, how: ev.CallKind, cell: Cell, ks: int, args: Sequence[Any], /) -> None:
         """A full dispatch begins, with all arguments in schema order; the cell and the effective set are chosen."""
         if self.finds_callers:
             self.find_caller()
@@ -36,7 +36,7 @@ class CallRecorder(PythonRecorder):
         keys = generator_keys(cell.operator, args) if how == "call" else 0
         self.note(("called", how, cell, ks, state.included, state.excluded, sets, keys))
 
-    def redispatched(self, how: str, cell: Cell, ks: int, /) -> None:
+    def redispatched(self, how: ev.CallKind, cell: Cell, ks: int, /) -> None:
         """A redispatch begins."""
         self.note(("redispatched", how, cell, ks))
 
@@ -60,7 +60,7 @@ class CallRecorder(PythonRecorder):
 
     def torch_dispatch_entered(
         self,
-        kind: str,
+        kind: ev.TorchDispatchKind,
         handler: str,
         op: OperatorEntry,
         types: Iterable[type],
@@ -90,12 +90,12 @@ class CallRecorder(PythonRecorder):
 
     def output_allocated(
         self,
-        variant: str,
+        variant: ev.StructuredVariant,
         tensor: Tensor,
         resized: bool,
         shape: tuple[int, ...],
         dtype: DType,
-        method: str,
+        method: ev.SetOutputMethod,
         proxy: Tensor | None,
         /,
     ) -> None:

@@ -124,7 +124,7 @@ class EngineRecorder(RecorderBase):
         else:
             self.note(("node_finished", number, self._serials(gradients)))
 
-    def hook_ran(self, kind: str, node: Node, function: str, replaced: bool, kept: bool = False) -> None:
+    def hook_ran(self, kind: ev.HookKind, node: Node, function: str, replaced: bool, kept: bool = False) -> None:
         """A hook was called."""
         self._emit(ev.HookRan, kind, self._node(node), function, replaced, kept)
 
@@ -142,14 +142,18 @@ class EngineRecorder(RecorderBase):
         """A broadcast gradient was summed."""
         self._emit(ev.GradientReduced, self._tensor(before), self._tensor(after), shape)
 
-    def gradient_buffered(self, node: Node, input_nr: int, tensor: Tensor, how: str, why: str, /) -> None:
+    def gradient_buffered(
+        self, node: Node, input_nr: int, tensor: Tensor, how: ev.BufferMethod, why: ev.BufferReason, /
+    ) -> None:
         """A gradient arrived in an input buffer."""
         number, gradient = node._number, tensor._number
         if number < self.first_node or gradient < self.first_tensor:
             number, gradient = self._node_serial(node), self._serial(tensor)
         self.note(("gradient_buffered", number, input_nr, gradient, how, why))
 
-    def gradient_accumulated(self, tensor: Tensor, gradient: Tensor, result: Tensor, how: str, why: str) -> None:
+    def gradient_accumulated(
+        self, tensor: Tensor, gradient: Tensor, result: Tensor, how: ev.AccumulationMethod, why: str
+    ) -> None:
         """A leaf's .grad was written."""
         number, added, after = self._tensor(tensor), self._tensor(gradient), self._tensor(result)
         self._emit(ev.GradientAccumulated, number, added, after, how, why)
@@ -159,6 +163,6 @@ class EngineRecorder(RecorderBase):
         self._emit(ev.GradientCaptured, self._node(node), input_nr, self._tensor_or_none(tensor), position)
 
 
-def _pruned_by(task: GraphTask, node: Node) -> str:
+def _pruned_by(task: GraphTask, node: Node) -> ev.PruneReason:
     """What keeps a Node from being executed."""
     return "topological_nr" if node._topological_nr < task.min_topological_nr else "should_execute"

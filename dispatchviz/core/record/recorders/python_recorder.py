@@ -29,7 +29,7 @@ class PythonRecorder(RecorderBase):
         """The program writes to its standard output, in pieces that end where a line ends or another begins."""
         self.note(("wrote", text))
 
-    def tensor_formatted(self, tensor: Tensor, function: str) -> None:
+    def tensor_formatted(self, tensor: Tensor, function: ev.FormattingMethod) -> None:
         """Opens the event of a tensor whose text is made."""
         self._emit_span(ev.TensorFormatted, self._tensor(tensor), function)
 

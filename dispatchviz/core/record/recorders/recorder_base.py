@@ -37,7 +37,7 @@ _tensor_numbers, _storage_numbers, _node_numbers, _counter_numbers = count(), co
 numbering = threading.RLock()
 """Held while something gets its number that several threads may meet at once."""
 
-KNOWN = "known before"
+KNOWN: ev.TensorOrigin = "known before"
 """How a tensor was met that was there before the recording."""
 
 
@@ -157,14 +157,14 @@ class RecorderBase(SafetyNet):
         first = self.first_tensor
         return tuple([t if t is None else t._number if t._number >= first else self._serial(t) for t in tensors])
 
-    def _introduce(self, tensor: Tensor, how: str) -> int:
+    def _introduce(self, tensor: Tensor, how: ev.TensorOrigin) -> int:
         if not process_modes.several_threads:
             return self._number_tensor(tensor, how)
         with numbering:  # two threads may meet a tensor at the same time
             known = tensor._number
             return known if known >= self.first_tensor else self._number_tensor(tensor, how)
 
-    def _number_tensor(self, tensor: Tensor, how: str) -> int:
+    def _number_tensor(self, tensor: Tensor, how: ev.TensorOrigin) -> int:
         if self.finds_callers and tensor._wrapped_number:  # while a binding parses its arguments
             self.find_caller(False)
         number = next(_tensor_numbers)

@@ -20,7 +20,7 @@ class TensorRecorder(RecorderBase):
             self.find_caller(True, True)
         self._introduce(tensor, "new")
 
-    def view_made(self, tensor: Tensor, base: Tensor, creation_meta: str) -> None:
+    def view_made(self, tensor: Tensor, base: Tensor, creation_meta: ev.CreationMeta) -> None:
         """``as_view`` made it a differentiable view."""
         self._emit(ev.ViewMade, self._tensor(tensor), self._tensor(base), creation_meta)
 

@@ -51,7 +51,7 @@ class ThreadStateRecorder(RecorderBase):
         """The thread is on another stream."""
         self._emit(ev.StreamChanged, before, stream, why)
 
-    def stream_event_recorded(self, event: int, stream: int, why: str) -> None:
+    def stream_event_recorded(self, event: int, stream: int, why: ev.EventPurpose) -> None:
         """A CUDA event was put into a stream."""
         self._emit(ev.StreamEventRecorded, event, stream, why)
 
@@ -59,7 +59,7 @@ class ThreadStateRecorder(RecorderBase):
         """A stream waits for a CUDA event."""
         self._emit(ev.StreamWaited, stream, event, recorded_on, why)
 
-    def memory_used_on_stream(self, tensor: Tensor, stream: int, why: str) -> None:
+    def memory_used_on_stream(self, tensor: Tensor, stream: int, why: ev.StreamUse) -> None:
         """``record_stream``"""
         self._emit(ev.MemoryUsedOnStream, self._tensor(tensor), stream, why)
 
@@ -69,7 +69,7 @@ class ThreadStateRecorder(RecorderBase):
         """Autocast was switched or its dtype set; the thread already has the new set."""
         self._emit(ev.AutocastChanged, device, enabled, repr(dtype), excluded_before, thread.state.excluded)
 
-    def autocast_cast(self, tensor: Tensor, result: Tensor, how: str) -> None:
+    def autocast_cast(self, tensor: Tensor, result: Tensor, how: ev.CastMethod) -> None:
         """An autocast kernel has cast an argument."""
         before, after = repr(tensor._dtype), repr(result._dtype)
         self._emit(ev.AutocastCast, self._tensor(tensor), before, after, self._tensor(result), how)
@@ -80,10 +80,10 @@ class ThreadStateRecorder(RecorderBase):
 
     # -- transforms ---------------------------------------------------------------------------------------------------
 
-    def dynamic_layer_pushed(self, level: int, transform: str, why: str) -> None:
+    def dynamic_layer_pushed(self, level: int, transform: ev.Transform, why: ev.PushReason) -> None:
         """A transform is on top of the stack."""
         self._emit(ev.DynamicLayerPushed, level, transform, why, thread.state.included)
 
-    def dynamic_layer_popped(self, level: int, transform: str, why: str) -> None:
+    def dynamic_layer_popped(self, level: int, transform: ev.Transform, why: ev.PopReason) -> None:
         """A transform left the stack."""
         self._emit(ev.DynamicLayerPopped, level, transform, why, thread.state.included)
