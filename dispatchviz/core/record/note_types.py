@@ -131,7 +131,7 @@ OutputAllocated = tuple[Literal["output_allocated"], str, int, bool, Size, DType
 """Variant, tensor, whether it was resized, size, dtype, method of ``set_output``, proxy."""
 OutputCreated = tuple[Literal["output_created"], int, Size, Size, DType, Device, int, int]
 """An output that is a new tensor: its number, size, stride, dtype, device, key set, storage."""
-OutputGiven = tuple[Literal["output_given"], int, Size, DType, str]
+OutputPassed = tuple[Literal["output_passed"], int, Size, DType, str]
 """An output that was given and has the right geometry: tensor, size, dtype, variant."""
 ProxyCopied = tuple[Literal["proxy_copied"], int, int]
 """Proxy, the output that its values are copied to."""
@@ -217,7 +217,7 @@ CallNote = (
     | ImplEntered
     | OutputAllocated
     | OutputCreated
-    | OutputGiven
+    | OutputPassed
     | ProxyCopied
 )
 AutogradNote = (
