@@ -30,7 +30,7 @@ def user_frame(frame: FrameType | None = None) -> FrameType | None:
     return frame
 
 
-Places = tuple[tuple[CodeType, int], ...]
+CodeLocations = tuple[tuple[CodeType, int], ...]
 """Where the user's frames stand, outermost first: code and instruction of each."""
 
 
@@ -45,7 +45,7 @@ def is_base(frame: FrameType, base: Base) -> bool:
     return id(frame) == base[0] and frame.f_code is base[1]
 
 
-def user_places(frame: FrameType | None, base: Base) -> Places:
+def user_locations(frame: FrameType | None, base: Base) -> CodeLocations:
     """Of a frame and those that called it, up to the base."""
     found = []
     while frame is not None and not (id(frame) == base[0] and frame.f_code is base[1]):
@@ -87,14 +87,14 @@ def line_of(code: CodeType, instruction: int) -> int:
     return next(at, code.co_firstlineno)
 
 
-def user_place(traceback: TracebackType | None) -> tuple[str, int]:
+def user_location(traceback: TracebackType | None) -> tuple[str, int]:
     """File and line of the innermost frame of the user's code that an exception came through; ("", 0) if none."""
-    place = ("", 0)
+    location = ("", 0)
     while traceback is not None:
         if is_users(traceback.tb_frame.f_code):
-            place = (traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
+            location = (traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
         traceback = traceback.tb_next
-    return place
+    return location
 
 
 @cache

@@ -65,14 +65,14 @@ def _compiled(source: str, file: str, watched: _Watched) -> CodeType:
     return code
 
 
-def _with_constants(code: CodeType, put: dict[str, Callable[..., Any]]) -> CodeType:
+def _with_constants(code: CodeType, replacements: dict[str, Callable[..., Any]]) -> CodeType:
     """The same code with some string constants, here and in all inner functions, replaced by functions."""
     constants: list[Any] = []
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            constants.append(_with_constants(constant, put))
+            constants.append(_with_constants(constant, replacements))
         else:
-            constants.append(put.get(constant, constant) if isinstance(constant, str) else constant)
+            constants.append(replacements.get(constant, constant) if isinstance(constant, str) else constant)
     return code.replace(co_consts=tuple(constants))
 
 

@@ -76,7 +76,7 @@ def clean_process_state() -> Iterator[None]:
     options = _tensor_str.get_printoptions()
     _tensor_str.set_printoptions(profile="default")
     try:
-        with warning.nothing_said(), registrations_undone(), _switches_as_new():
+        with warning.reset_warnings(), registrations_undone(), _switches_as_new():
             yield
     finally:
         thread.state = before

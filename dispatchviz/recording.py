@@ -16,11 +16,20 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from dispatchviz import core
-from dispatchviz.call_sites import Base, is_base, is_users, shown_file, suspends, user_frame, user_place, user_places
+from dispatchviz.call_sites import (
+    Base,
+    is_base,
+    is_users,
+    shown_file,
+    suspends,
+    user_frame,
+    user_location,
+    user_locations,
+)
 from dispatchviz.core.autograd.engine import engine
 from dispatchviz.core.bindings.binding import Binding, Plan
 from dispatchviz.core.device.array_library import cuda_state
-from dispatchviz.core.kernel.recorded_calls import is_recorded_call
+from dispatchviz.core.kernel.recorded_kernels import is_recorded_call
 from dispatchviz.core.record.events import AnyEvent
 from dispatchviz.core.record.machine_recorder import Recorder
 from dispatchviz.core.record.trace_file import Header, Nesting
@@ -120,7 +129,7 @@ class ProgramRecorder(Recorder):
             self.note(("line_reached", frame.f_code, line))
         elif recorder.active is self:
             self._top, self._top_code = id(frame), frame.f_code
-            self.note(("frame_entered", user_places(frame, self.base), line))
+            self.note(("frame_entered", user_locations(frame, self.base), line))
 
     def variable_bound(self, scope: str, name: str, value: Any, /) -> None:
         """The frame that calls has given a variable a value."""
@@ -161,7 +170,7 @@ class ProgramRecorder(Recorder):
             self._top, self._top_code = (0, None) if frame is None else (id(frame), frame.f_code)
             self._entered.clear()
             self._found = 0, 0
-            self.note(("frame_resumed", user_places(frame, self.base)))
+            self.note(("frame_resumed", user_locations(frame, self.base)))
 
     # -- called by the machine ----------------------------------------------------------------------------------------
 
@@ -280,7 +289,7 @@ class ProgramRecorder(Recorder):
         self._top, self._top_code = id(frame), code
         self._entered.clear()
         self._found, self._found_way = (id(frame), frame.f_lasti), () if announced else self._way(frame)
-        locations = user_places(frame, self.base)
+        locations = user_locations(frame, self.base)
         return ("frame_resumed", locations) if announced else ("called_from_frame", locations)
 
     def _way(self, frame: FrameType) -> Way:
@@ -307,7 +316,7 @@ class ProgramRecorder(Recorder):
 
     def raised(self, error: BaseException) -> tuple[str, int]:
         """An exception leaves the program: the last event. Gives the user's file and line that it came from."""
-        file, line = user_place(error.__traceback__)
+        file, line = user_location(error.__traceback__)
         shown = self.announced.get(file) or (shown_file(file) if file else "")
         self.program_raised(error, shown, line)
         return shown, line

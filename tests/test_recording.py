@@ -9,7 +9,7 @@ import pytest
 
 import dispatchviz
 import dispatchviz.torch as torch
-from dispatchviz.call_sites import user_places
+from dispatchviz.call_sites import user_locations
 from dispatchviz.core.record.events import NameBound, NodeCreated, ProgramRaised, SourceLine, TensorCreated
 from dispatchviz.core.record.machine_recorder import Recorder
 from dispatchviz.core.record.trace_file import Header, TraceError
@@ -131,6 +131,6 @@ def test_show_prints_the_log_without_a_terminal(capsys: pytest.CaptureFixture[st
 def test_another_frame_in_the_place_of_one_that_is_gone_is_not_where_the_recording_began() -> None:
     frame = inspect.currentframe()
     assert frame is not None
-    assert user_places(frame, (id(frame), frame.f_code)) == ()
-    found = user_places(frame, (id(frame), user_places.__code__))
+    assert user_locations(frame, (id(frame), frame.f_code)) == ()
+    found = user_locations(frame, (id(frame), user_locations.__code__))
     assert found[-1][0] is frame.f_code

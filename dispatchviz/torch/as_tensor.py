@@ -16,7 +16,7 @@ from dispatchviz.core.device.device import Device, concrete
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.core.thread.warning import give
+from dispatchviz.core.thread.warning import issue
 from dispatchviz.torch.creation import COPY, DataBinding, copied_data, new_from_data
 from dispatchviz.torch.numpy_memory import from_numpy
 
@@ -68,7 +68,7 @@ def new_tensor_like(
 ) -> Tensor:
     """``Tensor.new_tensor``: dtype and device are those of self unless given."""
     if isinstance(data, Tensor):
-        give(COPY.format("tensor.new_tensor"))
+        issue(COPY.format("tensor.new_tensor"))
     return copied_data(data, dtype or self._dtype, Device(device or self._device), requires_grad)
 
 

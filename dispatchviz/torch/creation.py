@@ -26,8 +26,8 @@ from dispatchviz.core.tensor.conj_neg_bits import resolved
 from dispatchviz.core.tensor.dtype import DType, bool_, int64, uint8
 from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, empty_strided, numel
 from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView, ExcludeDispatchKeyGuard
-from dispatchviz.core.thread.restoring_state import given_back
-from dispatchviz.core.thread.warning import give
+from dispatchviz.core.thread.restoring_state import restores_state
+from dispatchviz.core.thread.warning import issue
 from dispatchviz.torch.numpy_memory import from_numpy, known_dtype
 from dispatchviz.torch.sequence_data import inferred_dtype, numbers_in
 
@@ -46,7 +46,7 @@ _TRACER = key_set.raw(DispatchKey.Tracer)
 
 def new_tensor(data: Any, dtype: DType | None, device: Device | None, pin_memory: bool, requires_grad: bool) -> Tensor:
     if isinstance(data, Tensor):
-        give(COPY.format("torch.tensor"))
+        issue(COPY.format("torch.tensor"))
     return copied_data(data, dtype, device, requires_grad)
 
 
@@ -97,7 +97,7 @@ def _from_array(data: Any, device: Device) -> Tensor:
     return ops.to_device.call(lifted_too, device, found if found in (bool_, uint8) else int64, False, False, None)
 
 
-@given_back
+@restores_state
 def _from_values(
     size: Size, dtype: DType, read: Callable[[], Any], device: Device, inside: Sequence[Tensor] = ()
 ) -> Tensor:
@@ -114,7 +114,7 @@ def _from_values(
     return lifted(tensor)
 
 
-@given_back
+@restores_state
 def lifted(tensor: Tensor) -> Tensor:
     """A tensor made of Python data, as transforms shall see it."""
     with AutoDispatchBelowADInplaceOrView(), ExcludeDispatchKeyGuard(_TRACER):
@@ -161,12 +161,12 @@ class DataBinding(Binding):
         _, values = self._parser.parse((), kwargs)
         if recorder.active is None:
             return self._run[0](data, *values)
-        return self._parsed_and_told(recorder.active, 0, [data, *values])
+        return self._parsed_and_recorded(recorder.active, 0, [data, *values])
 
     @cached_property
-    def told(self) -> tuple[str, str, list[tuple[str, tuple[str, ...], str]]]:
+    def trace_description(self) -> tuple[str, str, list[tuple[str, tuple[str, ...], str]]]:
         """Its first parameter is not among those that are parsed."""
-        name, function, [(_, names, operator)] = super().told
+        name, function, [(_, names, operator)] = super().trace_description
         head = f"{self.__name__}("
         text = f"{head}object {self.data}, " + self.overloads[0][0].removeprefix(head)
         return name, function, [(text, (self.data, *names), operator)]

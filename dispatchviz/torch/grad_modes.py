@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.thread.guards import InferenceMode, set_grad_mode
-from dispatchviz.core.thread.thread_state import put_back, thread
+from dispatchviz.core.thread.thread_state import restore_state, thread
 from dispatchviz.torch.context_decorators import DecoratorContextManager, NoParamDecoratorContextManager
 
 
@@ -85,7 +85,7 @@ class inference_mode(DecoratorContextManager):
         try:
             self._guard.__exit__(*error)
         except BaseException:
-            put_back(self._guard._kept)
+            restore_state(self._guard._saved_state)
             raise
 
     def clone(self) -> inference_mode:

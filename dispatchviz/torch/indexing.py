@@ -53,12 +53,12 @@ class _SubscriptBinding(Binding):
                 return self.overridden(seers, args, kwargs)
         if recorder.active is None:
             return self._run[0](*args)
-        return self._parsed_and_told(recorder.active, 0, list(args))
+        return self._parsed_and_recorded(recorder.active, 0, list(args))
 
     @cached_property
-    def told(self) -> tuple[str, str, list[tuple[str, tuple[str, ...], str]]]:
+    def trace_description(self) -> tuple[str, str, list[tuple[str, tuple[str, ...], str]]]:
         """PyTorch's function has no underscores."""
-        name, function, signatures = super().told
+        name, function, signatures = super().trace_description
         return name, function.replace("__", ""), signatures
 
 

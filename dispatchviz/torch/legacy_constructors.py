@@ -18,7 +18,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.table.pytorch_registrations import chosen_build
 from dispatchviz.core.tensor import dtype as dtypes
 from dispatchviz.core.tensor.dtype import DType, type_meta_name
-from dispatchviz.core.tensor.tensor import NOT_GIVEN, Tensor, legacy_constructor
+from dispatchviz.core.tensor.tensor import UNSET, Tensor, legacy_constructor
 from dispatchviz.core.thread.warning import warn_python_once
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.creation import new_from_data
@@ -75,7 +75,7 @@ _SIZE = Parameter("size", "tuple of SymInts", None, True, False, 0, False)
 
 def _construct(tensor: Tensor) -> None:
     """Makes of a half-made tensor, whose fields are a user's arguments, what the user has asked for."""
-    given = tuple(value for name in _FIELDS if (value := getattr(tensor, name)) is not NOT_GIVEN)
+    given = tuple(value for name in _FIELDS if (value := getattr(tensor, name)) is not UNSET)
     made = new(given, None, CPU)
     for name in Tensor.__struct_fields__:
         setattr(tensor, name, getattr(made, name))

@@ -33,7 +33,7 @@ _FUNCTIONAL = "_to_functional_tensor("
 def text(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
     """The tensor in words, its numbers in others' words if they are given. Reading the grad_fn of a stale view builds a
     Node, as in PyTorch."""
-    if recorder.wording:
+    if recorder.formatting:
         with recorder.paused():
             return _printed(tensor, tensor_contents)
     return _printed(tensor, tensor_contents)

@@ -30,8 +30,8 @@ pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore::pytest.Pytes
 PACKAGE = str(Path(thread_state.__file__).parents[1])
 OF_STATE = (
     "core/thread/guards.py",
-    "core/kernel/guarded_calls.py",
-    "core/kernel/recorded_calls.py",
+    "core/kernel/guarded_redispatch.py",
+    "core/kernel/recorded_kernels.py",
     "core/generated/guarded_calls.py",
     "core/generated/recorded_calls.py",
     "core/bindings/binding.py",
@@ -263,7 +263,7 @@ def test_wherever_an_operation_is_interrupted_the_thread_is_as_before(program: C
 BEGINNINGS = {
     "no_grad": "_GradMode.__exit__",
     "inference_mode": "inference_mode.__exit__",
-    "autocast": "given_back_at_end.<locals>.__exit__",
+    "autocast": "restores_state_at_exit.<locals>.__exit__",
     "saved_tensors_hooks": "saved_tensors_hooks.__exit__",
     "TorchDispatchMode": "TorchDispatchMode.__exit__",
 }

@@ -10,7 +10,7 @@ import pytest
 import dispatchviz
 import dispatchviz.torch as torch
 from dispatchviz.core.generated import recorded_calls as written_out
-from dispatchviz.core.kernel import guarded_calls
+from dispatchviz.core.kernel import guarded_redispatch
 from dispatchviz.core.seam.process_modes import Mode, process_modes
 from dispatchviz.process_state import clean_process_state
 
@@ -46,7 +46,7 @@ def test_any_number_of_arguments_is_redispatched_as_those_written_out(monkeypatc
         return [x.grad.tolist(), y.grad_fn.name(), torch._C._dispatch_tls_local_exclude_set()]
 
     expected = state()
-    monkeypatch.setattr(guarded_calls, "REDISPATCH_WITHIN", {})
+    monkeypatch.setattr(guarded_redispatch, "REDISPATCH_WITHIN", {})
     process_modes.refresh(Mode.RECORDING)  # what was made before is dropped
     try:
         assert [str(value) for value in state()] == [str(value) for value in expected]

@@ -41,7 +41,7 @@ def library() -> Library:
 
 @pytest.fixture(autouse=True)
 def _nothing_said() -> object:
-    with warning.nothing_said():
+    with warning.reset_warnings():
         yield
 
 

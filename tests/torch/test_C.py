@@ -235,7 +235,7 @@ def test_bad_input_gives_one_clear_error_and_leaves_the_tables_alone(what: str) 
 def _nothing_said() -> Any:
     from dispatchviz.core.thread import warning
 
-    return warning.nothing_said()
+    return warning.reset_warnings()
 
 
 # -- the class that explains ------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 
 import dispatchviz.torch as model
 from dispatchviz.core.table.library import process
-from dispatchviz.core.thread.warning import nothing_said
+from dispatchviz.core.thread.warning import reset_warnings
 from dispatchviz.process_state import clean_process_state
 from truth import records
 from truth.programs.library import PROGRAMS, run
@@ -19,7 +19,7 @@ STORED = records.read("library_programs")
 
 
 def _in_model(name: str) -> list[str]:
-    with clean_process_state(), nothing_said():
+    with clean_process_state(), reset_warnings():
         return run(model, PROGRAMS[name])
 
 

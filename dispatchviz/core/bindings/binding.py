@@ -27,7 +27,7 @@ from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.process_modes import NO_MODE, Mode, process_modes
 from dispatchviz.core.seam.recorder import LEAVE, LEAVE_UNLESS_OVER
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.core.thread.thread_state import keep_state, put_back, thread
+from dispatchviz.core.thread.thread_state import restore_state, save_state, thread
 
 if TYPE_CHECKING:
     from dispatchviz.core.device.device import Device
@@ -53,7 +53,7 @@ class Plan(Struct, frozen=True, gc=False):
     """Which one it is that fits."""
     tensors: tuple[bool, ...]
     """Of each argument, whether it is a tensor."""
-    default_words: tuple[str, ...]
+    default_texts: tuple[str, ...]
     """The defaults as traces show them."""
     is_call: bool
     """``run`` is an operator's ``call`` and nothing else: the binding is over when that is."""
@@ -85,10 +85,10 @@ def _own_defaults(function: Callable[..., Any], count: int) -> tuple[Any, ...]:
     return own[len(own) - count :] if count <= len(own) else ()
 
 
-def words_of(value: Any) -> str:
+def value_text(value: Any) -> str:
     """A plain value or a list of such as traces show it."""
     if isinstance(value, (list, tuple)) and type(value).__repr__ in (list.__repr__, tuple.__repr__):
-        return "[" + ", ".join(map(words_of, value)) + "]"
+        return "[" + ", ".join(map(value_text, value)) + "]"
     return repr(value) if isinstance(value, str) else str(value)
 
 
@@ -148,7 +148,7 @@ class Binding:
         """Runs the first overload whose signature fits. TypeError if none does."""
         state = thread.state
         included, excluded, grad_mode = state.included, state.excluded, state.grad_mode
-        kept = None if included == default_included_set else keep_state()  # with modes and transforms there is more
+        saved = None if included == default_included_set else save_state()  # with modes and transforms there is more
         try:
             if not kwargs:
                 types = (type(args[0]), type(args[1])) if len(args) == 2 else tuple(map(type, args))
@@ -158,8 +158,8 @@ class Binding:
                     if rec is None:
                         if plan.takes_two:
                             return plan.run(args[0], args[1])
-                        given = _wrapped(args, plan.numbers) if plan.numbers else args
-                        return plan.run(*given, *plan.defaults) if plan.defaults else plan.run(*given)
+                        wrapped = _wrapped(args, plan.numbers) if plan.numbers else args
+                        return plan.run(*wrapped, *plan.defaults) if plan.defaults else plan.run(*wrapped)
                     if not plan.numbers:
                         rec.binding_called(self, plan, args)
                         try:
@@ -174,8 +174,8 @@ class Binding:
             return self._parsed(args, kwargs)
         except BaseException:
             state.included, state.excluded, state.grad_mode = included, excluded, grad_mode
-            if kept is not None:
-                put_back(kept)
+            if saved is not None:
+                restore_state(saved)
             raise
 
     def _parsed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -189,14 +189,14 @@ class Binding:
             index, values = self._parser.parse(args, kwargs)
         plain = all(type(value) in _PLAIN for value in args)
         if kwargs or not plain:
-            seers = overloaded_args(flattened(args, kwargs))
-            if seers:
-                return self.overridden(seers, args, kwargs)
+            overloaded = overloaded_args(flattened(args, kwargs))
+            if overloaded:
+                return self.overridden(overloaded, args, kwargs)
         if not kwargs and (plain or not any(overrides(type(value)) for value in flattened(args, {}))):
-            self._remember(index, args, values)
+            self._add_plan(index, args, values)
         if recorder.active is None:
             return self._run[index](*values)
-        return self._parsed_and_told(recorder.active, index, values)
+        return self._parsed_and_recorded(recorder.active, index, values)
 
     def _check_self(self, args: tuple[Any, ...]) -> None:
         """TypeError, Python's own, for a method called by its class without a tensor."""
@@ -208,33 +208,33 @@ class Binding:
                 f"descriptor '{self.__name__}' for 'torch._C.TensorBase' objects doesn't apply to a '{found}' object"
             )
 
-    def overridden(self, seers: list[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    def overridden(self, overloaded: list[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """What a mode or the arguments' classes make of the call (``handle_torch_function``). TypeError if nothing."""
-        result = handled(self._original, seers, args, kwargs)
+        result = handled(self._original, overloaded, args, kwargs)
         if result is NotImplemented:
             name = f"torch.Tensor.{self._function}" if self.is_method else self.__qualname__
-            raise multiple_dispatch_failed(name, seers)
+            raise multiple_dispatch_failed(name, overloaded)
         return result
 
     def _call_under_modes(self, *args: Any, **kwargs: Any) -> Any:
         """Takes the place of ``__call__`` while a mode is open in some thread."""
         if not mode_enabled():
             return _call_without_modes(self, *args, **kwargs)
-        kept = keep_state()
+        saved = save_state()
         try:
             self._parser.parse(args[self.is_method :], kwargs)
             return self.overridden(overloaded_args(flattened(args, kwargs)), args, kwargs)
         except BaseException:
-            put_back(kept)
+            restore_state(saved)
             raise
 
-    def _remember(self, index: int, args: tuple[Any, ...], values: list[Any]) -> None:
+    def _add_plan(self, index: int, args: tuple[Any, ...], values: list[Any]) -> None:
         skip = int(self.is_method)
         numbers = self._parser.numbers_to_wrap(index, args[skip:], values[skip:])
         if numbers is None:
             return
         run, defaults = self._run[index], tuple(values[len(args) :])
-        words = tuple([words_of(value) for value in defaults])
+        texts = tuple([value_text(value) for value in defaults])
         if defaults and len(self.overloads[index]) > 3:  # out is among the defaults: it is not given
             run, defaults = self.overloads[index][3], defaults[:-1]
         if defaults == _own_defaults(run, len(defaults)):
@@ -244,12 +244,12 @@ class Binding:
         wrapped = tuple([i + skip for i in numbers])
         ints = tuple([i for i, kind in enumerate(types) if kind is int])
         straight = len(args) == 2 and not wrapped and not defaults
-        self._plans[types] = Plan(run, defaults, wrapped, ints, index, tensors, words, _is_call(run), straight)
+        self._plans[types] = Plan(run, defaults, wrapped, ints, index, tensors, texts, _is_call(run), straight)
 
     # -- told ---------------------------------------------------------------------------------------------------------
 
     @cached_property
-    def told(self) -> tuple[str, str, list[tuple[str, tuple[str, ...], str]]]:
+    def trace_description(self) -> tuple[str, str, list[tuple[str, tuple[str, ...], str]]]:
         """What traces say of it: name, PyTorch's function, and of each signature text, parameters, operator."""
         first = ("self",) if self.is_method else ()
         signatures = [
@@ -258,7 +258,7 @@ class Binding:
         ]
         return self.__qualname__, f"THPVariable_{self._function}", signatures
 
-    def _parsed_and_told(self, rec: Recorder, index: int, values: list[Any]) -> Any:
+    def _parsed_and_recorded(self, rec: Recorder, index: int, values: list[Any]) -> Any:
         rec.binding_entered(self, index, values)
         try:
             return self._run[index](*values)

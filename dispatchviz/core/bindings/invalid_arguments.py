@@ -54,15 +54,15 @@ def format_invalid_args(
 ) -> TypeError:
     """The error; signatures are given without the function's name."""
     head = f"{function}() received an invalid combination of arguments - got "
-    given = dict(reversed(list(kwargs.items())))
+    keywords = dict(reversed(list(kwargs.items())))
     if len(signatures) > 1:
-        told = "".join(f" * {text}\n{_mismatch(_arguments(text), args, given)}" for text in signatures)
-        return TypeError(f"{head}{_described(args, given)}, but expected one of:\n{told}")
+        listing = "".join(f" * {text}\n{_mismatch(_arguments(text), args, keywords)}" for text in signatures)
+        return TypeError(f"{head}{_described(args, keywords)}, but expected one of:\n{listing}")
     arguments = _arguments(signatures[0])
-    if unknown := _unmatched(arguments, given):
+    if unknown := _unmatched(arguments, keywords):
         return TypeError(f"{head.removesuffix('got ')}got unrecognized keyword arguments: {', '.join(unknown)}")
-    shown = _marked if len(args) + len(given) == len(arguments) else lambda _, *words: _described(*words)
-    return TypeError(f"{head}{shown(arguments, args, given)}, but expected {signatures[0]}")
+    shown = _marked if len(args) + len(keywords) == len(arguments) else lambda _, *each: _described(*each)
+    return TypeError(f"{head}{shown(arguments, args, keywords)}, but expected {signatures[0]}")
 
 
 def _arguments(signature: str) -> list[Argument]:
@@ -87,18 +87,18 @@ def _unmatched(arguments: list[Argument], kwargs: Mapping[str, Any]) -> list[str
 
 def _described(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
     """``(Tensor, dim=str)``; without positional arguments a comma too many, as in PyTorch."""
-    words = [*map(type_name, args), *(f"{name}={type_name(value)}" for name, value in kwargs.items())]
-    return f"({', '.join(words)}{', ' if words and not args else ''})"
+    texts = [*map(type_name, args), *(f"{name}={type_name(value)}" for name, value in kwargs.items())]
+    return f"({', '.join(texts)}{', ' if texts and not args else ''})"
 
 
 def _marked(arguments: list[Argument], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
     """``(Tensor, !str!)``: what is not of the type that stands in its place is marked."""
-    words = []
+    texts = []
     for i, argument in enumerate(arguments):
         value = args[i] if i < len(args) else kwargs[argument.name]
         text = ("" if i < len(args) else f"{argument.name}=") + _with_elements(value)
-        words.append(text if argument.matches(value) else f"!{text}!")
-    return f"({', '.join(words)}{', ' if words and not args else ''})"
+        texts.append(text if argument.matches(value) else f"!{text}!")
+    return f"({', '.join(texts)}{', ' if texts and not args else ''})"
 
 
 def _with_elements(value: Any) -> str:

@@ -29,7 +29,7 @@ LISTS_OF_INTS = ("tuple of ints", "tuple of SymInts")
 LISTS_OF_NUMBERS = (*LISTS_OF_INTS, "tuple of floats")
 """Whose first element an error names."""
 
-LOOKED_INTO = frozenset(("int", "SymInt", "Number", "float", *LISTS_OF_INTS))
+VALUE_CHECKED_TYPES = frozenset(("int", "SymInt", "Number", "float", *LISTS_OF_INTS))
 """Types that take some tensors and not others."""
 
 DTYPES_OF_TYPES: dict[Any, DType] = {float: float64, int: int64, bool: bool_, complex: complex128}

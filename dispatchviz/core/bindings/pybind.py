@@ -101,7 +101,7 @@ class Signature:
         found = re.fullmatch(r"(\w+)(\((.*)\) -> .*)", text)
         assert found is not None, text
         written = re.split(r", (?=\w+:|\*)", found[3].removesuffix(", /")) if found[3] else []
-        parameters = tuple(_parameter(word) for word in written if not word.startswith("*"))
+        parameters = tuple(_parameter(part) for part in written if not part.startswith("*"))
         return Signature(found[1], parameters, len(parameters) < len(written), found[2])
 
     def arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
@@ -116,14 +116,14 @@ class Signature:
 
     def complaint(self, args: Sequence[Any], kwargs: Mapping[str, Any], class_name: str = "") -> TypeError:
         """What pybind11 raises."""
-        given = ", ".join(map(repr, args[bool(class_name) :]))
+        positional = ", ".join(map(repr, args[bool(class_name) :]))
         named = ", ".join(f"{name}={value!r}" for name, value in kwargs.items())
         what, shown = ("function", self.shown)
         if class_name:
             what, shown = "constructor", class_name + re.sub(r"self: [^,)]*(, )?|( -> None$)", "", self.shown)
         return TypeError(
             f"{self.name}(): incompatible {what} arguments. The following argument types are supported:\n"
-            f"    1. {shown}\n\nInvoked with: {given}{'; ' * bool(given and named)}{'kwargs: ' * bool(named)}{named}"
+            f"    1. {shown}\n\nInvoked with: {positional}{'; ' * bool(positional and named)}{'kwargs: ' * bool(named)}{named}"
         )
 
 

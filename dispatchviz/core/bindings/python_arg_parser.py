@@ -16,8 +16,8 @@ from dispatchviz.core.bindings.invalid_arguments import format_invalid_args, typ
 from dispatchviz.core.bindings.parameter_types import (
     LISTS_OF_INTS,
     LISTS_OF_NUMBERS,
-    LOOKED_INTO,
     NUMBERS,
+    VALUE_CHECKED_TYPES,
     Parameter,
     accepts,
     is_index,
@@ -42,7 +42,7 @@ NUMPY_NAMES = {
 """Parameter names that NumPy's users know (``numpy_compatibility_arg_names``)."""
 
 
-def _given_name(name: str, kwargs: Mapping[str, Any]) -> str | None:
+def _keyword_of(name: str, kwargs: Mapping[str, Any]) -> str | None:
     """The keyword under which a parameter was given."""
     return next((known for known in (name, *NUMPY_NAMES.get(name, ())) if known in kwargs), None)
 
@@ -81,19 +81,19 @@ class Signature:
         used = 0
         for position, parameter in enumerate(self.parameters):
             if position < len(args) and not parameter.keyword_only:
-                given = args[position]
-            elif (name := _given_name(parameter.name, kwargs)) is not None:
-                given = kwargs[name]
+                arg = args[position]
+            elif (name := _keyword_of(parameter.name, kwargs)) is not None:
+                arg = kwargs[name]
                 used += 1
             elif parameter.required:
                 return self._missing(args, kwargs)
             else:
                 values.append(parameter.default)
                 continue
-            if not self._accepts(parameter, given):
+            if not self._accepts(parameter, arg):
                 by_name = parameter.keyword_only or position >= len(args)
-                return self._wrong_type(parameter, position, given, by_name)
-            values.append(parameter.default if given is None else given)
+                return self._wrong_type(parameter, position, arg, by_name)
+            values.append(parameter.default if arg is None else arg)
             given_at.append(position)
         if used < len(kwargs):
             return self._unexpected(args, kwargs)
@@ -177,14 +177,14 @@ class PythonArgParser:
         if self.signatures[index].hidden or len(values) < len(args) or not all(map(_is_opaque, map(type, args))):
             return None
         parameters = self.signatures[index].parameters
-        changed = [i for i, given in enumerate(args) if values[i] is not given]
-        looked_into = any(
-            parameter.type in LOOKED_INTO and isinstance(given, Tensor)
+        changed = [i for i, arg in enumerate(args) if values[i] is not arg]
+        value_checked = any(
+            parameter.type in VALUE_CHECKED_TYPES and isinstance(arg, Tensor)
             for signature in self.signatures[: index + 1]
             if signature.required <= len(args)  # another one cannot match these
-            for parameter, given in zip(signature.parameters, args, strict=False)
+            for parameter, arg in zip(signature.parameters, args, strict=False)
         )
-        return None if looked_into or any(parameters[i].type != "Tensor" for i in changed) else tuple(changed)
+        return None if value_checked or any(parameters[i].type != "Tensor" for i in changed) else tuple(changed)
 
     def _no_match(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> TypeError:
         shown = [signature for signature in self.signatures if not signature.hidden]
@@ -218,11 +218,11 @@ def _parse_parameters(inside: str) -> list[Parameter]:
     """``Tensor input, *, Number alpha = 1``"""
     parameters: list[Parameter] = []
     keyword_only = False
-    for word in filter(None, (part.strip() for part in inside.split(", "))):
-        if word == "*":
+    for declaration in filter(None, (part.strip() for part in inside.split(", "))):
+        if declaration == "*":
             keyword_only = True
             continue
-        declared, has_default, default = word.partition(" = ")
+        declared, has_default, default = declaration.partition(" = ")
         kind, name = declared.rsplit(" ", 1)
         optional = kind.endswith("?")
         kind = kind.removesuffix("?")

@@ -135,10 +135,10 @@ def machine_key(key: Any) -> MachineKey:
         return key
     if not isinstance(key, DispatchKey):
         raise NoFit
-    return MachineKey(key.value) if key.value in _KNOWN else MachineKey.EndOfFunctionalityKeys
+    return MachineKey(key.value) if key.value in _KEY_NUMBERS else MachineKey.EndOfFunctionalityKeys
 
 
-_KNOWN = frozenset(int(key) for key in MachineKey)
+_KEY_NUMBERS = frozenset(int(key) for key in MachineKey)
 
 
 class DispatchKeySet(key_set.DispatchKeySet):

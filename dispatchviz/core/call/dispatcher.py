@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.table.operator_entry import Cell, OperatorEntry
-from dispatchviz.core.thread.thread_state import keep_state, put_back, thread
+from dispatchviz.core.thread.thread_state import restore_state, save_state, thread
 
 if TYPE_CHECKING:
     from dispatchviz.core.record.events.dispatch_events import CallKind
@@ -46,12 +46,12 @@ def call_boxed(op: OperatorEntry, stack: list[Any]) -> None:
     Only tensor arguments count for the key set (``DispatchKeyExtractor.h``, boxed form).
     """
     state = thread.state
-    kept = keep_state()
+    saved = save_state()
     try:
         cell, ks = op.lookup[(boxed_keys(op, stack) | state.included) & (_BACKENDS | ~state.excluded)]
         _run_boxed("callBoxed", op, cell, ks, stack)
     except BaseException:  # it may be what ``torch.ops`` calls
-        put_back(kept)
+        restore_state(saved)
         raise
 
 

@@ -5,7 +5,7 @@ The file, and with it the source pane, a debugger and a traceback, has the two l
     with AutoDispatchBelowADInplaceOrView():
         result = ops.add_Tensor.redispatch(ks & after_autograd_keyset, self, other, alpha)
 
-What runs is one look-up of a function that holds the guard (``guarded_calls.py``), compiled from the same text with the
+What runs is one look-up of a function that holds the guard (``guarded_redispatch.py``), compiled from the same text with the
 same line numbers::
 
     if True:

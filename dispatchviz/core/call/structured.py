@@ -83,7 +83,7 @@ class Structured(Struct, eq=False, gc=False):
         self._provide(size, contiguous_strides(size), dtype, device, CONTIGUOUS)
 
     def _provide(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> None:
-        resized = self._take_output(size, stride, dtype, device, method)
+        resized = self._acquire_output(size, stride, dtype, device, method)
         output = self.target = self.output
         if method != RAW_STRIDED and output._stride != stride:
             self.target = empty_strided(size, stride, dtype, device)
@@ -92,7 +92,7 @@ class Structured(Struct, eq=False, gc=False):
             recorded_as = self.recorded_as or self.variant
             recorder.active.output_allocated(recorded_as, output, resized, size, dtype, method, proxy)
 
-    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> bool:
+    def _acquire_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> bool:
         """Sets ``output``; says whether it was resized."""
         raise NotImplementedError
 
@@ -159,7 +159,7 @@ class Functional(Structured, gc=False):
         """A new tensor with just these strides."""
         self.output = self.target = allocated(size, stride, dtype, device)
 
-    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> bool:
+    def _acquire_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> bool:
         self.output = empty_strided(size, stride, dtype, device)
         return False
 
@@ -193,7 +193,7 @@ class DefaultBackend(Functional):
         """As the other variants have it: nothing is quicker here."""
         self._provide(size, stride, dtype, device, RAW_STRIDED)
 
-    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> bool:
+    def _acquire_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> bool:
         images = stride == _channels_last(size)
         if images or stride == contiguous_strides(size):
             memory_format = "channels_last" if images else None
@@ -216,7 +216,7 @@ class InPlace(Structured, gc=False):
         else:
             self._provide(size, stride, dtype, device, RAW_STRIDED)
 
-    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> bool:
+    def _acquire_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> bool:
         output = self.output
         if output._dtype is not dtype:
             raise _bad_in_place("dtype", type_meta_name(output._dtype), type_meta_name(dtype))
@@ -237,7 +237,7 @@ def _recorded_check(self: InPlace, size: Size, stride: Size, dtype: DType, devic
     ):
         self.target = output
         number = output._number if output._number >= rec.first_tensor else rec.serial(output)
-        rec.note(("output_given", number, size, dtype, self.variant))
+        rec.note(("output_passed", number, size, dtype, self.variant))
     else:
         self._provide(size, stride, dtype, device, RAW_STRIDED)
 
@@ -252,7 +252,7 @@ class Out(InPlace):
 
     variant = "out"
 
-    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> bool:
+    def _acquire_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: SetOutputMethod) -> bool:
         if self.output._dtype is not dtype:
             expected, found = type_meta_name(dtype), type_meta_name(self.output._dtype)
             raise RuntimeError(f"Expected out tensor to have dtype {expected}, but got {found} instead")
@@ -265,8 +265,10 @@ class Out(InPlace):
         return True
 
 
-def _bad_in_place(what: str, given: object, made: object) -> RuntimeError:
-    return RuntimeError(f"Bad in-place call: input tensor {what} {given} and output tensor {what} {made} should match")
+def _bad_in_place(what: str, input_value: object, output_value: object) -> RuntimeError:
+    return RuntimeError(
+        f"Bad in-place call: input tensor {what} {input_value} and output tensor {what} {output_value} should match"
+    )
 
 
 def _check_written(output: Tensor, device: Device) -> None:

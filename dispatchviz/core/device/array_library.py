@@ -49,8 +49,8 @@ def detect() -> tuple[ModuleType | None, str]:
             return None, f"CuPy does not work here: 1 + 1 is {total}"
         return cupy, cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
     except Exception as error:  # a broken driver or toolkit raises anything at all
-        said = next(iter(str(error).splitlines()), "")
-        return None, f"CuPy does not work here: {type(error).__name__}{said and ': '}{said}"
+        message = next(iter(str(error).splitlines()), "")
+        return None, f"CuPy does not work here: {type(error).__name__}{message and ': '}{message}"
 
 
 _CHOICES = ("auto", "cupy", "emulated")

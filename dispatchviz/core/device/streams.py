@@ -119,7 +119,7 @@ class _State:
 
     def __init__(self) -> None:
         self.events = itertools.count(1)
-        self.given: dict[int, list[Stream]] = {}
+        self.pools: dict[int, list[Stream]] = {}
         """Per priority, the streams of its pool."""
         self.next: dict[int, int] = {}
         """Per priority, how many were requested."""
@@ -148,11 +148,11 @@ def from_pool(priority: int) -> Stream:
     """The next stream of the pool: 32 per priority, in turn."""
     priority = max(HIGHEST_PRIORITY, min(LOWEST_PRIORITY, priority))
     process_modes.set(Mode.STREAMS, True)
-    pool = _state.given.setdefault(priority, [])
+    pool = _state.pools.setdefault(priority, [])
     requested = _state.next.get(priority, 0)
     _state.next[priority] = requested + 1
     if requested < POOL:
-        pool.append(Stream(sum(map(len, _state.given.values())) + 1, _stream_id(requested, priority), priority))
+        pool.append(Stream(sum(map(len, _state.pools.values())) + 1, _stream_id(requested, priority), priority))
     return pool[requested % POOL]
 
 
@@ -205,5 +205,5 @@ def exchange_state(state: tuple[Any, Stream] | None = None) -> tuple[Any, Stream
     global _state
     before = _state, _thread.current
     _state, _thread.current = state or (_State(), DEFAULT)
-    process_modes.set(Mode.STREAMS, bool(_state.given))
+    process_modes.set(Mode.STREAMS, bool(_state.pools))
     return before

@@ -61,8 +61,8 @@ class Kernel:
 
     def row(self, schema: FunctionSchema | None) -> str:
         """Its part of a line of ``_dispatch_dump``: ``DEBUG :: SCHEMA [ fallthrough boxed unboxed ]``."""
-        words = ["fallthrough"] * self.fallthrough + ["boxed"] + ["unboxed"] * (self.typed and self.unboxed)
-        return f"{self.debug} :: {self._inferred(schema)} [ {' '.join(words)} ]"
+        flags = ["fallthrough"] * self.fallthrough + ["boxed"] + ["unboxed"] * (self.typed and self.unboxed)
+        return f"{self.debug} :: {self._inferred(schema)} [ {' '.join(flags)} ]"
 
     def _inferred(self, schema: FunctionSchema | None) -> str:
         if self.cpp is not None:

@@ -253,7 +253,7 @@ def tensor_key_set(device_type: str, inference: bool, layout: str = "strided", d
 
 # -- the value at the edges -------------------------------------------------------------------------------------------
 
-_WORD = (1 << 64) - 1
+_UINT64_MAX = (1 << 64) - 1
 
 
 class DispatchKeySet:
@@ -277,7 +277,7 @@ class DispatchKeySet:
     @classmethod
     def from_raw_repr(cls, value: int) -> DispatchKeySet:
         """Any 64-bit number, unchecked. TypeError beyond 64 bits."""
-        if not 0 <= value <= _WORD:
+        if not 0 <= value <= _UINT64_MAX:
             raise TypeError(f"a raw key set is an integer from 0 to 2**64 - 1, not {value}")
         made = cls.__new__(cls)
         made._raw = value

@@ -12,8 +12,8 @@ from typing import Any
 
 from dispatchviz.core.keys.key_set import python_ks
 from dispatchviz.core.seam import recorder
-from dispatchviz.core.thread.restoring_state import given_back_at_end
-from dispatchviz.core.thread.thread_state import Kept, thread
+from dispatchviz.core.thread.restoring_state import restores_state_at_exit
+from dispatchviz.core.thread.thread_state import SavedState, thread
 
 
 def push(mode: Any) -> None:
@@ -42,12 +42,12 @@ def mode_at(index: int) -> Any:
     return thread.state.modes[index]
 
 
-@given_back_at_end
+@restores_state_at_exit
 class EnteredMode:
     """A mode while its ``with`` block runs; told like a guard, since it changes the included set."""
 
-    __slots__ = ("_kept", "_mode")
-    _kept: Kept
+    __slots__ = ("_mode", "_saved_state")
+    _saved_state: SavedState
 
     def __init__(self, mode: Any) -> None:
         self._mode = mode

@@ -130,12 +130,12 @@ def _value(kind: SchemaType, text: str) -> Any:
         return _list_value(kind, text)
     if text[0] in "\"'":
         return Device(text[1:-1]) if kind.kind == "Device" else text[1:-1]
-    if text in _WORDS:
-        return _WORDS[text]
+    if text in _LITERALS:
+        return _LITERALS[text]
     if kind.kind in _ENUMERATIONS and text.isdigit():
         return to_ivalue(kind.kind, int(text))
     if kind.kind == "ScalarType":
-        return getattr(dtypes, _DTYPE_WORDS.get(text, text), text)
+        return getattr(dtypes, _DTYPE_LITERALS.get(text, text), text)
     if kind.kind == "float":
         return float(text)
     try:
@@ -151,9 +151,9 @@ def _list_value(kind: SchemaType, text: str) -> tuple[Any, ...]:
     return tuple(_value(kind.inside[0], item) for item in items if item)
 
 
-_WORDS = {"True": True, "False": False, "Mean": 1, "Sum": 2, "cpu": Device("cpu")}
+_LITERALS = {"True": True, "False": False, "Mean": 1, "Sum": 2, "cpu": Device("cpu")}
 _ENUMERATIONS = ("ScalarType", "Layout", "MemoryFormat")
-_DTYPE_WORDS = {
+_DTYPE_LITERALS = {
     "float": "float32",
     "double": "float64",
     "half": "float16",

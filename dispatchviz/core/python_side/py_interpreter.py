@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from dispatchviz.core.table.operator_entry import OperatorEntry
 
 
-def _nobody(*args: Any) -> Any:
+def _not_installed(*args: Any) -> Any:
     raise RuntimeError("there is no Python side: import dispatchviz.torch")
 
 
 class PyInterpreter:
     """The Python side of the process; its functions raise RuntimeError until it is there."""
 
-    op_overload: Callable[[OperatorEntry], Any] = staticmethod(_nobody)
+    op_overload: Callable[[OperatorEntry], Any] = staticmethod(_not_installed)
     """What handlers get for ``func``: ``torch.ops.aten.add.Tensor``."""
-    python_dispatch: Callable[[OperatorEntry, DispatchKey], Any] = staticmethod(_nobody)
+    python_dispatch: Callable[[OperatorEntry, DispatchKey], Any] = staticmethod(_not_installed)
     """What the Python dispatcher runs for an operator at a key: another key, or a function."""
-    call_for_dispatch_key: Callable[[OperatorEntry, DispatchKey, list[Any]], None] = staticmethod(_nobody)
+    call_for_dispatch_key: Callable[[OperatorEntry, DispatchKey, list[Any]], None] = staticmethod(_not_installed)
     """``callBoxedForDispatchKey``."""
 
 

@@ -40,13 +40,13 @@ def python_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
 def python_tls_snapshot_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
     """Notes the thread's sets, if no call further out has, and goes on below."""
     state = thread.state
-    noted = state.tls_on_entry is None
-    if noted:
+    outermost = state.tls_on_entry is None
+    if outermost:
         state.tls_on_entry = (state.included, state.excluded)
     try:
         redispatch_boxed(op, ks & _BELOW_SNAPSHOT, stack)
     finally:
-        if noted:
+        if outermost:
             state.tls_on_entry = None
 
 

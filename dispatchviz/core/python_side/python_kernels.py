@@ -64,7 +64,7 @@ def fallthrough(debug: str) -> Kernel:
     return Kernel("fallthrough_kernel", None, debug, boxed=True, fallthrough=True, pointer=FALLTHROUGH_POINTER)
 
 
-def push_results(op: OperatorEntry, stack: list[Any], result: Any, who: str) -> None:
+def push_results(op: OperatorEntry, stack: list[Any], result: Any, msg: str) -> None:
     """Puts what Python code ``who`` returned on the stack.
 
     RuntimeError for a result where there should be none and for one of a wrong type, TypeError if one of several is
@@ -72,15 +72,15 @@ def push_results(op: OperatorEntry, stack: list[Any], result: Any, who: str) -> 
 
     NB: in PyTorch, a sequence that is too long ends the process; here it is a RuntimeError.
     """
-    _push(op.schema, stack, result, who)
+    _push(op.schema, stack, result, msg)
 
 
-def _push(schema: FunctionSchema, stack: list[Any], result: Any, who: str) -> None:
+def _push(schema: FunctionSchema, stack: list[Any], result: Any, msg: str) -> None:
     returns = schema.returns
     if not returns:
         if result is not None:
             raise RuntimeError(
-                f"Expected {who} for {schema.full_name} to return None but it returned something else instead."
+                f"Expected {msg} for {schema.full_name} to return None but it returned something else instead."
             )
         return
     try:

@@ -63,19 +63,19 @@ def handled(op: OperatorEntry, overloaded: Sequence[Any], args: tuple[Any, ...],
     mode = None
     if thread.state.modes:
         with StashTorchDispatchModeGuard() as mode:
-            result = _ask("mode", mode, op, types, args, kwargs)
+            result = _call_handler("mode", mode, op, types, args, kwargs)
         if result is not NotImplemented:
             return result
     for tensor in overloaded:
-        result = _ask("subclass", tensor, op, types, args, kwargs)
+        result = _call_handler("subclass", tensor, op, types, args, kwargs)
         if result is not NotImplemented:
             return result
-    raise _nobody(op, mode, overloaded)
+    raise _no_handler(op, mode, overloaded)
 
 
-def _ask(
+def _call_handler(
     kind: TorchDispatchKind,
-    who: Any,
+    handler: Any,
     op: OperatorEntry,
     types: tuple[type, ...],
     args: tuple[Any, ...],
@@ -83,11 +83,11 @@ def _ask(
 ) -> Any:
     rec = recorder.active
     if rec is None:
-        return who.__torch_dispatch__(interpreter.op_overload(op), types, args, dict(kwargs))
-    owner = type(who).__name__
+        return handler.__torch_dispatch__(interpreter.op_overload(op), types, args, dict(kwargs))
+    owner = type(handler).__name__
     rec.torch_dispatch_entered(kind, owner, op, types, args, kwargs)
     try:
-        result = who.__torch_dispatch__(interpreter.op_overload(op), types, args, dict(kwargs))
+        result = handler.__torch_dispatch__(interpreter.op_overload(op), types, args, dict(kwargs))
         rec.torch_dispatch_left(owner, result)
         return result
     except BaseException as error:
@@ -97,7 +97,7 @@ def _ask(
         rec.leave()
 
 
-def _nobody(op: OperatorEntry, mode: Any, overloaded: Sequence[Any]) -> TypeError:
+def _no_handler(op: OperatorEntry, mode: Any, overloaded: Sequence[Any]) -> TypeError:
     lines = [] if mode is None else [f"  - mode object {mode!r}\n"]
     lines += [f"  - tensor subclass {type(tensor)!r}\n" for tensor in overloaded]
     name = f"torch._ops.{op.schema.name.replace('::', '.')}.{op.schema.overload or 'default'}"

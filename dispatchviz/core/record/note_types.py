@@ -142,7 +142,7 @@ OutputAllocated = tuple[
 """Variant, tensor, whether it was resized, size, dtype, method of ``set_output``, proxy."""
 OutputCreated = tuple[Literal["output_created"], int, Size, Size, DType, Device, int, int]
 """An output that is a new tensor: its number, size, stride, dtype, device, key set, storage."""
-OutputGiven = tuple[Literal["output_given"], int, Size, DType, StructuredVariant]
+OutputPassed = tuple[Literal["output_passed"], int, Size, DType, StructuredVariant]
 """An output that was given and has the right geometry: tensor, size, dtype, variant."""
 ProxyCopied = tuple[Literal["proxy_copied"], int, int]
 """Proxy, the output that its values are copied to."""
@@ -228,7 +228,7 @@ CallNote = (
     | ImplEntered
     | OutputAllocated
     | OutputCreated
-    | OutputGiven
+    | OutputPassed
     | ProxyCopied
 )
 AutogradNote = (

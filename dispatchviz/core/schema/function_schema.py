@@ -45,8 +45,8 @@ class Argument:
         return _TENSOR.fullmatch(self.type) is not None
 
     def __str__(self) -> str:
-        words = f"{self.annotated or self.type} {self.name}".rstrip()
-        return words if self.default is None else f"{words}={canonical_default(self.type, self.default)}"
+        text = f"{self.annotated or self.type} {self.name}".rstrip()
+        return text if self.default is None else f"{text}={canonical_default(self.type, self.default)}"
 
 
 _TENSOR = re.compile(r"Tensor\??|Tensor\??\[\d*\]")

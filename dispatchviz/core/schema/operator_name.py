@@ -21,7 +21,7 @@ class OperatorName(NamedTuple):
         """``torch::jit::parseName``. SchemaError (a RuntimeError) with PyTorch's text for anything else."""
         tokens = Tokens(text)
         found = read_name(tokens)
-        if tokens.next.kind == "(":
+        if tokens.cur.kind == "(":
             _refuse_schema(text)
         tokens.expect(EOF)
         return found
@@ -33,10 +33,10 @@ class OperatorName(NamedTuple):
 def read_name(tokens: Tokens) -> OperatorName:
     """The name at the beginning of a schema. SchemaError if there is none, and for a reserved overload."""
     name = tokens.expect(IDENT).text
-    if tokens.accept(":"):
+    if tokens.next_if(":"):
         tokens.expect(":")
         name = f"{name}::{tokens.expect(IDENT).text}"
-    if not tokens.accept("."):
+    if not tokens.next_if("."):
         return OperatorName(name, "")
     overload = tokens.expect(IDENT).text
     if overload == "default" or overload.startswith("__"):

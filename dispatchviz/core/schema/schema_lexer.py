@@ -76,15 +76,15 @@ _CONTEXT = 3
 def tokens(text: str) -> Iterator[Token]:
     """Ends with a token of kind ``eof``. SchemaError for a character that cannot be in a schema."""
     for found in _TOKEN.finditer(text):
-        kind, word, start = found.lastgroup, found[0], found.start()
+        kind, written, start = found.lastgroup, found[0], found.start()
         if kind == "several":
-            yield Token(_TWO[word], word, start)
+            yield Token(_TWO[written], written, start)
         elif kind == "other":
-            if word not in _SINGLE:
-                raise SchemaError(text, start, f"expected a valid token but found '{word}' here")
-            yield Token(word, word, start)
+            if written not in _SINGLE:
+                raise SchemaError(text, start, f"expected a valid token but found '{written}' here")
+            yield Token(written, written, start)
         elif kind is not None:
-            yield Token(word if word in KEYWORDS else kind, word, start)
+            yield Token(written if written in KEYWORDS else kind, written, start)
     yield Token(EOF, "", len(text))
 
 
@@ -98,45 +98,45 @@ class Tokens:
         self._at = 0
 
     @property
-    def next(self) -> Token:
+    def cur(self) -> Token:
         """The token ahead."""
         return self._tokens[self._at]
 
-    def take(self) -> Token:
+    def next(self) -> Token:
         """The token ahead, which is then behind."""
         token = self._tokens[self._at]
         self._at = min(self._at + 1, len(self._tokens) - 1)
         return token
 
-    def accept(self, kind: str) -> bool:
+    def next_if(self, kind: str) -> bool:
         """Takes the token ahead if it is of a kind."""
-        if self.next.kind != kind:
+        if self.cur.kind != kind:
             return False
-        self.take()
+        self.next()
         return True
 
     def expect(self, kind: str) -> Token:
         """Takes the token ahead. SchemaError if it is not of this kind."""
-        if self.next.kind != kind:
-            raise self.error(f"expected {kind} but found '{self.next.kind}' here")
-        return self.take()
+        if self.cur.kind != kind:
+            raise self.error(f"expected {kind} but found '{self.cur.kind}' here")
+        return self.next()
 
-    def look(self, ahead: int) -> Token:
+    def lookahead(self, ahead: int) -> Token:
         """A token further ahead; 0 is the next one."""
         return self._tokens[min(self._at + ahead, len(self._tokens) - 1)]
 
     def error(self, problem: str, at: Token | None = None) -> SchemaError:
         """About a token, the one ahead if none is given."""
-        token = at or self.next
+        token = at or self.cur
         return SchemaError(self.source, token.start, problem, max(len(token.text), 1))
 
     def separated(self, begin: str, end: str, item: Callable[[], T]) -> list[T]:
         """``( item, item, ... )``; none at all is fine."""
         self.expect(begin)
         items: list[T] = []
-        if self.next.kind != end:
+        if self.cur.kind != end:
             items.append(item())
-            while self.accept(","):
+            while self.next_if(","):
                 items.append(item())
         self.expect(end)
         return items

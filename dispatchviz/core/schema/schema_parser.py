@@ -53,9 +53,9 @@ class _Parser:
     def schema(self) -> FunctionSchema:
         tokens = self._tokens
         name = read_name(tokens)
-        if tokens.next.kind != "(":
+        if tokens.cur.kind != "(":
             tokens.expect(EOF)
-            raise SchemaError(tokens.source, tokens.next.start, ONLY_A_NAME, length=0)
+            raise SchemaError(tokens.source, tokens.cur.start, ONLY_A_NAME, length=0)
         arguments, vararg = self._arguments()
         tokens.expect(ARROW)
         returns, varret = self._returns()
@@ -74,22 +74,22 @@ class _Parser:
         tokens = self._tokens
         if self._dots:
             raise tokens.error(DOTS_NOT_LAST.format("argument"))
-        if tokens.accept("*"):
+        if tokens.next_if("*"):
             self._kwarg_only = True
             return None
-        if tokens.accept(DOTS):
+        if tokens.next_if(DOTS):
             self._dots = True
             return None
         annotated = self._sized_type()
         name = tokens.expect(IDENT).text
-        default = self._default(annotated) if tokens.accept("=") else None
+        default = self._default(annotated) if tokens.next_if("=") else None
         return _argument(name, annotated, default, self._kwarg_only)
 
     def _returns(self) -> tuple[list[Argument], bool]:
         self._dots = False
-        if self._tokens.accept(DOTS):
+        if self._tokens.next_if(DOTS):
             return [], True
-        if self._tokens.next.kind != "(":
+        if self._tokens.cur.kind != "(":
             return [self._one_return()], False
         found = self._tokens.separated("(", ")", self._return)
         return [value for value in found if value is not None], self._dots
@@ -97,14 +97,14 @@ class _Parser:
     def _return(self) -> Argument | None:
         if self._dots:
             raise self._tokens.error(DOTS_NOT_LAST.format("return"))
-        if self._tokens.accept(DOTS):
+        if self._tokens.next_if(DOTS):
             self._dots = True
             return None
         return self._one_return()
 
     def _one_return(self) -> Argument:
         annotated = self._sized_type()
-        return _argument(self._tokens.take().text if self._tokens.next.kind == IDENT else "", annotated)
+        return _argument(self._tokens.next().text if self._tokens.cur.kind == IDENT else "", annotated)
 
     def _check_defaults(self, schema: FunctionSchema) -> None:
         seen = False
@@ -119,32 +119,32 @@ class _Parser:
     def _sized_type(self) -> str:
         """With annotations, in PyTorch's spacing; only here a list may say how long it is."""
         written = self._type()
-        if self._tokens.accept("["):
+        if self._tokens.next_if("["):
             written += f"[{self._tokens.expect(NUMBER).text}]"
             self._tokens.expect("]")
-            written += self._annotation() + ("?" if self._tokens.accept("?") else "")
+            written += self._annotation() + ("?" if self._tokens.next_if("?") else "")
         return written
 
     def _type(self) -> str:
         tokens = self._tokens
-        if tokens.next.kind == "(":
+        if tokens.cur.kind == "(":
             written = f"({', '.join(tokens.separated('(', ')', self._type))})"
         else:
             written = self._base_type()
         while True:
-            if tokens.next.kind == "[" and tokens.look(1).kind == "]":
-                tokens.take()
-                tokens.take()
+            if tokens.cur.kind == "[" and tokens.lookahead(1).kind == "]":
+                tokens.next()
+                tokens.next()
                 written += f"[]{self._annotation()}"
-            elif tokens.accept("?"):
+            elif tokens.next_if("?"):
                 written += "" if written.endswith("?") else "?"
             else:
                 return written
 
     def _base_type(self) -> str:
         tokens = self._tokens
-        start = tokens.next
-        name = tokens.take().text if start.kind == "None" else tokens.expect(IDENT).text
+        start = tokens.cur
+        name = tokens.next().text if start.kind == "None" else tokens.expect(IDENT).text
         if name == "Union":
             return f"Union({', '.join(tokens.separated('(', ')', self._type))})"
         if name in GENERIC:
@@ -168,28 +168,28 @@ class _Parser:
         """``.torch.classes.rnn.CellParamsBase``"""
         self._tokens.expect(".")
         written = f".{self._tokens.expect(IDENT).text}"
-        while self._tokens.accept("."):
+        while self._tokens.next_if("."):
             written += f".{self._tokens.expect(IDENT).text}"
         return written
 
     def _annotation(self) -> str:
         """``(a!)``, ``(a -> *)``, ``(a|b!)``; empty if there is none."""
-        if not self._tokens.accept("("):
+        if not self._tokens.next_if("("):
             return ""
         before = self._alias_set()
-        write = "!" if self._tokens.accept("!") else ""
-        after = f" -> {self._alias_set()}" if self._tokens.accept(ARROW) else ""
+        write = "!" if self._tokens.next_if("!") else ""
+        after = f" -> {self._alias_set()}" if self._tokens.next_if(ARROW) else ""
         self._tokens.expect(")")
         return f"({before}{write}{after})"
 
     def _alias_set(self) -> str:
         names = [self._alias()]
-        while self._tokens.accept("|"):
+        while self._tokens.next_if("|"):
             names.append(self._alias())
         return "|".join(names)
 
     def _alias(self) -> str:
-        return "*" if self._tokens.accept("*") else self._tokens.expect(IDENT).text
+        return "*" if self._tokens.next_if("*") else self._tokens.expect(IDENT).text
 
     # -- defaults
 
@@ -199,7 +199,7 @@ class _Parser:
         if type_.endswith("?"):
             return self._constant(type_.removesuffix("?"))
         sized = re.search(r"\[\d+\]$", type_)
-        if type_.endswith("]") and not (sized and self._tokens.next.kind != "["):
+        if type_.endswith("]") and not (sized and self._tokens.cur.kind != "["):
             return self._constants(type_.rpartition("[")[0])
         if sized:
             return self._constant(type_.rpartition("[")[0])
@@ -212,7 +212,7 @@ class _Parser:
         return self._constant(type_)
 
     def _constants(self, element: str) -> str:
-        opening = self._tokens.next
+        opening = self._tokens.cur
         values = self._tokens.separated("[", "]", lambda: self._constant(element))
         if element not in ELEMENTS:
             raise self._tokens.error(NO_LIST_OF_TYPE, opening)
@@ -220,11 +220,11 @@ class _Parser:
 
     def _constant(self, type_: str) -> str:
         tokens = self._tokens
-        if tokens.next.kind in ("True", "False", "None", TEXT):
-            return tokens.take().text
-        if tokens.next.kind == IDENT:
-            return self._named(tokens.take(), type_)
-        sign = "-" if tokens.accept("-") else ""
+        if tokens.cur.kind in ("True", "False", "None", TEXT):
+            return tokens.next().text
+        if tokens.cur.kind == IDENT:
+            return self._named(tokens.next(), type_)
+        sign = "-" if tokens.next_if("-") else ""
         return sign + tokens.expect(NUMBER).text
 
     def _named(self, token: Token, type_: str) -> str:

@@ -36,7 +36,7 @@ PLAIN = frozenset({int, float, bool, complex, str, type(None)})
 """Types whose values cannot change, and read the same later on: they may be noted as they are."""
 
 
-wording = False
+formatting = False
 """A recorder is formatting a value: what printing a tensor takes is then no part of the program."""
 
 

@@ -79,8 +79,8 @@ def dump_table(op: OperatorEntry) -> str:
 def cell_row(cell: Cell) -> str:
     """``CPU: registered at FILE:LINE [kernel]``"""
     kernel = cell.kernel
-    words = "" if kernel is None else f"{'fallthrough ' * kernel.fallthrough}{kernel.debug} "
-    return f"{cell.key}: {words}[{cell.reason}]"
+    description = "" if kernel is None else f"{'fallthrough ' * kernel.fallthrough}{kernel.debug} "
+    return f"{cell.key}: {description}[{cell.reason}]"
 
 
 def stale_keys(op: OperatorEntry) -> list[DispatchKey]:

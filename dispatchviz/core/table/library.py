@@ -66,13 +66,13 @@ class Library:
     def _block(self) -> str:
         return BLOCKS[self.kind]
 
-    def _error(self, text: str, **words: object) -> RuntimeError:
+    def _error(self, text: str, **fields: object) -> RuntimeError:
         namespace = NO_NAMESPACE if self.namespace == WILDCARD else self.namespace
-        known = {"block": self._block, "where": self.where, "namespace": namespace, "key": self.key}
-        return RuntimeError(text.format(**known | words))
+        common = {"block": self._block, "where": self.where, "namespace": namespace, "key": self.key}
+        return RuntimeError(text.format(**common | fields))
 
-    def _error_here(self, text: str, **words: object) -> RuntimeError:
-        return self._error(text + registration_errors.PLACE, **words)
+    def _error_here(self, text: str, **fields: object) -> RuntimeError:
+        return self._error(text + registration_errors.ERROR_LOCATION, **fields)
 
     def _check_definer(self) -> None:
         if self.namespace == WILDCARD:
@@ -93,7 +93,7 @@ class Library:
         if previous is not None:
             raise self._error(registration_errors.SECOND_DEF, previous=previous)
         self.registry.owners[self.namespace] = self.where
-        self._remember(self._disown)
+        self._add_undo(self._disown)
 
     def _disown(self) -> None:
         del self.registry.owners[self.namespace]
@@ -127,19 +127,19 @@ class Library:
             raise self._error_here(registration_errors.NO_SCHEMA_TO_INFER, name=name)
         return kernel.cpp.schema_named(parsed.name, parsed.overload)
 
-    def _define(self, given: FunctionSchema, alias_analysis: str) -> OperatorEntry:
+    def _define(self, declared: FunctionSchema, alias_analysis: str) -> OperatorEntry:
         if self.kind == "IMPL":
-            raise self._error_here(registration_errors.DEF_IN_IMPL, name=given.full_name)
-        if given.namespace not in ("", self.namespace):
-            raise self._error_here(registration_errors.NAMESPACE_OF_DEF, given=given.namespace)
-        schema = given if given.namespace else replace(given, name=f"{self.namespace}::{given.name}")
+            raise self._error_here(registration_errors.DEF_IN_IMPL, name=declared.full_name)
+        if declared.namespace not in ("", self.namespace):
+            raise self._error_here(registration_errors.NAMESPACE_OF_DEF, provided=declared.namespace)
+        schema = declared if declared.namespace else replace(declared, name=f"{self.namespace}::{declared.name}")
         debug = f"registered at {self.where}"
         op = self.registry.get(schema.full_name)
         if op is not None:
             self._check_definition(op, schema, debug)
         op = self.registry.entry(schema.full_name)
         op.define(schema, debug, alias_analysis)
-        self._remember(lambda: self._undefine(op))
+        self._add_undo(lambda: self._undefine(op))
         if recorder.active is not None:
             recorder.active.operator_defined(op)
         return op
@@ -171,7 +171,7 @@ class Library:
         if recorder.active is not None:
             recorder.active.kernel_registered(op, stored, kernel, False)
         op.register(stored, kernel, catch_all=key is None)
-        undo = self._remember(lambda: self._deregister(op, stored, kernel))
+        undo = self._add_undo(lambda: self._deregister(op, stored, kernel))
         if overrides:
             warn_of_overriding(op, key, kernel)
         return undo
@@ -180,17 +180,17 @@ class Library:
         parsed = OperatorName.parse(name)
         namespace, colons, _ = parsed.name.rpartition("::")
         if colons and namespace != self.namespace:
-            raise self._error_here(registration_errors.NAMESPACE_OF_IMPL, name=name, given=namespace)
+            raise self._error_here(registration_errors.NAMESPACE_OF_IMPL, name=name, provided=namespace)
         if not colons and self.namespace == WILDCARD:
             # NB: in PyTorch, the process ends here
             raise RuntimeError(f'impl("{name}", ...): a library of the wildcard namespace _ implements no operators')
         return str(parsed) if colons else f"{self.namespace}::{parsed}"
 
-    def _chosen_key(self, name: str, given: DispatchKey | None) -> DispatchKey | None:
-        given = _none_if_catch_all(given)
-        if given is not None and self.key is not None and given != self.key:
-            raise self._error_here(registration_errors.KEY_OF_IMPL, name=name, given=given)
-        return self.key if given is None else given
+    def _chosen_key(self, name: str, requested: DispatchKey | None) -> DispatchKey | None:
+        requested = _none_if_catch_all(requested)
+        if requested is not None and self.key is not None and requested != self.key:
+            raise self._error_here(registration_errors.KEY_OF_IMPL, name=name, provided=requested)
+        return self.key if requested is None else requested
 
     def _deregister(self, op: OperatorEntry, key: DispatchKey, kernel: Kernel) -> None:
         if recorder.active is not None:
@@ -204,12 +204,12 @@ class Library:
         """Registers a backend fallback; for an alias one per runtime key that it stands for."""
         if self.kind != "IMPL":
             raise self._error_here(registration_errors.FALLBACK_OUTSIDE_IMPL)
-        wanted = _none_if_catch_all(key) or self.key
-        if wanted is None:
+        fallback_key = _none_if_catch_all(key) or self.key
+        if fallback_key is None:
             raise self._error_here(registration_errors.NO_KEY_FOR_FALLBACK)
         if self.namespace != WILDCARD:
-            raise self._error_here(registration_errors.FALLBACK_IN_NAMESPACE, key=wanted)
-        for runtime in _runtime_keys(wanted):
+            raise self._error_here(registration_errors.FALLBACK_IN_NAMESPACE, key=fallback_key)
+        for runtime in _runtime_keys(fallback_key):
             self._register_fallback(runtime, kernel)
 
     def _register_fallback(self, key: DispatchKey, kernel: Kernel) -> None:
@@ -219,7 +219,7 @@ class Library:
         if recorder.active is not None:
             recorder.active.kernel_registered(None, key, kernel, False)
         self.registry.set_fallback(key, kernel)
-        self._remember(lambda: self._remove_fallback(key, kernel))
+        self._add_undo(lambda: self._remove_fallback(key, kernel))
 
     def _remove_fallback(self, key: DispatchKey, kernel: Kernel) -> None:
         if recorder.active is not None:
@@ -228,7 +228,7 @@ class Library:
 
     # -- undoing ------------------------------------------------------------------------------------------------------
 
-    def _remember(self, undo: Callable[[], None]) -> Callable[[], None]:
+    def _add_undo(self, undo: Callable[[], None]) -> Callable[[], None]:
         """Keeps how to undo a registration; the result does it, once."""
         number = next(self._numbers)
         self._undo[number] = undo

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from dispatchviz.core.kernel.boxing import Boxed, Typed, boxed_form, typed_form
 from dispatchviz.core.kernel.cpp_signature import FixedSignature
-from dispatchviz.core.kernel.guarded_calls import Guarded, redispatch_within
+from dispatchviz.core.kernel.guarded_redispatch import Guarded, redispatch_within
 from dispatchviz.core.kernel.kernel_function import Kernel
 from dispatchviz.core.keys.key_set import table_index
 from dispatchviz.core.keys.keys import CELL, RUNTIME_KEYS, DispatchKey
@@ -32,13 +32,13 @@ from dispatchviz.core.table import dump
 from dispatchviz.core.table.fallthrough_mask import FallthroughMasks
 from dispatchviz.core.table.precedence import (
     AMBIGUOUS,
-    COVERING,
+    COVERING_RULES,
     FALLBACK,
     MATH,
     MISSING,
     OBJECTORS,
-    PLACES,
-    Place,
+    RULES,
+    PrecedenceRule,
     affected_by,
 )
 from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView, AutoDispatchBelowAutograd, ExcludeFixed
@@ -51,7 +51,7 @@ T = TypeVar("T")
 
 TAKEN = "taken"
 NOTHING = "nothing registered"
-NOT_ASKED = "not asked"
+NOT_CONSIDERED = "not asked"
 
 
 class Source(Protocol):
@@ -60,7 +60,7 @@ class Source(Protocol):
     def schema(self, name: str) -> FunctionSchema:
         """Of an operator that it has."""
 
-    def place(self, name: str) -> str:
+    def debug(self, name: str) -> str:
         """Where it was defined."""
 
     def alias_analysis(self, name: str) -> str:
@@ -167,7 +167,7 @@ class OperatorEntry:
     @cached_property
     def debug(self) -> str:
         """Where it was defined."""
-        return self._source.place(self.name) if self._source else ""
+        return self._source.debug(self.name) if self._source else ""
 
     @cached_property
     def alias_analysis(self) -> str:
@@ -227,22 +227,22 @@ class OperatorEntry:
         Aliases that do not stand for the key are there if they have a kernel, to say just that.
         """
         taken = False
-        for place in PLACES[key]:
-            kernel = self._kernel_at(place)
-            if place.covers:
-                outcome = NOT_ASKED if taken else self._outcome(key, place, kernel)
+        for rule in RULES[key]:
+            kernel = self._kernel_at(rule)
+            if rule.covers:
+                outcome = NOT_CONSIDERED if taken else self._outcome(key, rule, kernel)
                 taken = taken or outcome == TAKEN
-                yield Candidate(place.source, self._reason(key, place), outcome, kernel)
+                yield Candidate(rule.source, self._reason(key, rule), outcome, kernel)
             elif kernel is not None and not taken:
-                yield Candidate(place.source, place.reason, f"does not stand for {key}", kernel)
+                yield Candidate(rule.source, rule.reason, f"does not stand for {key}", kernel)
 
-    def _kernel_at(self, place: Place) -> Kernel | None:
-        return self._fallbacks.get(place.source) if place.reason == FALLBACK else self.kernel(place.source)
+    def _kernel_at(self, rule: PrecedenceRule) -> Kernel | None:
+        return self._fallbacks.get(rule.source) if rule.reason == FALLBACK else self.kernel(rule.source)
 
-    def _outcome(self, key: DispatchKey, place: Place, kernel: Kernel | None) -> str:
+    def _outcome(self, key: DispatchKey, rule: PrecedenceRule, kernel: Kernel | None) -> str:
         if kernel is None:
             return NOTHING
-        return (place.reason == MATH and self._objection(key)) or TAKEN
+        return (rule.reason == MATH and self._objection(key)) or TAKEN
 
     def _objection(self, key: DispatchKey) -> str:
         """Why CompositeImplicitAutograd's kernel must not fill a cell of the autograd keys; empty if it may.
@@ -261,18 +261,18 @@ class OperatorEntry:
         objectors = OBJECTORS[key]
         return min((k for k in self.registrations if k in objectors), default=None) if objectors else None
 
-    def _reason(self, key: DispatchKey, place: Place) -> CellReason:
-        if place.reason == MATH and key == K.AutogradOther and self._objector(key) is not None:
+    def _reason(self, key: DispatchKey, rule: PrecedenceRule) -> CellReason:
+        if rule.reason == MATH and key == K.AutogradOther and self._objector(key) is not None:
             return AMBIGUOUS
-        return place.reason
+        return rule.reason
 
     def compute(self, key: DispatchKey) -> Cell:
         """What the cell of a runtime key should hold now: the first candidate that is taken."""
-        for place in COVERING[key]:
-            kernel = self._kernel_at(place)
-            if kernel is not None and self._outcome(key, place, kernel) == TAKEN:
-                reason = self._reason(key, place)
-                return Cell(self, key, self._ambiguous if reason == AMBIGUOUS else kernel, reason, place.source)
+        for rule in COVERING_RULES[key]:
+            kernel = self._kernel_at(rule)
+            if kernel is not None and self._outcome(key, rule, kernel) == TAKEN:
+                reason = self._reason(key, rule)
+                return Cell(self, key, self._ambiguous if reason == AMBIGUOUS else kernel, reason, rule.source)
         return Cell(self, key, None, MISSING, None)
 
     @cached_property
@@ -340,7 +340,7 @@ class OperatorEntry:
         rec = recorder.active
         if rec is None:
             return cell.function, effective
-        from dispatchviz.core.kernel.recorded_calls import recorded_call  # a large module: for those who record
+        from dispatchviz.core.kernel.recorded_kernels import recorded_call  # a large module: for those who record
 
         return recorded_call(rec, cell), effective
 
@@ -349,7 +349,7 @@ class OperatorEntry:
         rec = recorder.active
         if rec is None:
             return cell.function
-        from dispatchviz.core.kernel.recorded_calls import recorded_redispatch
+        from dispatchviz.core.kernel.recorded_kernels import recorded_redispatch
 
         return recorded_redispatch(rec, cell)
 
@@ -361,7 +361,7 @@ class OperatorEntry:
         rec = recorder.active
         if rec is None:
             return redispatch_within(cell, ks, guard)
-        from dispatchviz.core.kernel.recorded_calls import recorded_redispatch_within
+        from dispatchviz.core.kernel.recorded_kernels import recorded_redispatch_within
 
         return recorded_redispatch_within(rec, cell, ks, guard)
 

@@ -30,7 +30,7 @@ MISSING: Final = "missing"
 """Why a cell holds what it holds: the tags that PyTorch's dumps print."""
 
 
-class Place(NamedTuple):
+class PrecedenceRule(NamedTuple):
     """A place that the kernel of one cell may come from."""
 
     source: DispatchKey
@@ -40,15 +40,15 @@ class Place(NamedTuple):
     """False: an alias that does not stand for this key; it is looked at only to say so."""
 
 
-def _places(key: DispatchKey) -> Iterator[Place]:
+def _rules(key: DispatchKey) -> Iterator[PrecedenceRule]:
     """In order of precedence. The number of each step is PyTorch's."""
     undefined = key == K.Undefined
 
-    def alias(source: DispatchKey, reason: CellReason, for_undefined: bool = False) -> Place:
-        return Place(source, reason, key in ALIAS_MEMBERS[source] or (undefined and for_undefined))
+    def alias(source: DispatchKey, reason: CellReason, for_undefined: bool = False) -> PrecedenceRule:
+        return PrecedenceRule(source, reason, key in ALIAS_MEMBERS[source] or (undefined and for_undefined))
 
     if not undefined:
-        yield Place(key, KERNEL)  # 1
+        yield PrecedenceRule(key, KERNEL)  # 1
     yield alias(K.CompositeExplicitAutogradNonFunctional, DEFAULT_BACKEND, for_undefined=True)  # 2.1
     yield alias(K.CompositeExplicitAutograd, DEFAULT_BACKEND, for_undefined=True)  # 2.2
     yield alias(K.CompositeImplicitAutogradNestedTensor, NESTED)  # 2.3
@@ -56,14 +56,14 @@ def _places(key: DispatchKey) -> Iterator[Place]:
     yield alias(K.Autograd, AUTOGRAD)  # 2.4
     yield alias(K.FuncTorchBatchedDecomposition, BATCHED)  # 2.5
     if not undefined:
-        yield Place(key, FALLBACK)  # 3
+        yield PrecedenceRule(key, FALLBACK)  # 3
 
 
-PLACES: dict[DispatchKey, tuple[Place, ...]] = {key: tuple(_places(key)) for key in RUNTIME_KEYS}
+RULES: dict[DispatchKey, tuple[PrecedenceRule, ...]] = {key: tuple(_rules(key)) for key in RUNTIME_KEYS}
 """Of each cell, best first."""
 
-COVERING: dict[DispatchKey, tuple[Place, ...]] = {
-    key: tuple(place for place in places if place.covers) for key, places in PLACES.items()
+COVERING_RULES: dict[DispatchKey, tuple[PrecedenceRule, ...]] = {
+    key: tuple(rule for rule in rules if rule.covers) for key, rules in RULES.items()
 }
 """The places that can fill a cell."""
 

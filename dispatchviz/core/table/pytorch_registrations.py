@@ -39,11 +39,11 @@ class BuildError(DispatchvizError, ValueError):
     """There is no such build of PyTorch here."""
 
 
-def chosen_build(given: str | None = None) -> str:
+def chosen_build(name: str | None = None) -> str:
     """The build of that name, or the one that the environment names. BuildError says what may be given."""
-    build = given or os.environ.get(VARIABLE) or DEFAULT_BUILD
+    build = name or os.environ.get(VARIABLE) or DEFAULT_BUILD
     if build not in BUILDS:
-        where = "" if given else f" (environment variable {VARIABLE})"
+        where = "" if name else f" (environment variable {VARIABLE})"
         raise BuildError(f"unknown build {build!r}{where}: it is {' or '.join(BUILDS)}")
     return build
 
@@ -60,7 +60,7 @@ class _Operator(NamedTuple):
     """One line of the file."""
 
     schema: str
-    place: str
+    location: str
     alias_analysis: str
     marks: str
     rows: str
@@ -74,7 +74,7 @@ class _Snapshot:
         head, _, body = text.partition("\n\n")
         parts = {what: rest for what, *rest in (line.split("\t") for line in head.splitlines())}
         (self.torch,), (self.fallbacks,) = parts["torch"], parts["fallbacks"]
-        self._keys, self._places = parts["keys"], parts["places"]
+        self._keys, self._locations = parts["keys"], parts["places"]
         self.owners = dict(owned.split(" ", 1) for owned in parts["owners"])
         self.lines = {line[: line.index("(")]: line for line in body.splitlines()}
         """Full name -> its line."""
@@ -90,12 +90,12 @@ class _Snapshot:
 
     def rows(self, text: str) -> Iterator[Row]:
         """What ``KEY.TEXT.LINE.FLAGS``, parted by spaces, stand for."""
-        for key, place, line, flags in (word.split(".") for word in text.split()):
-            yield Row(self._keys[int(key)], self.place(place, line), int(flags))
+        for key, location, line, flags in (field.split(".") for field in text.split()):
+            yield Row(self._keys[int(key)], self.location(location, line), int(flags))
 
-    def place(self, text: str, line: str) -> str:
+    def location(self, text: str, line: str) -> str:
         """``registered at FILE:LINE``; kernels that torchgen told of have no line."""
-        return self._places[int(text)] + f":{line}" * (line != "0")
+        return self._locations[int(text)] + f":{line}" * (line != "0")
 
 
 @cache
@@ -193,9 +193,9 @@ class PyTorch:
         """KeyError if there is no such operator, as in all of these."""
         return FunctionSchema.parse(pytorch_schema(name))
 
-    def place(self, name: str) -> str:
+    def debug(self, name: str) -> str:
         """Where it was defined."""
-        return _snapshot().place(*_line(name).place.split("."))
+        return _snapshot().location(*_line(name).location.split("."))
 
     def alias_analysis(self, name: str) -> str:
         """Kind of alias analysis, as dumps print it."""

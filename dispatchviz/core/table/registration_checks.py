@@ -54,9 +54,9 @@ def _check_schema(op: OperatorEntry, schema: FunctionSchema, debug: str, kernel:
     expected = with_real_types(schema, symbolic=not kernel.unboxed)
     reason = schema_difference(expected, kernel.cpp.schema)
     if reason is not None:
-        words = {"expected": expected, "expected_debug": debug, "inferred_debug": kernel.debug, "reason": reason}
+        fields = {"expected": expected, "expected_debug": debug, "inferred_debug": kernel.debug, "reason": reason}
         raise RuntimeError(
-            registration_errors.SCHEMA_MISMATCH.format(name=op.name, inferred=kernel.cpp.schema, **words)
+            registration_errors.SCHEMA_MISMATCH.format(name=op.name, inferred=kernel.cpp.schema, **fields)
         )
 
 
@@ -70,7 +70,7 @@ def _check_signature(op: OperatorEntry, key: DispatchKey | None, kernel: Kernel)
     if kernel.cpp is not None and first.name != kernel.cpp.name:
         raise RuntimeError(
             registration_errors.SIGNATURE_MISMATCH.format(
-                **_operator_words(op),
+                **_operator_text(op),
                 first=first,
                 first_key=_key_text(first.key),
                 name=kernel.cpp.name,
@@ -112,12 +112,12 @@ def warn_of_overriding(op: OperatorEntry, key: DispatchKey | None, kernel: Kerne
         registration_errors.NO_DEBUG if first is None else first.debug
     )  # not necessarily the one that is overridden
     text = registration_errors.OVERRIDDEN.format(
-        **_operator_words(op), key=_key_text(key), previous=previous, new=kernel.debug
+        **_operator_text(op), key=_key_text(key), previous=previous, new=kernel.debug
     )
     warning.warn_once(registration_errors.OVERRIDDEN, text, registration_errors.OVERRIDDEN_AT)
 
 
-def _operator_words(op: OperatorEntry) -> dict[str, object]:
+def _operator_text(op: OperatorEntry) -> dict[str, object]:
     if op.has_schema:
         return {"operator": op.schema, "operator_debug": op.debug}
     return {"operator": op.name, "operator_debug": registration_errors.NO_DEBUG}

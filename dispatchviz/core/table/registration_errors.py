@@ -8,7 +8,7 @@ the path in its source tree.
 
 from __future__ import annotations
 
-PLACE = "(Error occurred while processing {block} block at {where})"
+ERROR_LOCATION = "(Error occurred while processing {block} block at {where})"
 """Ends most of the texts."""
 
 _ASSERTION = '{} INTERNAL ASSERT FAILED at "aten/src/ATen/core/library.cpp":{}, please report a bug to PyTorch. '
@@ -34,7 +34,7 @@ DEF_IN_IMPL = (
     "TORCH_LIBRARY block for their namespace.  "
 )
 NAMESPACE_OF_DEF = (
-    "Explicitly provided namespace ({given}) in schema string does not match namespace of enclosing {block} block "
+    "Explicitly provided namespace ({provided}) in schema string does not match namespace of enclosing {block} block "
     "({namespace}).  Move this definition to the (unique) TORCH_LIBRARY block corresponding to this namespace (and "
     "consider deleting the namespace from your schema string.)  "
 )
@@ -44,12 +44,12 @@ DEFINED_TWICE = (
     "Original registration: {original}"
 )
 NAMESPACE_OF_IMPL = (
-    'impl("{name}", ...): Explicitly provided namespace ({given}) in operator name does not match namespace of '
+    'impl("{name}", ...): Explicitly provided namespace ({provided}) in operator name does not match namespace of '
     "enclosing {block} block ({namespace}).  Move this definition to the {block} block corresponding to this namespace "
     "(and consider deleting the namespace from your schema string.)  "
 )
 KEY_OF_IMPL = (
-    'impl("{name}", ...): Explicitly provided dispatch key ({given}) is inconsistent with the dispatch key of the '
+    'impl("{name}", ...): Explicitly provided dispatch key ({provided}) is inconsistent with the dispatch key of the '
     "enclosing {block} block ({key}).  Please declare a separate {block} block for this dispatch key and move your "
     "impl() there.  "
 )

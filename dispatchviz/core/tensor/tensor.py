@@ -81,7 +81,7 @@ class TensorOptions(NamedTuple):
     device: Device
 
 
-NOT_GIVEN: Any = object()
+UNSET: Any = object()
 """In place of what a caller of ``torch.Tensor(...)`` has not given."""
 
 
@@ -101,16 +101,16 @@ class Tensor(Struct, eq=False, weakref=True, dict=True, metaclass=TensorMeta):
     because one is made for every result: that takes half the time of a constructor in Python.
     """
 
-    _ks: int = NOT_GIVEN
+    _ks: int = UNSET
     """The raw key set."""
-    _array: Any = NOT_GIVEN
+    _array: Any = UNSET
     """A view of the storage's buffer with this geometry; None on meta."""
-    _storage: Storage = NOT_GIVEN
-    _size: Size = NOT_GIVEN
-    _stride: Size = NOT_GIVEN
-    _offset: int = NOT_GIVEN
-    _dtype: DType = NOT_GIVEN
-    _device: Device = NOT_GIVEN
+    _storage: Storage = UNSET
+    _size: Size = UNSET
+    _stride: Size = UNSET
+    _offset: int = UNSET
+    _dtype: DType = UNSET
+    _device: Device = UNSET
     """The last that every tensor has; without it, a user has called ``torch.Tensor(...)``."""
     _number: int = -1
     """Given by the recorder."""

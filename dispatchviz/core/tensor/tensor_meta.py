@@ -50,7 +50,7 @@ class TensorMeta(StructMeta):
         rest = {key: value for key, value in space.items() if key not in held}
         kind = _callable(mcls)  # type: ignore[arg-type]  # msgspec's stubs give classes of classes no hash
         cls = StructMeta.__new__(kind, name, _through_root(bases), rest, **keywords)
-        _give_back(cls, held)
+        _restore_attributes(cls, held)
         _disable_torch_function(cls)
         return cls
 
@@ -92,7 +92,7 @@ def _through_root(bases: tuple[type, ...]) -> tuple[type, ...]:
     return tuple(_ROOTS.get(base, base) for base in bases)
 
 
-def _give_back(cls: type, held: dict[str, Any]) -> None:
+def _restore_attributes(cls: type, held: dict[str, Any]) -> None:
     """What type() does for a class body: ``__new__`` is a static method, and slots are attributes anyway."""
     for name, value in held.items():
         if name == "__new__" and not isinstance(value, staticmethod):
@@ -109,8 +109,8 @@ def has_torch_dispatch(cls: type) -> bool:
 def _disable_torch_function(cls: type) -> None:
     """A class that says how to dispatch, and not what to do with results, gets its results as they are."""
     default = next((getattr(tensor, "__torch_function__", None) for tensor in _ROOTS), None)
-    given = getattr(cls, "__torch_function__", None)
-    if has_torch_dispatch(cls) and getattr(given, "__func__", given) is getattr(default, "__func__", default):
+    own = getattr(cls, "__torch_function__", None)
+    if has_torch_dispatch(cls) and getattr(own, "__func__", own) is getattr(default, "__func__", default):
         cls.__torch_function__ = staticmethod(disabled_torch_function_impl)  # type: ignore[attr-defined]
 
 

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 
 def default_threads() -> int:
     """As many as the machine has cores, or fewer if OMP_NUM_THREADS says so."""
-    cores, wanted = os.cpu_count() or 1, os.environ.get("OMP_NUM_THREADS", "")
-    return min(cores, int(wanted)) if wanted.isdigit() and int(wanted) else cores
+    cores, requested = os.cpu_count() or 1, os.environ.get("OMP_NUM_THREADS", "")
+    return min(cores, int(requested)) if requested.isdigit() and int(requested) else cores
 
 
 @dataclass

@@ -19,8 +19,8 @@ from dispatchviz.core.keys.key_set import (
 from dispatchviz.core.keys.keys import KEY_BITS, DispatchKey
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.seam.process_modes import NO_MODE, Mode, process_modes
-from dispatchviz.core.thread.restoring_state import given_back_at_end
-from dispatchviz.core.thread.thread_state import Kept, State, thread
+from dispatchviz.core.thread.restoring_state import restores_state_at_exit
+from dispatchviz.core.thread.thread_state import SavedState, State, thread
 
 K = DispatchKey
 
@@ -154,7 +154,7 @@ class ExcludeFixed:
     """A guard that always excludes the same keys: the kernel of every differentiable operator runs within one.
 
     Its keys are constants of the methods, which ``_excludes`` makes, and not looked up. Where nothing but a redispatch
-    is within, ``guarded_calls.py`` does what the guard would do.
+    is within, ``guarded_redispatch.py`` does what the guard would do.
     """
 
     __slots__ = ("_excluded", "_state")
@@ -262,13 +262,13 @@ def set_grad_mode(enabled: bool, why: str) -> None:
         recorder.active.grad_mode_changed(enabled, why)
 
 
-@given_back_at_end
+@restores_state_at_exit
 class InferenceMode(_Guard):
     """``InferenceMode(True)`` takes the autograd keys out and grad mode off; ``InferenceMode(False)`` the opposite."""
 
-    __slots__ = ("_kept", "_saved_fw_grad_mode", "_saved_modes", "enabled")
+    __slots__ = ("_saved_fw_grad_mode", "_saved_modes", "_saved_state", "enabled")
 
-    _kept: Kept
+    _saved_state: SavedState
 
     def __init__(self, enabled: bool = True) -> None:
         self.enabled = enabled

@@ -14,49 +14,49 @@ import functools
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from dispatchviz.core.thread.thread_state import keep_state, put_back
+from dispatchviz.core.thread.thread_state import restore_state, save_state
 
 P = ParamSpec("P")
 R = TypeVar("R")
 Manager = TypeVar("Manager")
 
 
-def given_back(function: Callable[P, R]) -> Callable[P, R]:
+def restores_state(function: Callable[P, R]) -> Callable[P, R]:
     """A function after whose failure the thread carries what it carried before."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        kept = keep_state()
+        saved = save_state()
         try:
             return function(*args, **kwargs)
         except BaseException:
-            put_back(kept)
+            restore_state(saved)
             raise
 
     return run
 
 
-def given_back_at_end(manager: type[Manager]) -> type[Manager]:
+def restores_state_at_exit(manager: type[Manager]) -> type[Manager]:
     """A context manager that fails in one piece: where it does not begin nothing has changed, where it does not end all
     is as it was before it began."""
     enter, leave = vars(manager)["__enter__"], vars(manager)["__exit__"]
 
     @functools.wraps(enter)
     def __enter__(self: Any) -> Any:
-        self._kept = kept = keep_state()
+        self._saved_state = saved = save_state()
         try:
             return enter(self)
         except BaseException:
-            put_back(kept)
+            restore_state(saved)
             raise
 
     @functools.wraps(leave)
     def __exit__(self: Any, *error: Any) -> Any:
-        kept = self._kept
+        saved = self._saved_state
         try:
             return leave(self, *error)
         except BaseException:
-            put_back(kept)
+            restore_state(saved)
             raise
 
     for method in (__enter__, __exit__):

@@ -112,7 +112,7 @@ class State:
         self.dynamic_layers = []
         self.functionalization_reapply_views = False
 
-    def take_over(self, other: State) -> None:
+    def copy_from(self, other: State) -> None:
         """``ThreadLocalStateGuard``: everything as on another thread, but for the numbers, which stay this thread's."""
         for name in self.__slots__:
             if name not in ("sequence_nr", "thread_id"):
@@ -169,11 +169,11 @@ def new_thread_id() -> int:
 thread = ThreadState()
 """The state of whichever thread reads it."""
 
-Kept = tuple[Any, ...]
+SavedState = tuple[Any, ...]
 """A State and what it held."""
 
 
-def keep_state() -> Kept:
+def save_state() -> SavedState:
     """What the thread carries when the machine is entered."""
     state = thread.state
     return (
@@ -198,16 +198,16 @@ def keep_state() -> Kept:
     )
 
 
-def put_back(kept: Kept) -> None:
+def restore_state(saved: SavedState) -> None:
     """After an exception the thread carries what it carried before, wherever in the machine the exception came from.
 
     See ``restoring_state.py``.
     """
-    state = kept[0]
+    state = saved[0]
     thread.state = state
-    _, state.included, state.excluded, state.grad_mode, state.inference_mode, state.fw_grad_mode = kept[:6]
-    state.graph_task, state.current_node, state.modes, state.tls_on_entry = kept[6:10]
-    state.function_modes, state.torch_function = kept[10:12]
-    state.dynamic_layers[:] = kept[12]
-    state.saved_tensors_hooks_disabled, state.python_dispatcher = kept[13:15]
-    state.autocast_dtypes, state.autocast_cache_enabled, state.autocast_nesting = kept[15:]
+    _, state.included, state.excluded, state.grad_mode, state.inference_mode, state.fw_grad_mode = saved[:6]
+    state.graph_task, state.current_node, state.modes, state.tls_on_entry = saved[6:10]
+    state.function_modes, state.torch_function = saved[10:12]
+    state.dynamic_layers[:] = saved[12]
+    state.saved_tensors_hooks_disabled, state.python_dispatcher = saved[13:15]
+    state.autocast_dtypes, state.autocast_cache_enabled, state.autocast_nesting = saved[15:]

@@ -17,7 +17,7 @@ from types import CodeType
 
 from dispatchviz.core.thread.thread_state import thread
 
-_said: set[str] = set()
+_warned: set[str] = set()
 """Texts of which one warning a process is enough."""
 
 
@@ -45,16 +45,16 @@ def as_python() -> Iterator[None]:
 
 
 @contextmanager
-def nothing_said() -> Iterator[None]:
+def reset_warnings() -> Iterator[None]:
     """Inside the block no warning has been given yet, and one of each kind is enough."""
-    before, always = set(_said), _always
-    _said.clear()
+    before, always = set(_warned), _always
+    _warned.clear()
     set_warn_always(False)
     try:
         yield
     finally:
-        _said.clear()
-        _said.update(before)
+        _warned.clear()
+        _warned.update(before)
         set_warn_always(always)
 
 
@@ -71,38 +71,38 @@ def is_warn_always_enabled() -> bool:
     return _always
 
 
-def warn_once(kind: str, text: str, place: str) -> None:
+def warn_once(kind: str, text: str, location: str) -> None:
     """``TORCH_WARN_ONCE``: says ``text`` the first time that there is a warning of its kind.
 
     ``place`` is PyTorch's: FILE:LINE in its source tree.
     """
     if first_time(kind):
-        warn(text, place)
+        warn(text, location)
 
 
-def warn_python_once(kind: str, text: str, place: str) -> None:
+def warn_python_once(kind: str, text: str, location: str) -> None:
     """``TORCH_WARN_ONCE`` inside of a call from Python."""
     if first_time(kind):
-        warn_python(text, place)
+        warn_python(text, location)
 
 
 def first_time(kind: str) -> bool:
     """Whether a warning that is given once in a process has to be given now; always given, it does not count."""
     if _always:
         return True
-    first = kind not in _said
-    _said.add(kind)
+    first = kind not in _warned
+    _warned.add(kind)
     return first
 
 
-def warn(text: str, place: str) -> None:
+def warn(text: str, location: str) -> None:
     """``TORCH_WARN``"""
     if _thread.to_python or _within_a_binding():
-        warn_python(text, place)
+        warn_python(text, location)
         return
     nanoseconds = time.time_ns()
     now = time.strftime("%m%d %H:%M:%S", time.localtime(nanoseconds // 10**9))
-    stamp = f"W{now}.{nanoseconds % 10**9:09} {os.path.basename(place)}"
+    stamp = f"W{now}.{nanoseconds % 10**9:09} {os.path.basename(location)}"
     print(f"[{stamp}] Warning: {text} (function operator())", file=sys.stderr)
 
 
@@ -114,12 +114,12 @@ def _within_a_binding() -> bool:
     return frame is not None
 
 
-def warn_python(text: str, place: str) -> None:
+def warn_python(text: str, location: str) -> None:
     """``TORCH_WARN`` inside of a call from Python."""
-    give(f"{text} (Triggered internally at {BUILT_IN}{place}.)")
+    issue(f"{text} (Triggered internally at {BUILT_IN}{location}.)")
 
 
-def give(text: str) -> None:
+def issue(text: str) -> None:
     """A UserWarning on the line that called.
 
     What backward itself warns of, not a function of the user's that it calls, comes when backward is over

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dispatchviz.core.keys.key_set import BACKENDS_OF_AUTOGRAD, members
 from dispatchviz.core.keys.keys import ALIAS_MEMBERS, DispatchKey
-from dispatchviz.core.table.operator_entry import NOT_ASKED, NOTHING, TAKEN, Candidate, Cell, OperatorEntry
+from dispatchviz.core.table.operator_entry import NOT_CONSIDERED, NOTHING, TAKEN, Candidate, Cell, OperatorEntry
 from dispatchviz.core.table.precedence import (
     AMBIGUOUS,
     AUTOGRAD,
@@ -108,7 +108,7 @@ def outcome(op: OperatorEntry, cell: Cell, candidate: Candidate) -> str:
         return "taken"
     if candidate.outcome == NOTHING:
         return "nothing registered" if candidate.reason != FALLBACK else f"{cell.key} has no fallback"
-    if candidate.outcome == NOT_ASKED:
+    if candidate.outcome == NOT_CONSIDERED:
         return "nothing registered" if candidate.kernel is None else "has a kernel, but comes after the one taken"
     if candidate.outcome.startswith("does not stand"):
         return f"has a kernel, but does not stand for {cell.key}" + _beside(source, cell.key)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.core.thread.restoring_state import given_back
+from dispatchviz.core.thread.restoring_state import restores_state
 from dispatchviz.torch._C._functorch import (
     _grad_decrement_nesting,
     _grad_increment_nesting,
@@ -53,7 +53,7 @@ def doesnt_support_saved_tensors_hooks(function: Callable[..., T]) -> Callable[.
 # -- grad --------------------------------------------------------------------------------------------------------------
 
 
-@given_back
+@restores_state
 @doesnt_support_saved_tensors_hooks
 def grad_and_value_impl(
     func: Function, argnums: ArgNums, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -132,7 +132,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     return vjp_with_argnums(func, *primals, has_aux=has_aux)
 
 
-@given_back
+@restores_state
 @doesnt_support_saved_tensors_hooks
 def vjp_with_argnums(func: Function, *primals: Any, argnums: ArgNums | None = None, has_aux: bool = False) -> Any:
     """The same by some of the arguments; None: by all."""

@@ -11,7 +11,7 @@ from typing import Any
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.random.generator import default_generators
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.core.thread.restoring_state import given_back
+from dispatchviz.core.thread.restoring_state import restores_state
 from dispatchviz.torch._C._functorch import (
     _add_batch_dim,
     _remove_batch_dim,
@@ -38,7 +38,7 @@ def vmap_impl(
     return _chunked_vmap(func, flat_in_dims, chunks, spec, out_dims, randomness, kwargs)
 
 
-@given_back
+@restores_state
 def _flat_vmap(
     func: Function,
     batch_size: int,

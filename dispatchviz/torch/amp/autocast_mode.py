@@ -11,7 +11,7 @@ from typing import Any, Literal
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.layers.autocast import autocast_mode as core
 from dispatchviz.core.tensor.dtype import DType, bfloat16, float16
-from dispatchviz.core.thread.restoring_state import given_back_at_end
+from dispatchviz.core.thread.restoring_state import restores_state_at_exit
 
 _SUPPORTED = (bfloat16, float16)
 
@@ -21,7 +21,7 @@ def is_autocast_available(device_type: str) -> bool:
     return core.is_autocast_available(Device(device_type).type)
 
 
-@given_back_at_end
+@restores_state_at_exit
 class autocast:
     """Inside it, operators run in the dtypes that autocast chooses for the tensors of one kind of device."""
 

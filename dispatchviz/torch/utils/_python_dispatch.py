@@ -12,7 +12,7 @@ from typing import Any
 
 from dispatchviz.core.python_side.dispatch_modes import EnteredMode
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.core.thread.thread_state import put_back
+from dispatchviz.core.thread.thread_state import restore_state
 from dispatchviz.torch.python_keys import (
     _get_dispatch_stack_at,
     _len_torch_dispatch_stack,
@@ -57,7 +57,7 @@ class TorchDispatchMode:
         try:
             entered.__exit__(exc_type, exc_val, exc_tb)
         except BaseException:
-            put_back(entered._kept)
+            restore_state(entered._saved_state)
             raise
 
     @classmethod

@@ -16,7 +16,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.record import events
 from dispatchviz.core.record.machine_recorder import Recorder
 from dispatchviz.core.seam import recorder
-from dispatchviz.core.thread.warning import nothing_said
+from dispatchviz.core.thread.warning import reset_warnings
 
 WATCHED = ("detach", "new_empty_strided", "copy_", "clone", "add_Tensor", "add__Tensor")
 STOLEN, COPIED = ["detach"], ["new_empty_strided", "copy_"]
@@ -207,7 +207,7 @@ def test_a_sum_with_a_subclass_is_not_in_place() -> None:
 
 def test_with_create_graph_nothing_happens_in_place() -> None:
     x = leaf()
-    with nothing_said(), pytest.warns(UserWarning, match="will create a reference cycle"):
+    with reset_warnings(), pytest.warns(UserWarning, match="will create a reference cycle"):
         (x.exp() + x.exp()).backward(ones(), create_graph=True)
     y = x.exp() + x.exp()
     with warnings.catch_warnings():

@@ -27,12 +27,12 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.layers.functorch.functorch_tls import check_supports_backward
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView
-from dispatchviz.core.thread.restoring_state import given_back
+from dispatchviz.core.thread.restoring_state import restores_state
 
 Tensors = Root | Iterable[Root]
 
 
-@given_back
+@restores_state
 def backward(
     tensors: Tensors,
     grad_tensors: OptionalTensors = None,
@@ -57,7 +57,7 @@ def backward(
     )
 
 
-@given_back
+@restores_state
 def grad(
     outputs: Tensors,
     inputs: Tensors | Mapping[str, Tensor],

@@ -14,12 +14,12 @@ from dispatchviz.core.layers.functorch.batch_dim import add_batch_dim, remove_ba
 from dispatchviz.core.layers.functorch.dynamic_layer import init_and_push, pop_and_delete
 from dispatchviz.core.layers.functorch.interpreter import VmapInterpreter
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.core.thread.restoring_state import given_back
+from dispatchviz.core.thread.restoring_state import restores_state
 
 Gradients = tuple[Tensor | None, ...]
 
 
-@given_back
+@restores_state
 def vmapped(vjp: Callable[[Gradients], Gradients], gradients: Sequence[Tensor | None]) -> Gradients:
     """What ``vjp`` gives for every entry of the gradients' first dimension. ValueError for gradients without one."""
     size = _batch_size(gradients)

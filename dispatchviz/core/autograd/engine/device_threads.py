@@ -36,7 +36,7 @@ def state_for(node: Node, caller: State) -> State:
         if recorder.active is not None:
             recorder.active.states_change()
     if state is not caller:
-        state.take_over(caller)
+        state.copy_from(caller)
     return state
 
 

@@ -49,7 +49,7 @@ from dispatchviz.core.seam.process_modes import NO_MODE, Mode, process_modes
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread import warning
 from dispatchviz.core.thread.guards import set_grad_mode
-from dispatchviz.core.thread.thread_state import State, keep_state, put_back, thread
+from dispatchviz.core.thread.thread_state import State, restore_state, save_state, thread
 
 _REFERENCE_CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
@@ -93,16 +93,16 @@ def execute(
     if not accumulate and not outputs:
         raise ValueError("grad requires non-empty inputs.")
     task = GraphTask(keep_graph, create_graph, _depth())
-    kept, depth = keep_state(), _worker.depth
+    kept, depth = save_state(), _worker.depth
     try:
         _run_task(task, roots, gradients, accumulate, outputs, inputs)
     except BaseException:
-        put_back(kept)
+        restore_state(kept)
         task.reentrant_depth, _worker.depth = GONE, depth
         raise
     finally:
         for text in task.warnings:
-            warning.give(text)
+            warning.issue(text)
     return task.captured
 
 
@@ -149,9 +149,9 @@ def _work_in_pool(task: GraphTask) -> None:
 
     def work() -> None:
         _worker.queue = queue
-        thread.state.take_over(caller)
+        thread.state.copy_from(caller)
         if recorder.active is not None:
-            recorder.active.thread_goes_on(ident)
+            recorder.active.thread_continues(ident)
         _work(task)
 
     thread_pool.pool.run(work)

@@ -19,7 +19,7 @@ from dispatchviz.core.autograd.variables.variable import gradient_edge, requires
 from dispatchviz.core.seam import recorder
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread.guards import AutoFwGradMode, AutoGradMode
-from dispatchviz.core.thread.thread_state import keep_state, put_back, thread
+from dispatchviz.core.thread.thread_state import restore_state, save_state, thread
 
 
 def apply(function: type[FunctionBase], *args: Any, **kwargs: Any) -> Any:
@@ -29,11 +29,11 @@ def apply(function: type[FunctionBase], *args: Any, **kwargs: Any) -> Any:
     """
     if recorder.active is not None and recorder.active.finds_callers:
         recorder.active.find_caller()
-    kept = keep_state()
+    kept = save_state()
     try:
         return _apply(function, args, kwargs)
     except BaseException:
-        put_back(kept)
+        restore_state(kept)
         raise
 
 

@@ -143,7 +143,7 @@ def warn_autograd_not_implemented(op_name: str) -> None:
 
     NB: in PyTorch, warnings of C++ end with the place in PyTorch's source tree that gave them.
     """
-    warning.give(
+    warning.issue(
         f"{op_name}: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop "
         "through it. This may lead to silently incorrect behavior. This behavior is deprecated and will be removed in "
         "a future version of PyTorch. If your operator is differentiable, please ensure you have registered an "

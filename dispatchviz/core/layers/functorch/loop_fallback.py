@@ -80,7 +80,7 @@ def _warn(op: OperatorEntry) -> None:
     if not settings.enabled:
         raise RuntimeError(f"{op.name} hit the vmap fallback which is currently disabled")
     if settings.warning_enabled:
-        warning.give(
+        warning.issue(
             f"There is a performance drop because we have not yet implemented the batching rule for {op.name}. Please "
             "file us an issue on GitHub so that we can prioritize its implementation."
         )

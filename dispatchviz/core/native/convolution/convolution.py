@@ -143,7 +143,7 @@ def _same(input: Tensor, weight: Tensor, bias: Bias, stride: Size, dilation: Siz
     total = [step * (width - 1) for step, width in zip(by, weight._size[2:], strict=True)]
     left = [pad // 2 for pad in total]
     if any(pad % 2 for pad in total):
-        warning.give(
+        warning.issue(
             "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
             "input be created"
         )

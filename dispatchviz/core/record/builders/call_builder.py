@@ -176,7 +176,7 @@ class CallBuilder(PythonBuilder):
         self.tensor_created(number, "new", shape, stride, dtype, device, ks, storage, False, False)
         self.output_allocated("functional", number, False, shape, dtype, "set_output_raw_strided", None)
 
-    def output_given(self, number: int, shape: Size, dtype: DType, variant: ev.StructuredVariant) -> None:
+    def output_passed(self, number: int, shape: Size, dtype: DType, variant: ev.StructuredVariant) -> None:
         """The tensor that a structured kernel's output shall be written to."""
         self.output_allocated(variant, number, False, shape, dtype, "set_output_raw_strided", None)
 

@@ -65,7 +65,7 @@ class PythonBuilder(BuilderBase):
 
     def binding_entered(self, binding: Binding, signature: int, values: tuple[str, ...]) -> None:
         """A binding, with the text of the value of each parameter."""
-        function, pytorch_function, signatures = binding.told
+        function, pytorch_function, signatures = binding.trace_description
         text, names, operator = signatures[signature]
         arguments = self._as_last_time(text, tuple(zip(names, values, strict=True)))
         self._span(ev.BindingEntered, function, pytorch_function, text, signature + 1, arguments, operator)
@@ -74,7 +74,7 @@ class PythonBuilder(BuilderBase):
         """A binding, with numbers in the places of tensors; defaults where nothing is given."""
         first = self.first_tensor
         given = [f"t{a - first}" if tensor else _plain(a) for a, tensor in zip(arguments, plan.tensors, strict=True)]
-        self.binding_entered(binding, plan.signature, (*given, *plan.default_words))
+        self.binding_entered(binding, plan.signature, (*given, *plan.default_texts))
         if plan.is_call:
             self._over_with_call.add(len(self.events) - 1)
 

@@ -51,7 +51,7 @@ class EngineRecorder(RecorderBase):
     def _ends_of(self, edges: Sequence[Edge]) -> tuple[Target, ...]:
         return tuple((self._node(edge.function), edge.input_nr) for edge in edges if edge.function is not None)
 
-    def thread_goes_on(self, ident: int) -> None:
+    def thread_continues(self, ident: int) -> None:
         """What this thread does now belongs to the innermost open event of another, which waits for it."""
         self.note(("continues_thread", ident))
 

@@ -239,11 +239,11 @@ class RecorderBase(SafetyNet):
 
 def text_of(value: object) -> str:
     """``str`` of a value that may hold tensors; printing those is no part of the program."""
-    recorder.wording = True
+    recorder.formatting = True
     try:
         return str(value)
     finally:
-        recorder.wording = False
+        recorder.formatting = False
 
 
 def tensors_in(value: Any) -> Iterator[Any]:

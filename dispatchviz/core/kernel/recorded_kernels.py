@@ -20,7 +20,7 @@ from dispatchviz.core.thread.thread_state import thread
 
 if TYPE_CHECKING:
     from dispatchviz.core.kernel.boxing import Typed
-    from dispatchviz.core.kernel.guarded_calls import Guarded
+    from dispatchviz.core.kernel.guarded_redispatch import Guarded
     from dispatchviz.core.record.machine_recorder import Recorder
     from dispatchviz.core.table.operator_entry import Cell
     from dispatchviz.core.thread.guards import ExcludeFixed

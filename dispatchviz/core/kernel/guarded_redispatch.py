@@ -1,7 +1,7 @@
 """A redispatch within a guard, as one function: what nearly every autograd kernel does once its Node is built.
 
 It is ``with guard(): op.redispatch(ks, *args)`` without an object for the guard and with half the Python calls, since
-every operation passes through it up to three times. As with ``recorded_calls.py``, the functions are written out in
+every operation passes through it up to three times. As with ``recorded_kernels.py``, the functions are written out in
 ``generated/guarded_calls.py``, with as many parameters as operators have; ``operator_entry.py`` makes them as sets are
 met, and drops them when a recorder begins or ceases to listen.
 
