@@ -1,4 +1,4 @@
-"""Input buffers: the sum that is implied when several edges lead to one input (``input_buffer.cpp``).
+"""InputBuffer: accumulation of gradients when several edges lead to one input (``input_buffer.cpp``).
 
 A buffer is a list with a place per input of the Node. An undefined gradient is ignored, the first defined one is
 stored, later ones are added to it.

@@ -1,4 +1,4 @@
-"""The logger ``torch.autograd.graph``: at DEBUG it says which Nodes run, and with what.
+"""The logger ``torch.autograd.graph``: at DEBUG it logs each Node that runs and its gradients.
 
 Mirrors ``_register_logging_hooks_on_whole_graph`` of ``torch/autograd/graph.py``.
 """

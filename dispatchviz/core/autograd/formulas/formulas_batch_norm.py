@@ -1,4 +1,4 @@
-"""Derivatives of the backward of batch and group normalisation (``torch/csrc/autograd/FunctionsManual.cpp``).
+"""Double backward of batch norm (``torch/csrc/autograd/FunctionsManual.cpp``).
 
 They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
 """

@@ -1,4 +1,5 @@
-"""What only forward formulas call (``*_jvp`` of ``torch/csrc/autograd/FunctionsManual.cpp``).
+"""Forward-mode formulas, ``*_jvp``, of reductions, clamp, convolution and others (``*_jvp`` of
+``torch/csrc/autograd/FunctionsManual.cpp``).
 
 ``X_t`` is the tangent of argument X, ``X_p`` the argument without it. Where C++ evaluates the arguments of a call from
 right to left, the lines here stand in that order.

@@ -1,4 +1,4 @@
-"""Derivatives of products of Householder reflectors (``FunctionsManual.cpp``).
+"""Backward of ``householder_product``, ``ormqr`` (``FunctionsManual.cpp``).
 
 They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
 """

@@ -1,4 +1,4 @@
-"""Derivatives of the backward of ``native_layer_norm`` (``torch/csrc/autograd/FunctionsManual.cpp``).
+"""Double backward of ``native_layer_norm`` (``torch/csrc/autograd/FunctionsManual.cpp``).
 
 They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left. All is
 computed over rows: the elements that are normalized together.

@@ -1,4 +1,5 @@
-"""Derivatives of norms (``norm_backward``, ``norm_jvp`` of ``torch/csrc/autograd/FunctionsManual.cpp``).
+"""Backward and jvp of ``norm``, ``linalg_vector_norm``, ``renorm``, ``dist`` (``norm_backward``, ``norm_jvp`` of
+``torch/csrc/autograd/FunctionsManual.cpp``).
 
 They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
 """

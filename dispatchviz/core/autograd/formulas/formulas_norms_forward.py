@@ -1,4 +1,5 @@
-"""Tangents of batch, layer and group norm (``*_norm_jvp`` of ``torch/csrc/autograd/FunctionsManual.cpp``).
+"""``batch_norm_jvp``, ``layer_norm_jvp``, ``group_norm_jvp`` (``*_norm_jvp`` of
+``torch/csrc/autograd/FunctionsManual.cpp``).
 
 ``X_t`` is the tangent of argument X, ``X_p`` the argument without it. Nothing is written to where somebody looks on or
 the tangent is zeros without memory. Where C++ evaluates the arguments of a call from right to left, the lines here

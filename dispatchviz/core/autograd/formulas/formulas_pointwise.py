@@ -1,5 +1,6 @@
-"""Backward functions of elementwise operators (``torch/csrc/autograd/FunctionsManual.cpp``, and formulas of
-derivatives.yaml that need statements). Those of arithmetic are in ``functions_manual.py``.
+"""Backward of elementwise operators: ``erf``, ``sgn``, ``angle``, ``maximum``, ``clamp``, ``atan2``, ``lerp``,
+``masked_fill`` (``torch/csrc/autograd/FunctionsManual.cpp``, and formulas of derivatives.yaml that need statements).
+Those of arithmetic are in ``functions_manual.py``.
 
 They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
 """

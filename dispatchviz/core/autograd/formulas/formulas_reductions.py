@@ -1,6 +1,5 @@
-"""Backward functions of reductions and running sums (``torch/csrc/autograd/FunctionsManual.cpp``). Those of ``sum`` and
-``mean`` are in ``functions_manual.py``.
-"""
+"""Backward of reductions and scans: ``prod``, ``max``, ``aminmax``, ``var``, ``std``, ``cumsum``, ``logcumsumexp``
+(``torch/csrc/autograd/FunctionsManual.cpp``). Those of ``sum`` and ``mean`` are in ``functions_manual.py``."""
 
 from __future__ import annotations
 

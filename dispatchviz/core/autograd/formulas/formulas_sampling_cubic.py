@@ -1,4 +1,4 @@
-"""Slopes of cubic samples, for the second gradient of sampling (``FunctionsManual.cpp``)."""
+"""Derivatives of bicubic weights, for the double backward of ``grid_sampler_2d`` (``FunctionsManual.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Where a grid's samples are read: padding, and gathering and scattering at the places (``FunctionsManual.cpp``)."""
+"""Indices of grid samples: unnormalization, padding, gathering and scattering, for the double backward of
+``grid_sampler`` (``FunctionsManual.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Slopes of samples that are linear in between, for the second gradient of sampling (``FunctionsManual.cpp``)."""
+"""Derivatives of bilinear and trilinear weights, for the double backward of ``grid_sampler`` (``FunctionsManual.cpp``).
+"""
 
 from __future__ import annotations
 

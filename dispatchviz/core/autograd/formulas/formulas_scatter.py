@@ -1,4 +1,4 @@
-"""Backward functions of ``scatter_reduce`` and ``index_reduce`` (``torch/csrc/autograd/FunctionsManual.cpp``).
+"""Backward of ``scatter_reduce``, ``index_reduce`` (``torch/csrc/autograd/FunctionsManual.cpp``).
 
 Both are written once: they differ in how places are read (``gather``, ``index_select``) and added to (``scatter_add``,
 ``index_add``), and in what is left where self does not count. Where C++ evaluates the operands of a call from right to

@@ -1,4 +1,5 @@
-"""Backward functions that the formulas of derivatives.yaml call (``torch/csrc/autograd/FunctionsManual.cpp``).
+"""Backward of arithmetic, ``pow``, ``sum``, ``mean``, ``mm``, ``as_strided`` and others: functions that formulas of
+derivatives.yaml call (``torch/csrc/autograd/FunctionsManual.cpp``).
 
 They call operators in the order and with the overloads of PyTorch's. Where C++ evaluates the arguments of a call from
 right to left, the lines here stand in that order.

@@ -1,4 +1,4 @@
-"""Forward mode: the tangent of a tensor, read, computed and written.
+"""Forward mode: the tangent of a tensor (``fw_grad``), read, computed and set.
 
 Mirrors ``torch/csrc/autograd/autograd_meta.cpp`` (``fw_grad``, ``set_fw_grad``) and what the generated kernels call of
 ``FunctionsManual.cpp`` (``toNonOptFwGrad`` and its relatives). Levels are in ``forward_grad.py``, the operators that

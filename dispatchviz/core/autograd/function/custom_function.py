@@ -1,4 +1,4 @@
-"""Calling a Function: ``apply`` makes its Node, runs its forward and has the outputs seen to.
+"""``torch.autograd.Function.apply``: makes the Node, runs the forward, processes the outputs.
 
 Mirrors ``THPFunction_apply`` of ``torch/csrc/autograd/python_function.cpp``. What becomes of the outputs is in
 ``function_outputs.py``, what the Node does in the backward in ``python_function.py``.

@@ -1,4 +1,5 @@
-"""What becomes of the tensors that a Function's forward returned, and of what it saved.
+"""Outputs and saved tensors of a ``torch.autograd.Function``: ``mark_dirty``, ``mark_non_differentiable``,
+``save_for_backward``.
 
 Mirrors ``process_outputs`` of ``torch/csrc/autograd/python_function.cpp`` and ``_wrap_outputs`` of
 ``custom_function.cpp``.

@@ -1,4 +1,5 @@
-"""FunctionBase: a Node whose backward is a Python function, and that is the ``ctx`` of one call of a Function.
+"""FunctionBase: the Node of a ``torch.autograd.Function``, which is its ``ctx``
+(``torch/csrc/autograd/python_function.cpp``).
 
 Mirrors ``torch/csrc/autograd/python_function.cpp`` (``THPFunction`` and ``PyNode``, which are one object here; Python
 knows it as ``torch._C._FunctionBase``). How a call is made is in ``custom_function.py``, the classes that users see in

@@ -1,4 +1,5 @@
-"""AccumulateGrad: the end of every path, which writes ``.grad`` of a leaf.
+"""AccumulateGrad: the Node of a leaf, which accumulates into its ``.grad``
+(``torch/csrc/autograd/functions/accumulate_grad.h``).
 
 Mirrors ``torch/csrc/autograd/functions/accumulate_grad.h`` and ``utils/grad_layout_contract.h``. The numbers of the
 cases are PyTorch's; those of sparse, nested and mkldnn tensors (1.2, 1.3, 1.4, 2.1, 3.1) and of vmap (2.2) do not

@@ -1,4 +1,5 @@
-"""The Nodes of ``copy_`` and of writing through a view (``torch/csrc/autograd/functions/tensor.cpp``)."""
+"""CopyBackwards, CopySlices: the Nodes of ``copy_`` and of in-place operations on views
+(``torch/csrc/autograd/functions/tensor.cpp``)."""
 
 from __future__ import annotations
 

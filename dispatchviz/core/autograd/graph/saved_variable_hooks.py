@@ -1,4 +1,4 @@
-"""Saved-tensor hooks: functions that pack what a Node keeps, and unpack it when a formula needs it.
+"""Saved-tensor hooks: pack and unpack functions, default hooks, ``saved_tensors_hooks``.
 
 Mirrors ``aten/src/ATen/SavedTensorHooks.cpp``, ``torch/csrc/autograd/python_saved_variable_hooks.cpp`` and the parts
 of ``saved_variable.cpp`` that know hooks. Not here: ``torch.autograd.graph.saved_tensors_hooks``, which only pushes and

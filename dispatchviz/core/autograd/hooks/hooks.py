@@ -1,4 +1,4 @@
-"""Hooks: user functions that see and may replace gradients; the handles that remove them.
+"""Hooks on gradients: pre-hooks, post-hooks, post-accumulate-grad hooks, and RemovableHandle.
 
 Mirrors ``torch/csrc/autograd/python_hook.cpp`` and ``torch/utils/hooks.py``. For one Node the order is: tensor pre
 hooks (grouped per tensor, in the order in which the tensors got their first), retains-grad hooks, pre hooks, the Node,

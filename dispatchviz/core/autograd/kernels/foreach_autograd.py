@@ -1,4 +1,4 @@
-"""Autograd of ``_foreach_*``: the call is passed on.
+"""Autograd kernels of ``_foreach_*``: they redispatch.
 
 NB: in PyTorch, every tensor of the list gets a Node of its own; here gradients through such a call are refused.
 Optimizers call it with grad mode off.

@@ -1,4 +1,4 @@
-"""What autograd kernels refuse, and when they record nothing (``torch/csrc/autograd/VariableTypeUtils.h``)."""
+"""``check_inplace`` and other checks of autograd kernels (``torch/csrc/autograd/VariableTypeUtils.h``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Autocast: for which devices it is on, the dtype that it casts to, the cast itself and its cache.
+"""Autocast mode: enabled devices, their dtypes, ``cached_cast`` and the weight cache.
 
 Mirrors the first half of ``aten/src/ATen/autocast_mode.{h,cpp}``. The kernels that cast are in ``autocast_kernels.py``,
 which operators they stand for in ``autocast_policies.py``.

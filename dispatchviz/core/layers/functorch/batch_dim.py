@@ -1,4 +1,5 @@
-"""Hiding a dimension from a level of vmap, and showing it again (``torch/csrc/functorch/init.cpp``)."""
+"""``_add_batch_dim``, ``_remove_batch_dim``: a dimension hidden at a level of vmap (``torch/csrc/functorch/init.cpp``).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What PyTorch's Python kernels do at Meta for layers and for choices: the shape of a result, and nothing else.
+"""Python meta kernels of layers, ``masked_fill``, ``index_select``, ``var``, ``arange``: output shapes only
+(``torch/_meta_registrations.py``, ``torch/_refs``).
 
 Mirrors ``torch/_meta_registrations.py`` and what ``torch/_refs`` and ``torch/_decomp`` come to there.
 

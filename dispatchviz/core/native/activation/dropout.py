@@ -1,4 +1,5 @@
-"""Setting random elements to 0: dropout and its relatives (``aten/src/ATen/native/Dropout.cpp``, ``cuda/Dropout.cu``).
+"""Dropout: ``dropout``, ``feature_dropout``, ``alpha_dropout``, ``native_dropout``
+(``aten/src/ATen/native/Dropout.cpp``, ``cuda/Dropout.cu``).
 
 Plain dropout multiplies by a mask of 0 and 1 / (1 - p); ``feature`` drops whole channels; ``alpha`` puts a negative
 number where others put 0, and keeps mean and variance.

@@ -1,4 +1,5 @@
-"""Activations with flat ends: hardtanh and its kin, shrinking (``aten/src/ATen/native/Activation.cpp``)."""
+"""``hardtanh``, ``relu6``, ``hardswish``, ``hardsigmoid``, ``softshrink``, ``hardshrink`` and their gradients
+(``aten/src/ATen/native/Activation.cpp``)."""
 
 from __future__ import annotations
 

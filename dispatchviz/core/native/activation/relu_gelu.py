@@ -1,4 +1,5 @@
-"""relu, gelu, silu and gradients of such functions (``aten/src/ATen/native/Activation.cpp``)."""
+"""``relu``, ``threshold``, ``gelu``, ``silu``, and the gradients of these, ``tanh`` and ``sigmoid``
+(``aten/src/ATen/native/Activation.cpp``)."""
 
 from __future__ import annotations
 

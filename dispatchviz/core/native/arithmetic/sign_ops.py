@@ -1,6 +1,5 @@
-"""Questions of an element, ``copysign`` and what else is about signs and values beyond numbers
-(``aten/src/ATen/native/UnaryOps.cpp``, ``TensorCompare.cpp``).
-"""
+"""``isinf``, ``isposinf``, ``isneginf``, ``isreal``, ``nan_to_num``, ``signbit``, ``copysign``, ``heaviside``
+(``aten/src/ATen/native/UnaryOps.cpp``, ``TensorCompare.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choosing between values: where, clamp_min (``aten/src/ATen/native/TensorCompare.cpp``)."""
+"""``where``, ``clamp_min``, ``clamp_max`` (``aten/src/ATen/native/TensorCompare.cpp``)."""
 
 from __future__ import annotations
 

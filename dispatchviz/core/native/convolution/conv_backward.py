@@ -1,6 +1,5 @@
-"""The backward of convolutions (``aten/src/ATen/native/Convolution.cpp``): ``convolution_backward`` and the double
-backward, which is made of convolutions. What single libraries do is in ``slow_conv_backward.py``.
-"""
+"""``convolution_backward`` and ``_convolution_double_backward``, which is made of convolutions
+(``aten/src/ATen/native/Convolution.cpp``). What single backends do is in ``slow_conv_backward.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Convolutions of oneDNN and cuDNN (``mkldnn/Conv.cpp``, ``cudnn/ConvShared.cpp``, ``DepthwiseConv2d.cu``).
+"""``mkldnn_convolution``, ``cudnn_convolution``, ``conv_depthwise2d``, ``conv_depthwise3d`` and their backward passes
+(``mkldnn/Conv.cpp``, ``cudnn/ConvShared.cpp``, ``DepthwiseConv2d.cu``).
 
 The libraries themselves are not here: the same array functions compute.
 NB: in PyTorch, oneDNN may lay a result out in another order than it is asked for; it is then copied.

@@ -1,4 +1,5 @@
-"""Convolutions (``aten/src/ATen/native/Convolution.cpp``): what users call, and ``_convolution``.
+"""``conv1d``, ``conv2d``, ``conv3d``, ``conv_transpose*``, ``convolution``, ``_convolution``
+(``aten/src/ATen/native/Convolution.cpp``).
 
 That picks the library that computes (``conv_params.select_backend``). The operators of the libraries are in
 ``slow_conv.py`` and ``conv_mkldnn_cudnn.py``, the backward in ``conv_backward.py``.

@@ -1,4 +1,4 @@
-"""Rows of a table, added up bag by bag (``aten/src/ATen/native/EmbeddingBag.cpp``).
+"""``embedding_bag``: sum, mean or maximum of the embeddings of each bag (``aten/src/ATen/native/EmbeddingBag.cpp``).
 
 ``indices`` name rows of ``weight``; ``offsets`` tell where in them each bag begins. Rule: sums of float, half and
 bfloat16 whose rows lie in one piece, without padding, take the fast way: they need not know which index is in which

@@ -1,4 +1,5 @@
-"""The gradients of bags (``aten/src/ATen/native/EmbeddingBag.cpp``), and ``embedding_renorm_`` (``Embedding.cpp``)."""
+"""Backward of ``_embedding_bag``; ``embedding_renorm_`` (``EmbeddingBag.cpp``, ``Embedding.cpp`` in
+``aten/src/ATen/native``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What bags of rows check of their arguments (``aten/src/ATen/native/EmbeddingBag.cpp``)."""
+"""Argument checks of ``_embedding_bag`` (``aten/src/ATen/native/EmbeddingBag.cpp``)."""
 
 from __future__ import annotations
 

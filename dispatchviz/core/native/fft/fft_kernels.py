@@ -1,4 +1,4 @@
-"""The transforms themselves (``aten/src/ATen/native/mkl/SpectralOps.cpp``): ``_fft_c2c``, ``_fft_r2c``, ``_fft_c2r``.
+"""FFT kernels: ``_fft_c2c``, ``_fft_r2c``, ``_fft_c2r`` (``aten/src/ATen/native/mkl/SpectralOps.cpp``).
 
 NB: the numbers are NumPy's or CuPy's in double precision, PyTorch's are MKL's or cuFFT's: last digits may differ. On
 CUDA the steps are those of the CPU.

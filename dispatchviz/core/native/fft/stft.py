@@ -1,4 +1,4 @@
-"""Spectra of pieces of a signal, one after the other, and back (``aten/src/ATen/native/SpectralOps.cpp``)."""
+"""``stft``, ``istft``: short-time Fourier transform and its inverse (``aten/src/ATen/native/SpectralOps.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``_foreach_clamp_min`` and ``_foreach_clamp_max`` by a number or a list, on the CPU and on CUDA
+"""``_foreach_clamp_min``, ``_foreach_clamp_max`` by a number or a list, on the CPU and on CUDA
 (``aten/src/ATen/native/ForeachOpsKernels.cpp``, ``cuda/ForeachBinaryOpScalar.cu``).
 
 NB: on CUDA written after PyTorch's sources and not measured on a GPU.

@@ -1,6 +1,5 @@
-"""Elements read and written along a dimension at places of their own (``TensorAdvancedIndexing.cpp``,
-``ScatterGatherChecks.h`` in ``aten/src/ATen/native``): ``gather``, ``scatter``, ``scatter_add``, ``scatter_reduce``.
-"""
+"""``gather``, ``scatter``, ``scatter_add``, ``scatter_reduce`` along a dimension (``TensorAdvancedIndexing.cpp``,
+``ScatterGatherChecks.h`` in ``aten/src/ATen/native``)."""
 
 from __future__ import annotations
 

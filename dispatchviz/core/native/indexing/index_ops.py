@@ -1,6 +1,5 @@
-"""Elements picked and written by vectors of places (``aten/src/ATen/native/TensorAdvancedIndexing.cpp``):
-``index_copy``, ``index_fill``, ``index_reduce``, and ``take``, ``put``, which see a tensor as one vector.
-"""
+"""``index_copy``, ``index_fill``, ``index_reduce``; ``take``, ``put``, ``take_along_dim``
+(``aten/src/ATen/native/TensorAdvancedIndexing.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading and writing at several tensors of places at once: ``index``, ``index_put`` and what they share
+"""``index``, ``index_put``: advanced indexing with tensors of indices
 (``aten/src/ATen/native/TensorAdvancedIndexing.cpp``, ``IndexingUtils.h``).
 
 Masks become places with ``nonzero``; all places are broadcast together. The tensor is then seen as one whose indexed

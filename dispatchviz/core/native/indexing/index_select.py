@@ -1,6 +1,5 @@
-"""Elements picked and written by a tensor of places: ``index_select``, ``index_add``, ``nonzero``, ``bincount``
-(``aten/src/ATen/native/TensorAdvancedIndexing.cpp``, ``SummaryOps.cpp``).
-"""
+"""``index_select``, ``index_add``, ``nonzero``, ``argwhere``, ``bincount``
+(``aten/src/ATen/native/TensorAdvancedIndexing.cpp``, ``SummaryOps.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements put together with others at places, one after the other: a place that is named twice counts twice.
+"""``ufunc.at`` for NumPy and CuPy arrays: unbuffered accumulation, where a repeated index counts each time.
 
 NumPy does so with every ufunc, CuPy with what a GPU has atomic operations for; the host does the rest for it.
 """

@@ -1,4 +1,5 @@
-"""Checks of single arguments, which errors call by place and name (``aten/src/ATen/TensorUtils.cpp``)."""
+"""``TensorArg`` checks: dtypes, dimensions, sizes and contiguity of an argument, named by position
+(``aten/src/ATen/TensorUtils.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Loops of PyTorch's CPU that have two forms (``cpu_kernel_vec`` in ``aten/src/ATen/native/cpu/Loops.h``).
+"""``cpu_kernel_vec``: CPU loops with a scalar and a vectorized form (``cpu_kernel_vec`` in
+``aten/src/ATen/native/cpu/Loops.h``).
 
 Rule 1: along the innermost dimension, where elements lie side by side or one operand's is a single one, blocks of two
 vectors of 32 bytes run the vectorized form; what is left over, and rows of other strides, run the scalar form.

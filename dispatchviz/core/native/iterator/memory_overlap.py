@@ -1,4 +1,5 @@
-"""Memory that an output shares with an operand (``aten/src/ATen/MemoryOverlap.cpp``).
+"""Memory overlap: ``assert_no_overlap``, ``assert_no_partial_overlap``, ``assert_no_internal_overlap``
+(``aten/src/ATen/MemoryOverlap.cpp``).
 
 Rule 1: an output that overlaps a dense operand in part is refused; nobody looks at others.
 Rule 2: what is not refused reads what the loop has written so far. The order is that of the output's memory.

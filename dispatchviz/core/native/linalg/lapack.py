@@ -1,4 +1,4 @@
-"""What LAPACK computes, on arrays of one or many matrices: NumPy's or CuPy's routines, and by columns what they lack.
+"""LAPACK routines for arrays of one or many matrices: NumPy's or CuPy's, and loops over columns for what they lack.
 
 Matrices stand in the last two dimensions. ``info`` is LAPACK's: 0, or the number of the column (from 1) that failed.
 NB: PyTorch calls MKL. Numbers agree to rounding; so do signs and the order of what is only determined up to these, but

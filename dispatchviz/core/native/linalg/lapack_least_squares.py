@@ -1,4 +1,4 @@
-"""Least squares by LAPACK's drivers (``BatchLinearAlgebraKernel.cpp``): ``gels``, ``gelsy``, ``gelss``, ``gelsd``.
+"""LAPACK's least-squares drivers: ``gels``, ``gelsy``, ``gelss``, ``gelsd`` (``BatchLinearAlgebraKernel.cpp``).
 
 NB: ``gelsy`` finds the rank from singular values too, where LAPACK estimates it from a factorization with pivots.
 """

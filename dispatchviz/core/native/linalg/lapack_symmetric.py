@@ -1,4 +1,5 @@
-"""L D L^T of a symmetric or Hermitian matrix, in its lower triangle (LAPACK's ``sytrf``, ``hetrf``, ``sytrs``)."""
+"""LAPACK's LDL factorization of symmetric or Hermitian matrices: ``sytrf``, ``hetrf``, ``sytrs``, in the lower
+triangle."""
 
 from __future__ import annotations
 

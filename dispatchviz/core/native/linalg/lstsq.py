@@ -1,4 +1,4 @@
-"""Least squares (``BatchLinearAlgebra.cpp``): ``linalg.lstsq``."""
+"""``linalg.lstsq``: least squares (``BatchLinearAlgebra.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The matrix exponential (``LinearAlgebra.cpp``): Taylor polynomials with few products; the norm decides the degree.
+"""``matrix_exp``: Taylor polynomials with few products; the norm decides the degree (``LinearAlgebra.cpp``).
 
 Bader, Blanes, Casas: Computing the Matrix Exponential with an Optimized Taylor Polynomial Approximation, 2019.
 """

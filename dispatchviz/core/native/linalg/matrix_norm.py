@@ -1,4 +1,4 @@
-"""Norms of matrices (``LinearAlgebra.cpp``): ``matrix_norm``, ``norm`` and the old names."""
+"""``linalg.matrix_norm``, ``linalg.norm``, ``frobenius_norm``, ``nuclear_norm`` (``LinearAlgebra.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Cross entropy (``aten/src/ATen/native/LossNLL.cpp``): of class numbers, smoothed or not, and of probabilities."""
+"""``cross_entropy_loss``: class indices, with or without label smoothing, and class probabilities
+(``aten/src/ATen/native/LossNLL.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The loss of sequences whose alignment is not known, CTC (``aten/src/ATen/native/LossCTC.cpp``).
+"""``ctc_loss``: connectionist temporal classification, the loss of sequences without a known alignment
+(``aten/src/ATen/native/LossCTC.cpp``).
 
 log_probs are (time, batch, labels); targets (batch, longest) or all in one row. A target of length L is read with
 blanks around each label, so it has 2 L + 1 states; alpha[t, s] is the log probability of having read s states at time

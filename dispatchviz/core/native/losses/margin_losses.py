@@ -1,5 +1,5 @@
-"""Losses of classes by margins (``aten/src/ATen/native/LossMulti.h``, ``LossMultiMargin.cpp``,
-``LossMultiLabelMargin.cpp``); ``reduction`` as in ``losses.py``.
+"""``multi_margin_loss``, ``multilabel_margin_loss`` (``aten/src/ATen/native/LossMulti.h``, ``LossMultiMargin.cpp``,
+``LossMultiLabelMargin.cpp``); ``reduction``: ``at::Reduction``.
 
 self is (N, classes) or one row.
 """

@@ -1,4 +1,5 @@
-"""Copies of tensors, and tensors on the same memory (``aten/src/ATen/native/{Copy,TensorFactories,Resize}.cpp``)."""
+"""``copy_``, ``clone``, ``contiguous``, ``alias``, ``detach``, ``resize_``
+(``aten/src/ATen/native/{Copy,TensorFactories,Resize}.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Backward of batch normalisation (``Normalization.cpp``, ``cpu/batch_norm_kernel.cpp``)."""
+"""``native_batch_norm_backward`` (``Normalization.cpp``, ``cpu/batch_norm_kernel.cpp``)."""
 
 from __future__ import annotations
 

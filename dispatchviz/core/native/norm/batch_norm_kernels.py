@@ -1,4 +1,5 @@
-"""The kernels behind batch normalisation: forward (``Normalization.cpp``, ``cpu/batch_norm_kernel.cpp``).
+"""``native_batch_norm``, ``_native_batch_norm_legit``, ``_batch_norm_with_update``: forward kernels
+(``Normalization.cpp``, ``cpu/batch_norm_kernel.cpp``).
 
 What rounds where: statistics are float64 of float32 inputs and float32 of half ones. Those of bfloat16 are rounded
 between the steps, those of half are not, nor those of either beside float32 parameters ("mixed"). Strided inputs are

@@ -1,4 +1,4 @@
-"""Group and root-mean-square normalisation (``aten/src/ATen/native/group_norm.cpp``, ``layer_norm.cpp``)."""
+"""``group_norm``, ``native_group_norm``, ``rms_norm`` (``aten/src/ATen/native/group_norm.cpp``, ``layer_norm.cpp``)."""
 
 from __future__ import annotations
 

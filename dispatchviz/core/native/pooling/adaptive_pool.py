@@ -1,5 +1,5 @@
-"""Pooling to a given size (``aten/src/ATen/native/AdaptiveAveragePooling.cpp``, ``AdaptiveAveragePooling3d.cpp``,
-``AdaptiveMaxPooling2d.cpp``, ``AdaptiveMaxPooling3d.cpp``)."""
+"""``adaptive_avg_pool1d/2d/3d``, ``adaptive_max_pool1d/2d/3d`` (``aten/src/ATen/native/AdaptiveAveragePooling.cpp``,
+``AdaptiveAveragePooling3d.cpp``, ``AdaptiveMaxPooling2d.cpp``, ``AdaptiveMaxPooling3d.cpp``)."""
 
 from __future__ import annotations
 

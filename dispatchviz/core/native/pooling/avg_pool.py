@@ -1,4 +1,5 @@
-"""Average pooling (``aten/src/ATen/native/AveragePool2d.cpp``, ``AveragePool3d.cpp``, ``Pooling.cpp``)."""
+"""``avg_pool1d``, ``avg_pool2d``, ``avg_pool3d`` (``aten/src/ATen/native/AveragePool2d.cpp``, ``AveragePool3d.cpp``,
+``Pooling.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Maxima of windows that lie at random steps (``aten/src/ATen/native/FractionalMaxPooling.h``,
-``FractionalMaxPool2d.cpp``, ``FractionalMaxPool3d.cpp``).
+"""``fractional_max_pool2d``, ``fractional_max_pool3d``: windows at random steps
+(``aten/src/ATen/native/FractionalMaxPooling.h``, ``FractionalMaxPool2d.cpp``, ``FractionalMaxPool3d.cpp``).
 
 Rule: a random number u per example, channel and dimension says where the windows begin: the i-th of n at
 ``int((i + u) * a) - int(u * a)``, ``a`` being the room for windows over n - 1; the last one at the end. Images take

@@ -1,5 +1,5 @@
-"""Max pooling (``aten/src/ATen/native/DilatedMaxPool2d.cpp``, ``DilatedMaxPool3d.cpp``, ``MaxPooling.cpp``) and its
-inverse (``MaxUnpooling.cpp``)."""
+"""``max_pool1d``, ``max_pool2d``, ``max_pool3d``, ``max_unpool2d``, ``max_unpool3d``
+(``aten/src/ATen/native/DilatedMaxPool2d.cpp``, ``DilatedMaxPool3d.cpp``, ``MaxPooling.cpp``, ``MaxUnpooling.cpp``)."""
 
 from __future__ import annotations
 

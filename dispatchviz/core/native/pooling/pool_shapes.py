@@ -1,4 +1,4 @@
-"""Shapes and checks of pooling (``aten/src/ATen/native/Pool.h``, ``Pooling.cpp``)."""
+"""Output shapes and argument checks of pooling (``aten/src/ATen/native/Pool.h``, ``Pooling.cpp``)."""
 
 from __future__ import annotations
 

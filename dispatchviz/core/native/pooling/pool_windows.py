@@ -1,4 +1,4 @@
-"""Arrays of pooling: what each place of a window meets."""
+"""Pooling windows of arrays: the input elements that each kernel position meets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws of yes and no, and counts of them (``aten/src/ATen/native/Distributions.cpp``)."""
+"""``bernoulli``, ``bernoulli_``, ``geometric_`` (``aten/src/ATen/native/Distributions.cpp``)."""
 
 from __future__ import annotations
 

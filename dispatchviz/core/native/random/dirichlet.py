@@ -1,4 +1,4 @@
-"""Draws of shares that add up to 1, and their gradients (``aten/src/ATen/native/Distributions.h``).
+"""``_sample_dirichlet``, ``_dirichlet_grad`` (``aten/src/ATen/native/Distributions.h``).
 
 A draw changes with its concentration as a beta draw does: series near 0 and 1, an expansion for large concentrations, a
 rational approximation between.

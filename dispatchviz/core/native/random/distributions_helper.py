@@ -1,4 +1,5 @@
-"""How many words of a generator make a number, and how (``aten/src/ATen/core/DistributionsHelper.h``).
+"""Uniform, normal, exponential, Cauchy and integer samples from random 32-bit outputs of a generator
+(``aten/src/ATen/core/DistributionsHelper.h``).
 
 Each function takes a generator and a count and returns a flat NumPy array, in the order in which PyTorch's serial CPU
 loops draw. The C library's functions are called, not NumPy's, so that every bit is PyTorch's.

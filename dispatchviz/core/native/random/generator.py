@@ -1,4 +1,4 @@
-"""Generators of random numbers (``aten/src/ATen/CPUGeneratorImpl.cpp``, ``torch/csrc/Generator.cpp``).
+"""``torch.Generator``, ``manual_seed`` (``aten/src/ATen/CPUGeneratorImpl.cpp``, ``torch/csrc/Generator.cpp``).
 
 A generator is a stream of words, and one normal number that was made and not yet used. ``distributions_helper.py``
 turns words into numbers. NB: in PyTorch, the default CPU generator is seeded at random until ``manual_seed`` is called;

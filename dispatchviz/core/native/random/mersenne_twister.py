@@ -1,4 +1,5 @@
-"""The words that PyTorch's CPU generator draws (``aten/src/ATen/core/MT19937RNGEngine.h``), made by NumPy's mt19937.
+"""``mt19937``, the Mersenne Twister of PyTorch's CPU generator (``aten/src/ATen/core/MT19937RNGEngine.h``), by NumPy's
+mt19937.
 
 Both run the same recurrence over 624 words from the same seeding, so the raw streams are equal bit for bit.
 """

@@ -1,4 +1,5 @@
-"""Drawing categories by their weights (``Distributions.cpp``, ``cpu/MultinomialKernel.cpp``)."""
+"""``multinomial``: sampling categories by weight, with or without replacement (``Distributions.cpp``,
+``cpu/MultinomialKernel.cpp``)."""
 
 from __future__ import annotations
 

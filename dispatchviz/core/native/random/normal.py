@@ -1,4 +1,4 @@
-"""``torch.normal`` with means and standard deviations of each element's own (``DistributionTemplates.h``)."""
+"""``normal`` with means and standard deviations of each element's own (``DistributionTemplates.h``)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Tensors of Poisson, binomial and gamma draws (``aten/src/ATen/native/Distributions.cpp``): each element by its own
-parameters, one after the other in the order of memory.
-"""
+"""``poisson``, ``binomial``, ``_standard_gamma`` (``aten/src/ATen/native/Distributions.cpp``): each element by its own
+parameters, one after the other in the order of memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filling tensors with whole random numbers: ``random_`` (``Distributions.cpp``, ``DistributionTemplates.h``)."""
+"""``random_``: random integers in place (``Distributions.cpp``, ``DistributionTemplates.h``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Filling tensors with real random numbers (``aten/src/ATen/native/Distributions.cpp``, ``DistributionTemplates.h``).
+"""``uniform_``, ``normal_``, ``exponential_``, ``cauchy_``, ``log_normal_``
+(``aten/src/ATen/native/Distributions.cpp``, ``DistributionTemplates.h``).
 
 Numbers are drawn one after the other and written in the order of memory; whole numbers are in ``random_from_to.py``.
 """

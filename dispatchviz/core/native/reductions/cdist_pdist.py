@@ -1,4 +1,4 @@
-"""Distances between the rows of matrices (``aten/src/ATen/native/Distance.cpp``).
+"""``cdist``, ``pdist``: pairwise distances between the rows of matrices (``aten/src/ATen/native/Distance.cpp``).
 
 ``p`` is the norm's; of its gradients, 0 stands wherever a distance is 0.
 """

@@ -1,4 +1,4 @@
-"""The largest and the smallest so far (``aten/src/ATen/native/ReduceOps.cpp``): ``cummax``, ``cummin``."""
+"""``cummax``, ``cummin``: cumulative maximum and minimum, with indices (``aten/src/ATen/native/ReduceOps.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Products, running sums and norms (``aten/src/ATen/native/ReduceOps.cpp``, ``LinearAlgebra.cpp``). Sums and
-means are in ``reductions.py``, variances in ``spreads.py``.
-"""
+"""``prod``, ``cumsum``, ``cumprod``, ``logsumexp``, ``norm``, ``linalg_vector_norm``
+(``aten/src/ATen/native/ReduceOps.cpp``, ``LinearAlgebra.cpp``). Sums and means are in ``sum_mean.py``, variances in
+``variance.py``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The largest, the smallest, and where they are (``aten/src/ATen/native/ReduceAllOps.cpp``, ``TensorCompare.cpp``,
-``ReduceOps.cpp``). Of two tensors, element by element: ``clamp.py``.
-"""
+"""Minimum and maximum: ``max``, ``min``, ``amax``, ``amin``, ``argmax``, ``argmin``, ``aminmax``
+(``aten/src/ATen/native/ReduceAllOps.cpp``, ``TensorCompare.cpp``, ``ReduceOps.cpp``). Of two tensors, element by
+element: ``clamp.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions of segments that lie behind each other (``aten/src/ATen/native/SegmentReduce.cpp``).
+"""``segment_reduce``: reductions of consecutive segments (``aten/src/ATen/native/SegmentReduce.cpp``).
 
 ``lengths`` says how long they are, or ``offsets`` where each begins and the last one ends; both have a row for each
 place of the dimensions before ``axis``.

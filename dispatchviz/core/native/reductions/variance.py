@@ -1,4 +1,5 @@
-"""Variances and standard deviations (``aten/src/ATen/native/ReduceOps.cpp``: ``std_var_out``)."""
+"""Variance and standard deviation: ``var``, ``std``, ``var_mean``, ``std_mean`` (``std_var_out`` in
+``aten/src/ATen/native/ReduceOps.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Padding (``aten/src/ATen/native/PadNd.cpp``)."""
+"""``constant_pad_nd``, ``pad``, circular padding (``aten/src/ATen/native/PadNd.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Sums over the taps of samples, and their gradients (``aten/src/ATen/native/cpu/GridSamplerKernel.cpp``), as arrays.
+"""Grid sampling of arrays: weighted sums over taps, and their gradients
+(``aten/src/ATen/native/cpu/GridSamplerKernel.cpp``).
 
 Every step is rounded to the input's dtype, so that in half precision the order of the steps shows: an image's taps are
 added up all at once, but a cubic's row by row; gradients of a grid, channel by channel.

@@ -1,4 +1,5 @@
-"""Windows of images as columns, and back (``aten/src/ATen/native/Im2Col.cpp``, ``Col2Im.cpp``).
+"""``im2col``, ``col2im``: sliding windows as columns, and their inverse (``aten/src/ATen/native/Im2Col.cpp``,
+``Col2Im.cpp``).
 
 ``torch.nn.functional`` calls them unfold and fold.
 """

@@ -1,4 +1,5 @@
-"""What resizing of images shares (``aten/src/ATen/native/UpSample.h``, ``cpu/UpSampleKernel.cpp``).
+"""Shared parts of upsampling: output sizes, scales, weights, checks (``aten/src/ATen/native/UpSample.h``,
+``cpu/UpSampleKernel.cpp``).
 
 Each dimension is resized by itself: every new element is a weighted sum of a few old ones, its taps. The backward hands
 each gradient to the same ones. ``scales`` are factors that a user gave, or None where only sizes are known.

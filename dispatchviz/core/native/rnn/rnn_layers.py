@@ -1,4 +1,4 @@
-"""Cells run along a sequence, and layers upon each other (``aten/src/ATen/native/RNN.cpp``).
+"""Recurrent layers: a cell run over a sequence, bidirectional, stacked (``aten/src/ATen/native/RNN.cpp``).
 
 A layer takes (cell, input, hidden state, weights) and gives (outputs, last hidden state). Hidden states are tensors, or
 pairs of them for an LSTM; a bidirectional layer takes pairs of everything but the input.

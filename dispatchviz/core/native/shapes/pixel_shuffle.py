@@ -1,4 +1,4 @@
-"""Channels into pixels, pixels into channels, channels among each other.
+"""``pixel_shuffle``, ``pixel_unshuffle``, ``channel_shuffle``.
 
 Mirrors ``aten/src/ATen/native/PixelShuffle.cpp`` and ``ChanelShuffle.cpp``.
 """

@@ -1,7 +1,6 @@
-"""A tensor cut up, turned round, repeated: ``diagonal``, ``split``, ``chunk``, ``flatten``, ``flip``, ``repeat``,
-``tril`` (``aten/src/ATen/native/TensorShape.cpp``, ``TensorTransformations.cpp``, ``TriangularOps.cpp``).
-``select`` and ``slice`` are in ``select_slice.py``.
-"""
+"""``diagonal``, ``split``, ``chunk``, ``flatten``, ``flip``, ``repeat``, ``tril``, ``triu``
+(``aten/src/ATen/native/TensorShape.cpp``, ``TensorTransformations.cpp``, ``TriangularOps.cpp``). ``select`` and
+``slice`` are in ``select_slice.py``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Single elements by their rank or their number (``aten/src/ATen/native/Sorting.cpp``, ``TensorCompare.cpp``):
-``kthvalue``, ``median``, ``nanmedian``, ``mode``. Whole orders are in ``sort_topk.py``.
-"""
+"""``kthvalue``, ``median``, ``nanmedian``, ``mode`` (``aten/src/ATen/native/Sorting.cpp``, ``TensorCompare.cpp``).
+``sort`` and ``topk`` are in ``sort_topk.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantiles (``aten/src/ATen/native/Sorting.cpp``): ``quantile``, ``nanquantile``."""
+"""``quantile``, ``nanquantile`` (``aten/src/ATen/native/Sorting.cpp``)."""
 
 from __future__ import annotations
 

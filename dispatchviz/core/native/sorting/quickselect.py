@@ -1,4 +1,5 @@
-"""Which of several equal elements ``kthvalue`` finds: that of Sedgewick's quickselect (``native/Sorting.cpp``)."""
+"""Quickselect: which of several equal elements ``kthvalue`` finds (``quick_select_template`` in
+``native/Sorting.cpp``)."""
 
 from __future__ import annotations
 

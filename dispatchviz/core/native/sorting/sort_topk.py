@@ -1,6 +1,5 @@
-"""Elements in order (``aten/src/ATen/native/Sorting.cpp``, ``TopKImpl.h``): ``sort``, ``argsort``, ``msort``, ``topk``.
-Single elements by their rank are in ``kthvalue_median.py``.
-"""
+"""``sort``, ``argsort``, ``msort``, ``topk`` (``aten/src/ATen/native/Sorting.cpp``, ``TopKImpl.h``). Order statistics
+are in ``kthvalue_median.py``."""
 
 from __future__ import annotations
 

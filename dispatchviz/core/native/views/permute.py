@@ -1,4 +1,4 @@
-"""Dimensions in another order (``aten/src/ATen/native/TensorShape.cpp``): ``permute`` and ``movedim``.
+"""``permute``, ``movedim`` (``aten/src/ATen/native/TensorShape.cpp``).
 
 Swapping two dimensions is in ``views.py``.
 """

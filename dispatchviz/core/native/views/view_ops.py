@@ -1,4 +1,5 @@
-"""Views and reshaping (``aten/src/ATen/native/TensorShape.cpp``).
+"""``view``, ``reshape``, ``as_strided``, ``expand``, ``t``, ``transpose``, ``squeeze``, ``unsqueeze``
+(``aten/src/ATen/native/TensorShape.cpp``).
 
 Every view ends in ``as_strided``, ``view`` or ``alias``; those make the new tensor on the same storage. In-place
 variants end in ``as_strided_``, which gives the same tensor another geometry.

@@ -1,4 +1,4 @@
-"""Random operators under vmap (``BatchRulesRandomness.cpp``, ``VmapModeRegistrations.cpp``).
+"""Batch rules of random operators (``BatchRulesRandomness.cpp``, ``VmapModeRegistrations.cpp``).
 
 They are asked at FuncTorchVmapMode, which every vmap includes, because a random operator need not have a batched
 argument at all. Whether examples share their numbers is for the user to say: ``randomness`` of ``vmap``.
