@@ -36,7 +36,7 @@ def add(buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> N
 
 def _accumulate(buffer: list[Tensor], position: int, gradient: Tensor) -> tuple[str, str]:
     """Adds; says how and why so."""
-    obstacle = _obstacle(buffer, position, gradient)
+    obstacle = _out_of_place_reason(buffer, position, gradient)
     if obstacle:
         buffer[position] = ops.add_Tensor.call(buffer[position], gradient, 1)
         return "added out of place", obstacle
@@ -44,7 +44,7 @@ def _accumulate(buffer: list[Tensor], position: int, gradient: Tensor) -> tuple[
     return "added in place", "grad mode is off and nobody else holds the gradient that was there"
 
 
-def _obstacle(buffer: list[Tensor], position: int, gradient: Tensor) -> str:
+def _out_of_place_reason(buffer: list[Tensor], position: int, gradient: Tensor) -> str:
     """Why the memory of what is stored cannot take the sum; empty if it can."""
     state = thread.state
     if state.grad_mode:

@@ -1,5 +1,5 @@
-"""Backward of ``_euclidean_dist``, ``_trilinear``, ``channel_shuffle`` (``torch/csrc/autograd/FunctionsManual.cpp``).
-"""
+"""Backward of ``_euclidean_dist``, ``_trilinear``, ``channel_shuffle``
+(``torch/csrc/autograd/FunctionsManual.cpp``)."""
 
 from __future__ import annotations
 

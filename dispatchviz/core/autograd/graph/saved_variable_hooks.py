@@ -160,7 +160,7 @@ class PackedVariable(SavedVariable):
         with AutoGradMode(False, "a pack hook"):
             handed = ops.detach.call(tensor) if self._original else tensor
             packed.data = hooks.pack(handed)
-        _tell("pack hook", hooks.pack, self, handed, packed.data)
+        _record_hook("pack hook", hooks.pack, self, handed, packed.data)
         if tensor._version_counter.value != version:
             raise RuntimeError(_IN_PLACE)
 
@@ -183,7 +183,7 @@ class PackedVariable(SavedVariable):
                 f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
                 f"{type(data).__name__}"
             )
-        _tell("unpack hook", packed.hooks.unpack, self, data, packed.data)
+        _record_hook("unpack hook", packed.hooks.unpack, self, data, packed.data)
         if node is None and not packed.requires_grad and not requires_grad(data) and packed.tangent() is None:
             return data
         return self._restored(packed, data, node)
@@ -239,7 +239,7 @@ class Packed:
         return None if self.fw_grad is None else self.fw_grad.value(0)
 
 
-def _tell(kind: str, hook: Pack | Unpack, saved: SavedVariable, tensor: Tensor, packed: Any) -> None:
+def _record_hook(kind: str, hook: Pack | Unpack, saved: SavedVariable, tensor: Tensor, packed: Any) -> None:
     if recorder.active is not None:
         recorder.active.saved_tensor_hook_ran(kind, name_of(hook), saved, tensor, type(packed).__name__)
 

@@ -124,7 +124,7 @@ def run_tensor_pre_hooks(node: Node, values: list[Tensor | None]) -> None:
         for output_nr, retain in node.hooks.retains_grad.items():
             gradient = values[output_nr]
             kept = gradient is not None and retain(gradient)
-            _told("retains-grad hook", node, "retain_grad", replaced=False, kept=kept)
+            _record_hook("retains-grad hook", node, "retain_grad", replaced=False, kept=kept)
 
 
 def _run_single(node: Node, hook: Hook, values: list[Tensor | None], index: int) -> None:
@@ -133,7 +133,7 @@ def _run_single(node: Node, hook: Hook, values: list[Tensor | None], index: int)
     if replaced:
         _check_single(values[index], result, hook)
         values[index] = result
-    _told("tensor pre hook", node, name_of(hook), replaced)
+    _record_hook("tensor pre hook", node, name_of(hook), replaced)
 
 
 def run_pre_hooks(node: Node, values: list[Tensor | None]) -> None:
@@ -143,7 +143,7 @@ def run_pre_hooks(node: Node, values: list[Tensor | None]) -> None:
     for hook in list(node.hooks.pre.values()):
         before = tuple(values)
         replaced = _replaces(before, hook(before), hook, values)
-        _told("pre hook", node, name_of(hook), replaced)
+        _record_hook("pre hook", node, name_of(hook), replaced)
 
 
 def run_post_hooks(
@@ -153,7 +153,7 @@ def run_post_hooks(
     for hook in list(hooks.values()):
         before = tuple(outputs)
         replaced = _replaces(before, hook(before, tuple(inputs)), hook, outputs)
-        _told("post hook", node, name_of(hook), replaced)
+        _record_hook("post hook", node, name_of(hook), replaced)
     return outputs
 
 
@@ -170,12 +170,12 @@ def run_post_accumulate_hooks(node: Node, leaf: Tensor) -> None:
         if result is not None and result is not value:
             _check_single(value, result, hook)
             value = result
-        _told("post-accumulate hook", node, name_of(hook), replaced=False)
+        _record_hook("post-accumulate hook", node, name_of(hook), replaced=False)
     if value is not leaf:
         raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
-def _told(kind: str, node: Node, function: str, replaced: bool, kept: bool = False) -> None:
+def _record_hook(kind: str, node: Node, function: str, replaced: bool, kept: bool = False) -> None:
     if recorder.active is not None:
         recorder.active.hook_ran(kind, node, function, replaced, kept)
 

@@ -1,5 +1,5 @@
-"""``equal``, ``isclose``, ``allclose``, ``isfinite`` (``aten/src/ATen/native/TensorCompare.cpp``, ``ReduceOps.cpp``).
-"""
+"""``equal``, ``isclose``, ``allclose``, ``isfinite`` (``aten/src/ATen/native/TensorCompare.cpp``,
+``ReduceOps.cpp``)."""
 
 from __future__ import annotations
 

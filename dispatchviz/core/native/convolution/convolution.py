@@ -92,24 +92,24 @@ def conv1d_padding_symint(
     input: Tensor, weight: Tensor, bias: Bias, stride: Size, padding: str, dilation: Size, groups: int
 ) -> Tensor:
     """``"same"`` or ``"valid"``."""
-    return _by_word("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+    return _with_padding_mode("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv2d_padding_symint(
     input: Tensor, weight: Tensor, bias: Bias, stride: Size, padding: str, dilation: Size, groups: int
 ) -> Tensor:
     """``"same"`` or ``"valid"``."""
-    return _by_word("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+    return _with_padding_mode("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv3d_padding_symint(
     input: Tensor, weight: Tensor, bias: Bias, stride: Size, padding: str, dilation: Size, groups: int
 ) -> Tensor:
     """``"same"`` or ``"valid"``."""
-    return _by_word("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+    return _with_padding_mode("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
-def _by_word(
+def _with_padding_mode(
     name: str,
     dims: int,
     input: Tensor,

@@ -60,7 +60,7 @@ def _eliminated(lu: Array, pivot: bool) -> tuple[Array, Array, Array]:
     pivots = xp.zeros((*lu.shape[:-2], min(m, n)), dtype=xp.int32)
     info = xp.zeros(lu.shape[:-2], dtype=xp.int32)
     for k in range(min(m, n)):
-        chosen = _largest(lu[..., k:, k]) + k if pivot else xp.full(lu.shape[:-2], k)
+        chosen = _i_amax(lu[..., k:, k]) + k if pivot else xp.full(lu.shape[:-2], k)
         pivots[..., k] = chosen + 1
         _swap_rows(lu, k, chosen)
         diagonal = lu[..., k, k]
@@ -71,7 +71,7 @@ def _eliminated(lu: Array, pivot: bool) -> tuple[Array, Array, Array]:
     return lu, pivots, info
 
 
-def _largest(column: Array) -> Array:
+def _i_amax(column: Array) -> Array:
     """As BLAS's ``i_amax``: by the sum of both parts' sizes."""
     size = abs(column.real) + abs(column.imag) if column.dtype.kind == "c" else abs(column)
     return size.argmax(axis=-1)

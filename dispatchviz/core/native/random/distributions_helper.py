@@ -105,13 +105,13 @@ def _log(number: float) -> float:
 
 def integers_between(generator: Generator, count: int, base: int, range_: int) -> Any:
     """Int64 numbers from [base, base + range)."""
-    words = _words(generator, range_ >= MANY_NUMBERS)(count)
+    words = _random_source(generator, range_ >= MANY_NUMBERS)(count)
     return (words % numpy.uint64(range_) + numpy.uint64(base % (1 << 64))).astype(numpy.int64)
 
 
 def integers(generator: Generator, count: int, range_: int, wide: bool) -> Any:
     """Uint64 numbers from [0, range), of one word each or of two (wide)."""
-    return _words(generator, wide)(count) % numpy.uint64(range_)
+    return _random_source(generator, wide)(count) % numpy.uint64(range_)
 
 
 def all_integers(generator: Generator, count: int) -> Any:
@@ -119,5 +119,5 @@ def all_integers(generator: Generator, count: int) -> Any:
     return generator.engine.double_words(count).astype(numpy.int64)
 
 
-def _words(generator: Generator, wide: bool) -> Callable[[int], Any]:
+def _random_source(generator: Generator, wide: bool) -> Callable[[int], Any]:
     return generator.engine.double_words if wide else generator.engine.words

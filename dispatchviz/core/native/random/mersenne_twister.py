@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-WORDS = 624
+STATE_SIZE = 624
 """Words of state; they are made anew when all were drawn."""
 
 
@@ -45,5 +45,5 @@ class MersenneTwister:
     def state(self, value: tuple[int, Any]) -> None:
         drawn, words = value
         self._fresh = drawn == 0
-        inside = {"key": numpy.asarray(words, numpy.uint32), "pos": drawn or WORDS}
+        inside = {"key": numpy.asarray(words, numpy.uint32), "pos": drawn or STATE_SIZE}
         self._source.state = {"bit_generator": "MT19937", "state": inside}

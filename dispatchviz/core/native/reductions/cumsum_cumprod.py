@@ -94,15 +94,15 @@ def _chain(numbers: Any, axis: int) -> Any:
 
 def cumsum_meta(op: Structured, self: Tensor, dim: int, dtype: DType | None) -> None:
     """Same shape; integers and bool become int64."""
-    _running(op, self, dim, dtype)
+    _cumulative_meta(op, self, dim, dtype)
 
 
 def cumprod_meta(op: Structured, self: Tensor, dim: int, dtype: DType | None) -> None:
     """Same shape; integers and bool become int64."""
-    _running(op, self, dim, dtype)
+    _cumulative_meta(op, self, dim, dtype)
 
 
-def _running(op: Structured, self: Tensor, dim: int, dtype: DType | None) -> None:
+def _cumulative_meta(op: Structured, self: Tensor, dim: int, dtype: DType | None) -> None:
     wrap_dim(dim, len(self._size))
     given = None if op.variant == "functional" else op.output._dtype
     made = dtype or given or _summed(self._dtype)

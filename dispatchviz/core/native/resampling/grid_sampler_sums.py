@@ -79,7 +79,7 @@ def input_gradient(given: Samples, grad: Any) -> Any:
     xp, total = given.xp, given.xp.zeros(given.values.shape, given.values.dtype)
     each = list(_columns_first(given) if given.mode[0] == BICUBIC else elements(given.by_dim, given.space))
     places = [xp.ravel_multi_index(xp.broadcast_arrays(*given.positions(one)), total.shape) for one in each]
-    shares = [_share(given, grad, one) for one in each]
+    shares = [_weighted(given, grad, one) for one in each]
     inside = [xp.broadcast_to(one.inside, grad.shape) for one in each]
     order = _order_of_adding(given, len(each), _count(grad.shape[2:]))
     chosen, where, shared = (_in_order(xp, parts, order) for parts in (inside, places, shares))
@@ -93,7 +93,7 @@ def _columns_first(given: Samples) -> Iterator[Element]:
         yield from elements([height, Taps([tap], width.scale)], given.space)
 
 
-def _share(given: Samples, grad: Any, element: Element) -> Any:
+def _weighted(given: Samples, grad: Any, element: Element) -> Any:
     if given.mode[0] == BICUBIC:
         return grad * element.weights[1] * element.weights[0]
     return grad * element.weight

@@ -178,7 +178,7 @@ def stacked(
         input, last = layer(cell, input, states[place], weights[place])
         finals += last if stack.bidirectional else [last]
         if stack.dropout != 0 and stack.train and place < stack.num_layers - 1:
-            input = _dropped(input, stack.dropout)
+            input = _dropout(input, stack.dropout)
     return input, finals
 
 
@@ -188,7 +188,7 @@ def _pairs(values: Sequence[Any]) -> list[tuple[Any, Any]]:
     return list(zip(values[::2], values[1::2], strict=True))
 
 
-def _dropped(input: Tensor | Packed, p: float) -> Tensor | Packed:
+def _dropout(input: Tensor | Packed, p: float) -> Tensor | Packed:
     if isinstance(input, Packed):
         return Packed(ops.dropout.call(input.data, p, True), input.batch_sizes)
     return ops.dropout.call(input, p, True)

@@ -1,2 +1,2 @@
-"""``cat``, ``stack``, ``split``, ``repeat``, ``roll``, ``diag``, ``tril`` and other operators that rearrange elements.
-"""
+"""``cat``, ``stack``, ``split``, ``repeat``, ``roll``, ``diag``, ``tril`` and other operators that rearrange
+elements."""

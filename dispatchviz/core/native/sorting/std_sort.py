@@ -22,7 +22,7 @@ def standard_sort(places: Places, ranks: Ranks, end: int | None = None) -> None:
     places[:end] = sorted(places[:end], key=ranks.__getitem__)
 
 
-def sorted_places(ranks: Ranks) -> Places:
+def sorted_indices(ranks: Ranks) -> Places:
     """All places, sorted."""
     places = list(range(len(ranks)))
     standard_sort(places, ranks)

@@ -1,5 +1,5 @@
-"""Batch rules of ``embedding``, padding, upsampling, ``grid_sampler``, ``pixel_shuffle`` (``BatchRulesModules.cpp``).
-"""
+"""Batch rules of ``embedding``, padding, upsampling, ``grid_sampler``, ``pixel_shuffle``
+(``BatchRulesModules.cpp``)."""
 
 from __future__ import annotations
 
