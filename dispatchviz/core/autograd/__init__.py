@@ -1,4 +1,4 @@
-"""Autograd: Nodes and edges, saved variables, views, and the engine that walks the Nodes back.
+"""Autograd: Nodes and edges, saved variables, views, and the engine that runs the backward pass.
 
 Mirrors ``torch/csrc/autograd``. The formulas are not here: ``native/derivatives.yaml`` has them and
 ``generated/nodes.py`` is written from it.

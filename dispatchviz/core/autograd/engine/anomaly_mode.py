@@ -1,4 +1,4 @@
-"""Anomaly mode: every Node remembers which lines made it, and a Node that fails says so.
+"""Anomaly mode: every Node keeps the stack of its creation, and a Node that fails prints it.
 
 Mirrors ``torch/csrc/autograd/anomaly_mode.cpp`` and ``python_anomaly_mode.cpp``. The mode is the process's, not a
 thread's. Who asks for it are ``node.py`` (construction) and ``engine.py`` (errors, nan).

@@ -1,4 +1,4 @@
-"""``is_grads_batched``: one backward for a batch of root gradients.
+"""``is_grads_batched``: one backward pass for a batch of root gradients, by vmap.
 
 Mirrors what ``torch/autograd/__init__.py`` takes from ``torch/_vmap_internals.py``.
 

@@ -1,4 +1,4 @@
-"""A backward that was captured and can be run again with other saved tensors: what compiled autograd does.
+"""A captured backward pass that can be run again with other saved tensors, as compiled autograd does.
 
 Mirrors ``torch/csrc/dynamo/python_compiled_autograd.cpp``, without a compiler: what PyTorch traces into a graph of
 calls, and compiles, is here the list of Nodes in the order in which the engine runs them.

@@ -1,4 +1,5 @@
-"""What ``Node.compiled_args`` and ``apply_with_saved`` are made of: the state of a Node, listed and swapped.
+"""``CompiledNodeArgs``, ``SwapSavedVariables``: the state of a Node, collected and swapped (``Node.compiled_args``,
+``apply_with_saved``).
 
 Mirrors ``torch/csrc/dynamo/compiled_autograd.h``. A capture of a whole backward is in ``captured_backward.py``.
 

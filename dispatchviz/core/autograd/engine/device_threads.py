@@ -1,4 +1,5 @@
-"""What a program can tell of the threads on which PyTorch runs the Nodes of accelerators (``engine.cpp``).
+"""Device threads of the engine: what a program can observe of the threads that run the Nodes of accelerators
+(``engine.cpp``).
 
 A Node runs on the thread of its device, ``pt_autograd_0`` for cuda:0. What it makes under create_graph takes the
 sequence numbers of that thread, which count from 0 in every process, and that thread's id; key sets and modes are the

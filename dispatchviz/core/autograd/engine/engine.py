@@ -1,4 +1,4 @@
-"""The engine: walks the graph of Nodes from the roots back (``torch/csrc/autograd/engine.cpp``).
+"""The engine: runs the graph of Nodes backward from the roots (``torch/csrc/autograd/engine.cpp``).
 
 ``execute`` makes a graph task and queues its root; ``_run`` pops one ready Node after the other; ``_call_function``
 runs it and validates what it gives; ``_route`` adds each gradient to the buffer of the next Node, decrements what that

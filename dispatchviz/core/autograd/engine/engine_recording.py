@@ -1,4 +1,4 @@
-"""The steps of the engine while a recorder listens: each runs the step itself and notes what it did.
+"""The steps of the engine while a recorder listens: each runs the step itself and records what it did.
 
 ``engine.py`` says, in its table, in whose place they run. Nothing here decides anything.
 

@@ -1,4 +1,5 @@
-"""Streams in a backward: who waits for whom (``engine.cpp``, ``input_buffer.cpp``, "Streaming backwards").
+"""CUDA streams in a backward pass: which stream waits for which (``engine.cpp``, ``input_buffer.cpp``, "Streaming
+backwards").
 
 A Node runs on the stream on which its forward operator ran, and its gradients are ready there. A gradient that goes to
 a Node of another stream is followed by an event, for which the other stream waits: before a sum if there is one,

@@ -1,4 +1,4 @@
-"""Who else holds a gradient: the question behind "stolen or copied" and "added in place or out of place".
+"""References to a gradient: whether AccumulateGrad may steal it, and an input buffer may add in place.
 
 PyTorch asks the reference count of the tensor (``is_tensor_stealable`` in ``variable.h``, ``can_accumulate_inplace``
 in ``input_buffer.cpp``). CPython counts references too, and a Tensor here is what a TensorImpl is there: the count

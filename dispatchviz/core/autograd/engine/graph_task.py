@@ -1,4 +1,4 @@
-"""One execution of the engine: what it still waits for, what it must run, what it must capture.
+"""GraphTask and ExecInfo: one execution of the engine: dependencies, Nodes to run, gradients to capture.
 
 Mirrors ``torch/csrc/autograd/graph_task.h`` and the discovery functions of ``engine.cpp``. The loop that uses it is in
 ``engine.py``.

@@ -1,4 +1,4 @@
-"""Input buffers: the sum that is implied when several edges lead to one input (``input_buffer.cpp``).
+"""InputBuffer: accumulation of gradients when several edges lead to one input (``input_buffer.cpp``).
 
 A buffer is a list with a place per input of the Node. An undefined gradient is ignored, the first defined one is
 stored, later ones are added to it.
@@ -41,7 +41,7 @@ def add(buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> N
 
 def _accumulate(buffer: list[Tensor], position: int, gradient: Tensor) -> tuple[BufferMethod, BufferReason]:
     """Adds; says how and why so."""
-    obstacle = _obstacle(buffer, position, gradient)
+    obstacle = _out_of_place_reason(buffer, position, gradient)
     if obstacle:
         buffer[position] = ops.add_Tensor.call(buffer[position], gradient, 1)
         return "added out of place", obstacle
@@ -49,7 +49,7 @@ def _accumulate(buffer: list[Tensor], position: int, gradient: Tensor) -> tuple[
     return "added in place", "grad mode is off and nobody else holds the gradient that was there"
 
 
-def _obstacle(buffer: list[Tensor], position: int, gradient: Tensor) -> BufferReason | None:
+def _out_of_place_reason(buffer: list[Tensor], position: int, gradient: Tensor) -> BufferReason | None:
     """Why the memory of what is stored cannot take the sum; None if it can."""
     state = thread.state
     if state.grad_mode:

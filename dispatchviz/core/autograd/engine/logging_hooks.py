@@ -1,4 +1,4 @@
-"""The logger ``torch.autograd.graph``: at DEBUG it says which Nodes run, and with what.
+"""The logger ``torch.autograd.graph``: at DEBUG it logs each Node that runs and its gradients.
 
 Mirrors ``_register_logging_hooks_on_whole_graph`` of ``torch/autograd/graph.py``.
 """
@@ -49,11 +49,11 @@ def _below(roots: Sequence[Node]) -> Iterator[Node]:
 def _log(gradients: Sequence[Tensor | None]) -> None:
     import logging
 
-    shown = ",".join(map(_described, gradients))
+    shown = ",".join(map(_gradient_text, gradients))
     logging.getLogger(_LOGGER).debug(f"Executing: {thread.state.current_node} with grad_outputs: [{shown}]")
 
 
-def _described(tensor: Tensor | None) -> str:
+def _gradient_text(tensor: Tensor | None) -> str:
     if tensor is None:
         return "None"
     name = tensor._dtype.name

@@ -1,4 +1,4 @@
-"""The ready queue: which Node runs next (``ReadyQueue`` in ``torch/csrc/autograd/engine.h``).
+"""ReadyQueue: which Node runs next, by reentrant depth and sequence number (``torch/csrc/autograd/engine.h``).
 
 Of all ready Nodes the one with the largest sequence number runs first; a deeper reentrant backward comes before a
 shallower one. Rule 1: ties are decided by the heap algorithm of the C++ library that the Linux builds use

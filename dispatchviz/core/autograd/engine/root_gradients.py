@@ -1,4 +1,5 @@
-"""The gradients that a backward starts with: those that are given are checked, a missing one of a scalar is ones.
+"""Root gradients of a backward pass: checks of those that are given, ones for a missing one of a scalar
+(``_make_grads``).
 
 Mirrors ``_make_grads`` and ``_calculate_shape`` of ``torch/autograd/__init__.py``.
 """

@@ -1,4 +1,4 @@
-"""The threads that deeply nested backwards move to (``ThreadPoolShared``, ``reentrant_thread_init`` of ``engine.cpp``).
+"""The thread pool of deeply nested backward passes (``ThreadPoolShared``, ``reentrant_thread_init`` of ``engine.cpp``).
 
 A backward called during a backward runs in place, on the caller's stack. From ``MAX_DEPTH`` of them on one thread, the
 next goes to a thread of the pool while its caller waits: the stack would overflow otherwise. A Node that is made there

@@ -1,4 +1,5 @@
-"""Checking and fitting what a Node returned to what the next Nodes expect (``validate_outputs`` in ``engine.cpp``).
+"""``validate_outputs``: a Node's gradients checked against, and fitted to, the input metadata of the next Nodes
+(``engine.cpp``).
 
 This is where a broadcast is undone: formulas return full-size gradients.
 

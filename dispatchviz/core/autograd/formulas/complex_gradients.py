@@ -1,4 +1,5 @@
-"""What all formulas do with complex numbers (``torch/csrc/autograd/FunctionsManual.cpp``, ``c10/core/Scalar.h``).
+"""``handle_r_to_c``, ``conj``: gradients of complex operands (``torch/csrc/autograd/FunctionsManual.cpp``,
+``c10/core/Scalar.h``).
 
 The gradient of a real loss points where the loss grows: it is the derivative by the conjugate. So the formulas
 conjugate the other factors, and a real input keeps the real part of its gradient.

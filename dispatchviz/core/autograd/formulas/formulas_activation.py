@@ -1,4 +1,5 @@
-"""Backward functions of activations, and of these functions (``torch/csrc/autograd/FunctionsManual.cpp``).
+"""Backward and double backward of activations: ``prelu``, ``glu``, ``silu``, ``gelu``
+(``torch/csrc/autograd/FunctionsManual.cpp``).
 
 They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
 """

@@ -1,4 +1,4 @@
-"""Derivatives of the backward of batch and group normalisation (``torch/csrc/autograd/FunctionsManual.cpp``).
+"""Double backward of batch norm (``torch/csrc/autograd/FunctionsManual.cpp``).
 
 They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
 """
@@ -139,12 +139,12 @@ def _of_input(batch: _Batch, input_grad: Tensor) -> Tensor:
     product = ops.mul_Tensor.call(ops.mul_Tensor.call(batch.minus_one, batch.grad_distance), along)
     less = ops.add__Tensor.call(less, ops.mul__Scalar.call(product, 3.0 / count), 1)
     first = ops.div__Scalar.call(ops.mul_Tensor.call(batch.distance_minus_three_halves, less), count)
-    second = _away_from_mean(batch, along, batch.grad_sum, batch.grad_out)
-    third = _away_from_mean(batch, batch.grad_distance, total, input_grad)
+    second = _through_statistics(batch, along, batch.grad_sum, batch.grad_out)
+    third = _through_statistics(batch, batch.grad_distance, total, input_grad)
     return ops.add__Tensor.call(ops.add__Tensor.call(first, second, 1), third, 1)
 
 
-def _away_from_mean(batch: _Batch, along: Tensor, total: Tensor, each: Tensor) -> Tensor:
+def _through_statistics(batch: _Batch, along: Tensor, total: Tensor, each: Tensor) -> Tensor:
     """along / variance ** 1.5 / count * (total / count - each)"""
     rest = ops.sub_Tensor.call(ops.div_Scalar.call(total, batch.length), each, 1)
     slope = ops.div__Scalar.call(ops.mul_Tensor.call(along, batch.minus_three_halves), batch.length)

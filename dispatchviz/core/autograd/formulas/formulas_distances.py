@@ -1,4 +1,5 @@
-"""Backward functions of distances and layers that move or pad (``torch/csrc/autograd/FunctionsManual.cpp``)."""
+"""Backward of ``_euclidean_dist``, ``_trilinear``, ``channel_shuffle``
+(``torch/csrc/autograd/FunctionsManual.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Derivatives of LU, QR and Cholesky factors (``FunctionsManual.cpp``).
+"""Backward and forward derivatives of QR and Cholesky factors (``FunctionsManual.cpp``).
 
 They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
 """

@@ -1,4 +1,4 @@
-"""What formulas of Fourier transforms call (``torch/csrc/autograd/FunctionsManual.cpp``)."""
+"""Backward of ``_fft_r2c``, ``_fft_c2r`` (``torch/csrc/autograd/FunctionsManual.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What only forward formulas call (``*_jvp`` of ``torch/csrc/autograd/FunctionsManual.cpp``).
+"""Forward-mode formulas, ``*_jvp``, of reductions, clamp, convolution and others (``*_jvp`` of
+``torch/csrc/autograd/FunctionsManual.cpp``).
 
 ``X_t`` is the tangent of argument X, ``X_p`` the argument without it. Where C++ evaluates the arguments of a call from
 right to left, the lines here stand in that order.
@@ -41,10 +42,10 @@ def amaxamin_jvp(x: Tensor, dx: Tensor, result: Tensor, dim: Size, keepdim: bool
     """The same along dimensions."""
     if not dim:
         return evenly_read_jvp(dx, x, result)
-    return _mean_of_chosen(x, dx, result, dim, keepdim)
+    return _mean_of_selected(x, dx, result, dim, keepdim)
 
 
-def _mean_of_chosen(x: Tensor, dx: Tensor, result: Tensor, dim: Size, keepdim: bool) -> Tensor:
+def _mean_of_selected(x: Tensor, dx: Tensor, result: Tensor, dim: Size, keepdim: bool) -> Tensor:
     mask = ops.eq_Tensor.call(x, restore_reduced_dims(result, dim, keepdim))
     count = ops.sum_dim_IntList.call(mask, dim, keepdim)
     return ops.div_Tensor.call(ops.sum_dim_IntList.call(ops.where_ScalarOther.call(mask, dx, 0.0), dim, keepdim), count)
@@ -52,20 +53,20 @@ def _mean_of_chosen(x: Tensor, dx: Tensor, result: Tensor, dim: Size, keepdim: b
 
 def aminmax_jvp(x: Tensor, dx: Tensor, result: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     """The same, of all or along one dimension."""
-    return _mean_of_chosen(x, dx, result, () if dim is None else (dim,), keepdim)
+    return _mean_of_selected(x, dx, result, () if dim is None else (dim,), keepdim)
 
 
 def maximum_slope(self_p: Tensor, other_p: Tensor, result: Tensor) -> Tensor:
     """1 where self is the larger one, 0.5 where they are equal."""
-    return _slope(ops.gt_Tensor.call(self_p, other_p), self_p, other_p, result)
+    return _derivative_with_ties(ops.gt_Tensor.call(self_p, other_p), self_p, other_p, result)
 
 
 def minimum_slope(self_p: Tensor, other_p: Tensor, result: Tensor) -> Tensor:
     """1 where self is the smaller one, 0.5 where they are equal."""
-    return _slope(ops.lt_Tensor.call(self_p, other_p), self_p, other_p, result)
+    return _derivative_with_ties(ops.lt_Tensor.call(self_p, other_p), self_p, other_p, result)
 
 
-def _slope(chosen: Tensor, self_p: Tensor, other_p: Tensor, result: Tensor) -> Tensor:
+def _derivative_with_ties(chosen: Tensor, self_p: Tensor, other_p: Tensor, result: Tensor) -> Tensor:
     chosen = ops.to_dtype.call(chosen, result._dtype, False, False, None)
     half = ops.scalar_tensor.call(0.5, result._dtype, "strided", result._device, None)
     return ops.where_self.call(ops.eq_Tensor.call(self_p, other_p), half, chosen)

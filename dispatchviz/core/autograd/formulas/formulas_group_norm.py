@@ -1,4 +1,4 @@
-"""Derivatives of group normalisation (``torch/csrc/autograd/FunctionsManual.cpp``).
+"""Backward of ``native_group_norm``, differentiable (``torch/csrc/autograd/FunctionsManual.cpp``).
 
 They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
 """

@@ -1,4 +1,4 @@
-"""Derivatives of products of Householder reflectors (``FunctionsManual.cpp``).
+"""Backward of ``householder_product``, ``ormqr`` (``FunctionsManual.cpp``).
 
 They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
 """
@@ -60,7 +60,7 @@ def _reflect_in_place(k: int, v_full: Tensor, t: Tensor, K: Tensor, left: bool) 
     return K
 
 
-def _turned(u: Tensor, v: Tensor, t: Tensor, K: Tensor, left: bool) -> Tensor:
+def _reflector_product(u: Tensor, v: Tensor, t: Tensor, K: Tensor, left: bool) -> Tensor:
     """t u v^H K, or K t u v^H."""
     if left:
         product = matmul(mH(v), K)
@@ -70,7 +70,7 @@ def _turned(u: Tensor, v: Tensor, t: Tensor, K: Tensor, left: bool) -> Tensor:
 
 
 def _reflect(k: int, v: Tensor, t: Tensor, K: Tensor, left: bool, in_place: bool) -> Tensor:
-    return _reflect_in_place(k, v, t, K, left) if in_place else sub(K, _turned(v, v, t, K, left))
+    return _reflect_in_place(k, v, t, K, left) if in_place else sub(K, _reflector_product(v, v, t, K, left))
 
 
 def _gradients_of(k: int, v_full: Tensor, t: Tensor, K: Tensor) -> tuple[Tensor, Tensor]:
@@ -158,9 +158,9 @@ def householder_product_jvp(dV_full: Tensor, dtau: Tensor, prod: Tensor, V_full:
         v, dv = _column(V, i), _column(dV, i)
         t, dt = _column(tau, i), _column(dtau, i)
         after = _reflect(0, v, _column(sigma, i), after, True, False)
-        third = ops.neg.call(_turned(v, dv, t, after, True))
-        second = ops.neg.call(_turned(dv, v, t, after, True))
-        first = ops.neg.call(_turned(v, v, dt, after, True))
+        third = ops.neg.call(_reflector_product(v, dv, t, after, True))
+        second = ops.neg.call(_reflector_product(dv, v, t, after, True))
+        first = ops.neg.call(_reflector_product(v, v, dt, after, True))
         inner = ops.add_Tensor.call(ops.add_Tensor.call(first, second, 1), third, 1)
         tangent = ops.add__Tensor.call(tangent, matmul(before, inner), 1)
         before = _reflect(0, v, t, before, False, False)

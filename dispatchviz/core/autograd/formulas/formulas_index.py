@@ -1,4 +1,5 @@
-"""Backward functions of operators that read and write at places (``torch/csrc/autograd/FunctionsManual.cpp``)."""
+"""Backward of ``index``, ``index_put``, ``index_fill``, ``take``, ``put``
+(``torch/csrc/autograd/FunctionsManual.cpp``)."""
 
 from __future__ import annotations
 

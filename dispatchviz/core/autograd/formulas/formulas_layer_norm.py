@@ -1,4 +1,4 @@
-"""Derivatives of the backward of ``native_layer_norm`` (``torch/csrc/autograd/FunctionsManual.cpp``).
+"""Double backward of ``native_layer_norm`` (``torch/csrc/autograd/FunctionsManual.cpp``).
 
 They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left. All is
 computed over rows: the elements that are normalized together.
@@ -119,12 +119,12 @@ def _of_input(rows: _Rows, given: Tensor, gamma_row: Tensor, input_grad: Tensor 
     product = ops.mul_Tensor.call(ops.mul_Tensor.call(rows.minus_one, scaled_distance), grad_distance)
     less = ops.add__Tensor.call(less, ops.mul__Scalar.call(product, 3.0 / length), 1)
     first = ops.div__Scalar.call(ops.mul_Tensor.call(rows.distance_minus_three_halves, less), length)
-    second = _away_from_mean(rows, grad_distance, scaled_sum, scaled)
-    third = _away_from_mean(rows, scaled_distance, grad_sum, input_grad)
+    second = _through_statistics(rows, grad_distance, scaled_sum, scaled)
+    third = _through_statistics(rows, scaled_distance, grad_sum, input_grad)
     return ops.add__Tensor.call(ops.add__Tensor.call(first, second, 1), third, 1)
 
 
-def _away_from_mean(rows: _Rows, distance: Tensor, total: Tensor, each: Tensor) -> Tensor:
+def _through_statistics(rows: _Rows, distance: Tensor, total: Tensor, each: Tensor) -> Tensor:
     """distance / variance ** 1.5 / length * (total / length - each)"""
     rest = ops.sub_Tensor.call(ops.div_Scalar.call(total, rows.length), each, 1)
     slope = ops.div__Scalar.call(ops.mul_Tensor.call(distance, rows.minus_three_halves), rows.length)

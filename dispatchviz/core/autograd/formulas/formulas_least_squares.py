@@ -1,4 +1,4 @@
-"""Derivatives of least squares (``FunctionsManual.cpp``)."""
+"""Backward and jvp of ``linalg_lstsq`` (``FunctionsManual.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Derivatives of linear equations, inverses, determinants and LU factors (``FunctionsManual.cpp``).
+"""Backward and jvp of ``linalg_inv``, ``linalg_solve``, ``linalg_det``, ``slogdet``, ``solve_triangular``
+(``FunctionsManual.cpp``).
 
 They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
 """

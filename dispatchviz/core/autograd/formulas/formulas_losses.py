@@ -1,4 +1,5 @@
-"""Backward functions of losses (``torch/csrc/autograd/FunctionsManual.cpp``).
+"""Backward and double backward of ``binary_cross_entropy``, ``smooth_l1_loss``, ``huber_loss`` and other losses
+(``torch/csrc/autograd/FunctionsManual.cpp``).
 
 What may be differentiated again is not written in place.
 """

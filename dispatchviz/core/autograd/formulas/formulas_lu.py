@@ -1,4 +1,4 @@
-"""Derivatives of LU factors and of what is solved with them (``FunctionsManual.cpp``).
+"""Backward and jvp of ``linalg_lu``, ``lu_factor``, ``lu_unpack``, ``lu_solve`` (``FunctionsManual.cpp``).
 
 They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
 """

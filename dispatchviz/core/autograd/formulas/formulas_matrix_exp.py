@@ -1,4 +1,4 @@
-"""The derivative of the matrix exponential (``FunctionsManual.cpp``)."""
+"""Backward and jvp of ``linalg_matrix_exp`` (``FunctionsManual.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Backward functions of losses and layers (``torch/csrc/autograd/FunctionsManual.cpp``)."""
+"""Double backward of ``mse_loss``, ``softmax``, ``embedding``, ``max_pool``, ``elu``, ``softplus``
+(``torch/csrc/autograd/FunctionsManual.cpp``)."""
 
 from __future__ import annotations
 

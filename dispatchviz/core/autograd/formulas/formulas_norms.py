@@ -1,4 +1,5 @@
-"""Derivatives of norms (``norm_backward``, ``norm_jvp`` of ``torch/csrc/autograd/FunctionsManual.cpp``).
+"""Backward and jvp of ``norm``, ``linalg_vector_norm``, ``renorm``, ``dist`` (``norm_backward``, ``norm_jvp`` of
+``torch/csrc/autograd/FunctionsManual.cpp``).
 
 They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
 """
@@ -35,7 +36,7 @@ def linalg_vector_norm_backward(
         direction = ops.div_Tensor.call(self, norm)
         return ops.mul_Tensor.call(grad, ops.masked_fill__Scalar.call(direction, ops.eq_Scalar.call(norm, 0), 0))
     if math.isinf(order):
-        return _shared_among_largest(grad, self, norm, dims)
+        return _distribute_among_maxima(grad, self, norm, dims)
     return _power_norm_backward(grad, self, order, norm)
 
 
@@ -82,7 +83,7 @@ def dist_other_backward(grad: Tensor, difference: Tensor, p: Scalar, norm: Tenso
     return ops.neg.call(slope)
 
 
-def _shared_among_largest(grad: Tensor, self: Tensor, norm: Tensor, dims: Size) -> Tensor:
+def _distribute_among_maxima(grad: Tensor, self: Tensor, norm: Tensor, dims: Size) -> Tensor:
     """The sign times grad over how many elements are as large as the norm, or nan."""
     size = ops.abs.call(self)
     largest = ops.eq_Tensor.call(size, norm)
@@ -128,7 +129,7 @@ def linalg_vector_norm_jvp(
         slope = ops.div__Tensor.call(ops.sum_dim_IntList.call(products, dims, keepdim, None), norm)
         return ops.masked_fill__Scalar.call(slope, ops.eq_Scalar.call(norm, 0), 0)
     if math.isinf(order):
-        return _mean_of_largest(self_p, self_t, norm, dims, keepdim)
+        return _mean_of_maxima(self_p, self_t, norm, dims, keepdim)
     return _power_norm_jvp(self_p, self_t, order, norm, dims, keepdim)
 
 
@@ -151,7 +152,7 @@ def renorm_jvp(self_p: Tensor, self_t: Tensor, p: Scalar, dim: int, maxnorm: Sca
     return ops.where_self.call(ops.gt_Scalar.call(norm, maxnorm), scaled, self_t)
 
 
-def _mean_of_largest(self_p: Tensor, self_t: Tensor, norm: Tensor, dims: Size, keepdim: bool) -> Tensor:
+def _mean_of_maxima(self_p: Tensor, self_t: Tensor, norm: Tensor, dims: Size, keepdim: bool) -> Tensor:
     rank = len(self_p._size)
     if not keepdim and self_p._size and dims:
         norm = unsqueeze_multiple(norm, dims, rank)

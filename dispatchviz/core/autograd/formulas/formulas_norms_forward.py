@@ -1,4 +1,5 @@
-"""Tangents of batch, layer and group norm (``*_norm_jvp`` of ``torch/csrc/autograd/FunctionsManual.cpp``).
+"""``batch_norm_jvp``, ``layer_norm_jvp``, ``group_norm_jvp`` (``*_norm_jvp`` of
+``torch/csrc/autograd/FunctionsManual.cpp``).
 
 ``X_t`` is the tangent of argument X, ``X_p`` the argument without it. Nothing is written to where somebody looks on or
 the tangent is zeros without memory. Where C++ evaluates the arguments of a call from right to left, the lines here
@@ -114,7 +115,7 @@ def _groups_as_channels(input: Tensor, groups: int) -> Size:
 # -- parts -------------------------------------------------------------------------------------------------------------
 
 
-def _looked_on(*tensors: Tensor) -> bool:
+def _any_subclass_like(*tensors: Tensor) -> bool:
     """``areAnyTensorSubclassLike``"""
     return any(is_tensor_subclass_like(tensor) for tensor in tensors)
 
@@ -130,7 +131,7 @@ def _centred(tensor: Tensor, dims: Size) -> Tensor:
 def _norm_jvp(input_p: Tensor, input_t: Tensor, mean: Tensor, invstd: Tensor, dims: Size) -> Tensor:
     """Of the normalized input."""
     invstd_t = _invstd_jvp(input_p, input_t, mean, invstd, dims, keepdim=True)
-    if _looked_on(input_t, input_p, mean, invstd) or is_zerotensor(input_t):
+    if _any_subclass_like(input_t, input_p, mean, invstd) or is_zerotensor(input_t):
         second = ops.mul_Tensor.call(ops.sub_Tensor.call(input_p, mean, 1), invstd_t)
         return ops.add_Tensor.call(ops.mul_Tensor.call(_centred(input_t, dims), invstd), second, 1)
     result = ops.mul__Tensor.call(_centred(input_t, dims), invstd)
@@ -140,7 +141,7 @@ def _norm_jvp(input_p: Tensor, input_t: Tensor, mean: Tensor, invstd: Tensor, di
 
 def _invstd_jvp(input_p: Tensor, input_t: Tensor, mean: Tensor, invstd: Tensor, dims: Size, *, keepdim: bool) -> Tensor:
     """Of the inverse of the standard deviation."""
-    if _looked_on(input_t, input_p, mean, invstd) or is_zerotensor(input_t):
+    if _any_subclass_like(input_t, input_p, mean, invstd) or is_zerotensor(input_t):
         distance = ops.sub_Tensor.call(input_p, mean, 1)
         centred = _centred(input_t, dims)
         slope = ops.mul_Tensor.call(ops.neg.call(ops.pow_Tensor_Scalar.call(invstd, 3)), centred)
@@ -165,13 +166,13 @@ def _affine_jvp(input_p: Optional, input_t: Tensor, weight_p: Optional, weight_t
     """input * weight + bias, of the tangents."""
     if input_p is not None and weight_p is not None and weight_t is not None:
         zeros = is_zerotensor(input_t) or is_zerotensor(weight_t)
-        if zeros or _looked_on(input_p, input_t, weight_p, weight_t):
+        if zeros or _any_subclass_like(input_p, input_t, weight_p, weight_t):
             second = ops.mul_Tensor.call(input_p, weight_t)
             input_t = ops.add_Tensor.call(ops.mul_Tensor.call(input_t, weight_p), second, 1)
         else:
             input_t = ops.mul__Tensor.call(input_t, weight_p)
             input_t = ops.add__Tensor.call(input_t, ops.mul__Tensor.call(input_p, weight_t), 1)
     if bias_t is not None:
-        elsewhere = is_zerotensor(input_t) or _looked_on(input_t, bias_t)
+        elsewhere = is_zerotensor(input_t) or _any_subclass_like(input_t, bias_t)
         input_t = (ops.add_Tensor if elsewhere else ops.add__Tensor).call(input_t, bias_t, 1)
     return input_t

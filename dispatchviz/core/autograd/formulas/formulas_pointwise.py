@@ -1,5 +1,6 @@
-"""Backward functions of elementwise operators (``torch/csrc/autograd/FunctionsManual.cpp``, and formulas of
-derivatives.yaml that need statements). Those of arithmetic are in ``functions_manual.py``.
+"""Backward of elementwise operators: ``erf``, ``sgn``, ``angle``, ``maximum``, ``clamp``, ``atan2``, ``lerp``,
+``masked_fill`` (``torch/csrc/autograd/FunctionsManual.cpp``, and formulas of derivatives.yaml that need statements).
+Those of arithmetic are in ``functions_manual.py``.
 
 They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
 """
@@ -72,11 +73,11 @@ def minimum_backward(grad: Tensor, own: Tensor, other: Tensor, is_self: bool) ->
 def _where_not(grad: Tensor, own: Tensor, other: Tensor, loses: Any, is_self: bool) -> Tensor:
     """Both formulas compare self with other, in this order."""
     self, second = (own, other) if is_self else (other, own)
-    shared = _shared(grad, self, second)
+    shared = _halved_at_ties(grad, self, second)
     return ops.masked_fill__Scalar.call(shared, loses.call(self, second), 0)
 
 
-def _shared(grad: Tensor, own: Tensor, other: Tensor) -> Tensor:
+def _halved_at_ties(grad: Tensor, own: Tensor, other: Tensor) -> Tensor:
     half = ops.div_Scalar.call(grad, 2)
     return ops.where_self.call(ops.eq_Tensor.call(own, other), half, grad)
 

@@ -1,6 +1,5 @@
-"""Backward functions of recurrent networks: formulas that choose by grad mode (``derivatives.yaml``), and the one of
-oneDNN's LSTM that has derivatives itself (``aten/src/ATen/native/mkldnn/RNN.cpp``).
-"""
+"""Backward of fused LSTM and GRU cells, chosen by grad mode (``derivatives.yaml``), and of oneDNN's LSTM,
+differentiable itself (``aten/src/ATen/native/mkldnn/RNN.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Backward functions of reductions and running sums (``torch/csrc/autograd/FunctionsManual.cpp``). Those of ``sum`` and
-``mean`` are in ``functions_manual.py``.
-"""
+"""Backward of reductions and scans: ``prod``, ``max``, ``aminmax``, ``var``, ``std``, ``cumsum``, ``logcumsumexp``
+(``torch/csrc/autograd/FunctionsManual.cpp``). Those of ``sum`` and ``mean`` are in ``functions_manual.py``."""
 
 from __future__ import annotations
 
@@ -89,7 +88,7 @@ def aminmax_backward(
     """Both shared by the elements that are the extreme, added up"""
     dims = () if dim is None else (dim,)
     parts = [
-        _shared_by_extremes(grad, extreme, self, dims, keepdim)
+        _distribute_among_extrema(grad, extreme, self, dims, keepdim)
         for grad, extreme in ((grad_min, min), (grad_max, max))
         if grad is not None
     ]
@@ -98,7 +97,7 @@ def aminmax_backward(
     return ops.add__Tensor.call(parts[0], parts[1], 1)
 
 
-def _shared_by_extremes(grad: Tensor, extreme: Tensor, self: Tensor, dims: Size, keepdim: bool) -> Tensor:
+def _distribute_among_extrema(grad: Tensor, extreme: Tensor, self: Tensor, dims: Size, keepdim: bool) -> Tensor:
     grad, extreme = restore_reduced_dims(grad, dims, keepdim), restore_reduced_dims(extreme, dims, keepdim)
     return scale_grad_by_count(grad, ops.eq_Tensor.call(self, extreme), dims)
 
@@ -211,13 +210,13 @@ def logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) 
         return grad
     if grad._dtype.is_complex:
         logarithm = ops.log.call(conjugated(grad))
-        return conjugated(_from_each_on(logarithm, self, result, dim))
+        return conjugated(_reversed_cumsum(logarithm, self, result, dim))
     lowest = ops.scalar_tensor.call(_lowest(grad._dtype), grad._dtype, "strided", grad._device, None)
     size = ops.log.call(ops.abs.call(grad))
     positive = ops.where_self.call(ops.gt_Scalar.call(grad, 0), size, lowest)
     negative = ops.where_self.call(ops.lt_Scalar.call(grad, 0), size, lowest)
-    above = _from_each_on(positive, self, result, dim)
-    return ops.sub_Tensor.call(above, _from_each_on(negative, self, result, dim), 1)
+    above = _reversed_cumsum(positive, self, result, dim)
+    return ops.sub_Tensor.call(above, _reversed_cumsum(negative, self, result, dim), 1)
 
 
 def _lowest(dtype: DType) -> float:
@@ -226,7 +225,7 @@ def _lowest(dtype: DType) -> float:
     return float(limits(dtype.numpy).min)
 
 
-def _from_each_on(logarithm: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
+def _reversed_cumsum(logarithm: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
     turned = ops.flip.call(ops.sub_Tensor.call(logarithm, result, 1), (dim,))
     total = ops.flip.call(ops.logcumsumexp.call(turned, dim), (dim,))
     return ops.exp.call(ops.add_Tensor.call(total, self, 1))

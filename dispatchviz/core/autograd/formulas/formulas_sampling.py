@@ -1,4 +1,4 @@
-"""The second gradient of sampling at the places of a grid (``FunctionsManual.cpp``).
+"""Double backward of ``grid_sampler_2d``, ``grid_sampler_3d`` (``FunctionsManual.cpp``).
 
 What the first gradient reads is gathered into a last dimension, a corner each; what it adds is scattered from there.
 Operators are called in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.

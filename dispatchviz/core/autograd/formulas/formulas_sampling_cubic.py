@@ -1,10 +1,10 @@
-"""Slopes of cubic samples, for the second gradient of sampling (``FunctionsManual.cpp``)."""
+"""Derivatives of bicubic weights, for the double backward of ``grid_sampler_2d`` (``FunctionsManual.cpp``)."""
 
 from __future__ import annotations
 
 from dispatchviz.core.autograd.formulas.formulas_sampling_indices import (
     REFLECTION,
-    Places,
+    SampleIndices,
     floored,
     minus,
     scale,
@@ -36,16 +36,16 @@ def _near(t: Tensor) -> Tensor:
     return ops.add_Scalar.call(times(_line(t, A + 2, A + 3), square), 1, 1)
 
 
-def _far_slope(t: Tensor) -> Tensor:
+def _far_derivative(t: Tensor) -> Tensor:
     return ops.add_Scalar.call(times(_line(t, 3 * A, 10 * A), t), 8 * A, 1)
 
 
-def _falling_far_slope(t: Tensor) -> Tensor:
+def _falling_far_derivative(t: Tensor) -> Tensor:
     line = ops.add_Scalar.call(ops.mul_Scalar.call(t, -3 * A), 10 * A, 1)
     return ops.sub_Scalar.call(times(line, t), 8 * A, 1)
 
 
-def _near_slope(t: Tensor) -> Tensor:
+def _near_derivative(t: Tensor) -> Tensor:
     return times(_line(t, 3 * (A + 2), 2 * (A + 3)), t)
 
 
@@ -59,7 +59,12 @@ class _Weights:
         """The weights and their slopes, which PyTorch makes when it has the distances of both coordinates."""
         a, b, c, d = self.distances
         self.values = ops.stack.call([_far(a), _near(b), _near(c), _far(d)], -1)
-        slopes = [_far_slope(a), _near_slope(b), ops.neg.call(_near_slope(c)), _falling_far_slope(d)]
+        slopes = [
+            _far_derivative(a),
+            _near_derivative(b),
+            ops.neg.call(_near_derivative(c)),
+            _falling_far_derivative(d),
+        ]
         self.slopes = ops.stack.call(slopes, -1)
 
     def second_slopes(self) -> Tensor:
@@ -87,7 +92,7 @@ class Cubic:
         self.x.make()
         self.y.make()
 
-    def places(self) -> Places:
+    def places(self) -> SampleIndices:
         """Row by row."""
         around = ops.arange_start.call(-1, 3, int64, "strided", self.input._device, None)
         x = ops.add_Tensor.call(ops.unsqueeze.call(self.x0, -1), around, 1)
@@ -97,7 +102,7 @@ class Cubic:
         x = ops.reshape.call(ops.expand.call(ops.unsqueeze.call(x, -2), square, False), (*size, 16))
         y = ops.reshape.call(ops.expand.call(ops.unsqueeze.call(y, -1), square, False), (*size, 16))
         mirrors = self.align_corners if self.padding_mode == REFLECTION else None
-        return Places([x, y], self.padding_mode, mirrors)
+        return SampleIndices([x, y], self.padding_mode, mirrors)
 
     def slopes(self) -> list[Tensor]:
         """Of the elements' weights, along x and along y."""

@@ -1,4 +1,5 @@
-"""Where a grid's samples are read: padding, and gathering and scattering at the places (``FunctionsManual.cpp``)."""
+"""Indices of grid samples: unnormalization, padding, gathering and scattering, for the double backward of
+``grid_sampler`` (``FunctionsManual.cpp``)."""
 
 from __future__ import annotations
 
@@ -48,7 +49,9 @@ def unnormalized(grid: Tensor, dim: int, size: int, align_corners: bool) -> Tens
     return coordinate if align_corners else ops.sub_Scalar.call(coordinate, 0.5, 1)
 
 
-def padded_places(input: Tensor, grid: Tensor, padding_mode: int, align_corners: bool) -> list[tuple[Tensor, Tensor]]:
+def padded_coordinates(
+    input: Tensor, grid: Tensor, padding_mode: int, align_corners: bool
+) -> list[tuple[Tensor, Tensor]]:
     """Each coordinate, x first, moved inside unless zeros are outside; and how it moves with the grid."""
     found = []
     for dim in range(grid._size[-1]):
@@ -124,7 +127,7 @@ def _reflected_index(index: Tensor, size: int, align_corners: bool) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Places:
+class SampleIndices:
     """Indices of what is read for each sample, in a last dimension."""
 
     indices: Sequence[Tensor]

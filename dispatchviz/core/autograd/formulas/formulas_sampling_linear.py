@@ -1,10 +1,17 @@
-"""Slopes of samples that are linear in between, for the second gradient of sampling (``FunctionsManual.cpp``)."""
+"""Derivatives of bilinear and trilinear weights, for the double backward of ``grid_sampler``
+(``FunctionsManual.cpp``)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dispatchviz.core.autograd.formulas.formulas_sampling_indices import Places, floored, one_minus, padded_places, to
+from dispatchviz.core.autograd.formulas.formulas_sampling_indices import (
+    SampleIndices,
+    floored,
+    one_minus,
+    padded_coordinates,
+    to,
+)
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor.tensor import Tensor
 
@@ -42,17 +49,17 @@ class Linear2d:
     def __init__(self, ggGrid: Tensor, input: Tensor, grid: Tensor, padding_mode: int, align_corners: bool) -> None:
         self.input = input
         self.padding_mode = padding_mode
-        (x, self.slope_x), (y, self.slope_y) = padded_places(input, grid, padding_mode, align_corners)
+        (x, self.slope_x), (y, self.slope_y) = padded_coordinates(input, grid, padding_mode, align_corners)
         self.x0, self.y0 = floored(x), floored(y)
         self.tx, self.ty = _fraction(x, self.x0), _fraction(y, self.y0)
         self.ggs = [times(select(ggGrid, 0), self.slope_x), times(select(ggGrid, 1), self.slope_y)]
 
-    def places(self) -> Places:
+    def places(self) -> SampleIndices:
         """Of the corners, along x first."""
         x0, y0 = self.x0, self.y0
         x1, y1 = _next(x0), _next(y0)
         y = ops.stack.call([y0, y0, y1, y1], -1)
-        return Places([ops.stack.call([x0, x1, x0, x1], -1), y], self.padding_mode)
+        return SampleIndices([ops.stack.call([x0, x1, x0, x1], -1), y], self.padding_mode)
 
     def slopes(self) -> list[Tensor]:
         """Of the corners' weights, along x and along y."""
@@ -77,7 +84,7 @@ class Linear3d:
     def __init__(self, ggGrid: Tensor, input: Tensor, grid: Tensor, padding_mode: int, align_corners: bool) -> None:
         self.input = input
         self.padding_mode = padding_mode
-        padded = padded_places(input, grid, padding_mode, align_corners)
+        padded = padded_coordinates(input, grid, padding_mode, align_corners)
         self.steps = [slope for _, slope in padded]
         self.first = [floored(coordinate) for coordinate, _ in padded]
         self.last = [_next(whole) for whole in self.first]
@@ -86,12 +93,12 @@ class Linear3d:
         ]
         self.ggs = [times(select(ggGrid, dim), step) for dim, step in enumerate(self.steps)]
 
-    def places(self) -> Places:
+    def places(self) -> SampleIndices:
         """Of the corners, along x first, then y."""
         (x0, y0, z0), (x1, y1, z1) = self.first, self.last
         z = ops.stack.call([z0, z0, z0, z0, z1, z1, z1, z1], -1)
         y = ops.stack.call([y0, y0, y1, y1, y0, y0, y1, y1], -1)
-        return Places([ops.stack.call([x0, x1, x0, x1, x0, x1, x0, x1], -1), y, z], self.padding_mode)
+        return SampleIndices([ops.stack.call([x0, x1, x0, x1, x0, x1, x0, x1], -1), y, z], self.padding_mode)
 
     def slopes(self) -> list[Tensor]:
         """Of the corners' weights, along x, y and z."""
@@ -116,7 +123,7 @@ class Linear3d:
         xy, xz, yz = (over_channels(grad_output, mixed) for mixed in (xy, xz, yz))
         x, y, z = self.ggs
         along = (((y, xy), (z, xz)), ((x, xy), (z, yz)), ((x, xz), (y, yz)))
-        return ops.stack.call([_moved(*pairs, step) for pairs, step in zip(along, self.steps, strict=True)], -1)
+        return ops.stack.call([_grid_gradient(*pairs, step) for pairs, step in zip(along, self.steps, strict=True)], -1)
 
 
 def _signed(values: Sequence[Tensor], corners: tuple[int, int, int, int]) -> Tensor:
@@ -133,6 +140,6 @@ def _between(
     return ops.addcmul_.call(times(one_minus(fraction), first), fraction, second, 1)
 
 
-def _moved(first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor], step: Tensor) -> Tensor:
+def _grid_gradient(first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor], step: Tensor) -> Tensor:
     total = ops.addcmul_.call(times(*first), *second, 1)
     return ops.mul__Tensor.call(total, step)

@@ -1,4 +1,4 @@
-"""Backward functions of ``scatter_reduce`` and ``index_reduce`` (``torch/csrc/autograd/FunctionsManual.cpp``).
+"""Backward of ``scatter_reduce``, ``index_reduce`` (``torch/csrc/autograd/FunctionsManual.cpp``).
 
 Both are written once: they differ in how places are read (``gather``, ``index_select``) and added to (``scatter_add``,
 ``index_add``), and in what is left where self does not count. Where C++ evaluates the operands of a call from right to
@@ -19,7 +19,7 @@ from dispatchviz.core.thread.thread_state import thread
 Both = tuple[Tensor | None, Tensor | None]
 
 
-class _Places(NamedTuple):
+class _IndexedOps(NamedTuple):
     """How one of the two operators reads and writes at its places."""
 
     read: Callable[[Tensor], Tensor]
@@ -34,7 +34,7 @@ def scatter_reduce_backward(
     grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, result: Tensor
 ) -> Both:
     """The gradients of self and src"""
-    places = _Places(
+    places = _IndexedOps(
         lambda tensor: ops.gather.call(tensor, dim, index),
         lambda tensor, values: ops.scatter_add.call(tensor, dim, index, values),
         lambda tensor, values: ops.scatter_reduce_two.call(tensor, dim, index, values, reduce, include_self),
@@ -49,7 +49,7 @@ def index_reduce_backward(
     grad: Tensor, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool, result: Tensor
 ) -> Both:
     """The gradients of self and source"""
-    places = _Places(
+    places = _IndexedOps(
         lambda tensor: ops.index_select.call(tensor, dim, index),
         lambda tensor, values: ops.index_add.call(tensor, dim, index, values),
         lambda tensor, values: ops.index_reduce.call(tensor, dim, index, values, reduce, include_self),
@@ -61,7 +61,7 @@ def index_reduce_backward(
 
 
 def _reduce_backward(
-    places: _Places, grad: Tensor, self: Tensor, src: Tensor, reduce: str, include_self: bool, result: Tensor
+    places: _IndexedOps, grad: Tensor, self: Tensor, src: Tensor, reduce: str, include_self: bool, result: Tensor
 ) -> Both:
     if reduce == "sum":
         grad_self, grad_src = grad, places.read(grad)
@@ -72,11 +72,11 @@ def _reduce_backward(
     elif reduce in ("max", "min"):
         raise RuntimeError(f"Expected 'reduce' to be one of 'sum', 'prod', 'mean', 'amax', 'amin' but got {reduce}.")
     else:
-        grad_self, grad_src = _of_extreme(places, grad, self, src, result)
+        grad_self, grad_src = _of_min_max(places, grad, self, src, result)
     return (grad_self if include_self else places.clear(grad_self)), grad_src
 
 
-def _of_product(places: _Places, grad: Tensor, self: Tensor, src: Tensor, result: Tensor) -> tuple[Tensor, Tensor]:
+def _of_product(places: _IndexedOps, grad: Tensor, self: Tensor, src: Tensor, result: Tensor) -> tuple[Tensor, Tensor]:
     """The product of the others; where that cannot be had by dividing, a zero alone is replaced by one."""
     masked_self = ops.masked_fill_Scalar.call(self, ops.eq_Scalar.call(self, 0), 1)
     product = ops.mul_Tensor.call(grad, places.reduce(masked_self, src))
@@ -95,7 +95,7 @@ def _of_product(places: _Places, grad: Tensor, self: Tensor, src: Tensor, result
     return grad_self, grad_src
 
 
-def _not_twice(places: _Places, grad_src: Tensor) -> Tensor:
+def _not_twice(places: _IndexedOps, grad_src: Tensor) -> Tensor:
     message = (
         f"{places.operator}(): Double backward is unsupported for {places.source} when >1 zeros in {places.source} are "
         "scattered to the same position in self"
@@ -105,7 +105,7 @@ def _not_twice(places: _Places, grad_src: Tensor) -> Tensor:
     return delayed
 
 
-def _of_mean(places: _Places, grad: Tensor, src: Tensor, include_self: bool) -> tuple[Tensor, Tensor]:
+def _of_mean(places: _IndexedOps, grad: Tensor, src: Tensor, include_self: bool) -> tuple[Tensor, Tensor]:
     """Divided by how many there were."""
     start = _ones_like(grad) if include_self else _zeros_like(grad)
     count = places.add(start, _ones_like(src))
@@ -115,7 +115,7 @@ def _of_mean(places: _Places, grad: Tensor, src: Tensor, include_self: bool) -> 
     return grad_self, ops.div_Tensor.call(places.read(grad), count_there)
 
 
-def _of_extreme(places: _Places, grad: Tensor, self: Tensor, src: Tensor, result: Tensor) -> tuple[Tensor, Tensor]:
+def _of_min_max(places: _IndexedOps, grad: Tensor, self: Tensor, src: Tensor, result: Tensor) -> tuple[Tensor, Tensor]:
     """Shared by all that are equal to the result."""
     value = places.read(result)
     self_is_result = _cast(ops.eq_Tensor.call(self, result), self._dtype)

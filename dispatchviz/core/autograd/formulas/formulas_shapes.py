@@ -1,4 +1,5 @@
-"""Backward functions of operators that cut, repeat and pick (``torch/csrc/autograd/FunctionsManual.cpp``)."""
+"""Backward of ``split``, ``repeat``, ``index_add``, ``constant_pad_nd``, ``roll``, ``as_strided_scatter``
+(``torch/csrc/autograd/FunctionsManual.cpp``)."""
 
 from __future__ import annotations
 

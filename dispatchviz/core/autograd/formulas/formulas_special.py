@@ -1,4 +1,5 @@
-"""Backward functions of special functions and angles (``torch/csrc/autograd/FunctionsManual.cpp``).
+"""Backward of ``acosh``, ``rad2deg``, ``sinc``, ``copysign``, ``logit``, ``mvlgamma``, ``i1``
+(``torch/csrc/autograd/FunctionsManual.cpp``).
 
 They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
 """

@@ -1,4 +1,4 @@
-"""Derivatives of singular values, eigenvalues and pseudoinverses (``FunctionsManual.cpp``).
+"""Backward and jvp of ``svd``, ``eig``, ``eigh``, ``pinv`` (``FunctionsManual.cpp``).
 
 They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
 """

@@ -1,4 +1,5 @@
-"""Backward functions that the formulas of derivatives.yaml call (``torch/csrc/autograd/FunctionsManual.cpp``).
+"""Backward of arithmetic, ``pow``, ``sum``, ``mean``, ``mm``, ``as_strided`` and others: functions that formulas of
+derivatives.yaml call (``torch/csrc/autograd/FunctionsManual.cpp``).
 
 They call operators in the order and with the overloads of PyTorch's. Where C++ evaluates the arguments of a call from
 right to left, the lines here stand in that order.
@@ -254,7 +255,7 @@ def as_strided_backward(
     shared = min(in_offset, out_offset)
     count = max(_extent(own_size, own_stride) + in_offset, _extent(out_size, out_stride) + out_offset) - shared
     storage = ops.new_zeros.call(grad, (count,), None, None, None, None)
-    places = _places(count, grad) if several or shared_places else None
+    places = _storage_indices(count, grad) if several or shared_places else None
     if several and places is not None:
         read = ops.as_strided.call(places, tuple(out_size), tuple(out_stride), out_offset - shared)
         flat = ops.reshape.call(grad, (-1,))
@@ -263,16 +264,16 @@ def as_strided_backward(
         part = ops.as_strided.call(storage, tuple(out_size), tuple(out_stride), out_offset - shared)
         ops.copy_.call(part, grad, False)
     if shared_places and places is not None:
-        _share(storage, places, (own_size, own_stride, in_offset - shared), grad)
+        _divide_by_count(storage, places, (own_size, own_stride, in_offset - shared), grad)
     return ops.as_strided.call(storage, in_size, in_stride, in_offset - shared)
 
 
-def _places(count: int, grad: Tensor) -> Tensor:
+def _storage_indices(count: int, grad: Tensor) -> Tensor:
     """The places of the storage, numbered."""
     return ops.arange_start.call(0, count, int64, "strided", grad._device, None)
 
 
-def _share(storage: Tensor, places: Tensor, geometry: Geometry, grad: Tensor) -> None:
+def _divide_by_count(storage: Tensor, places: Tensor, geometry: Geometry, grad: Tensor) -> None:
     """Divides each place by how often a geometry has it; nan where it does not."""
     count = ops.zeros_like.call(storage, None, None, None, None, "contiguous_format")
     places = ops.reshape.call(ops.as_strided.call(places, *geometry), (-1,))

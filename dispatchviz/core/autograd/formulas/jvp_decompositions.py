@@ -1,4 +1,4 @@
-"""Operators without a forward formula that PyTorch puts together from others when an argument has a tangent
+"""Decompositions for forward mode: backward of ``softmax`` and ``nll_loss``, which have no forward formula
 (``torch/_decomp/decompositions_for_jvp.py``, ``torch/csrc/jit/runtime/decomposition_registry.cpp``).
 
 The operators that they call have forward formulas, so the tangent of the result follows.

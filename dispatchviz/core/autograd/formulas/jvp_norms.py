@@ -1,4 +1,4 @@
-"""The backward of layer norm and batch norm put together from other operators, for forward mode
+"""Decompositions for forward mode: the backward of layer norm and batch norm
 (``torch/_decomp/decompositions_for_jvp.py``).
 
 Mean and variance are computed again, so that they follow the input's tangent.

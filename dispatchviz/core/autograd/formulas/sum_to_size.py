@@ -1,4 +1,5 @@
-"""Reducing a gradient to the shape that was broadcast in the forward (``aten/src/ATen/ExpandUtils.h``)."""
+"""``sum_to``, ``is_expandable_to``: reduces a gradient to the shape before broadcasting
+(``aten/src/ATen/ExpandUtils.h``)."""
 
 from __future__ import annotations
 

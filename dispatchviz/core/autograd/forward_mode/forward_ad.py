@@ -1,4 +1,4 @@
-"""Forward mode: the tangent of a tensor, read, computed and written.
+"""Forward mode: the tangent of a tensor (``fw_grad``), read, computed and set.
 
 Mirrors ``torch/csrc/autograd/autograd_meta.cpp`` (``fw_grad``, ``set_fw_grad``) and what the generated kernels call of
 ``FunctionsManual.cpp`` (``toNonOptFwGrad`` and its relatives). Levels are in ``forward_grad.py``, the operators that
@@ -48,7 +48,7 @@ def fw_grad(tensor: Tensor, level: int = 0) -> Tensor | None:
     tangent = _same_view(tensor, base_tangent)
     tensor._fw_grad = ForwardGrad()
     tensor._fw_grad.set_value(tangent, level)
-    _told(tensor, tangent, "a view of its base's")
+    _record_tangent(tensor, tangent, "a view of its base's")
     return tangent
 
 
@@ -139,7 +139,7 @@ def set_fw_grad(tensor: Tensor | None, new_grad: Tensor | None, level: int = 0, 
         tensor._fw_grad = ForwardGrad()
     elif tensor._fw_grad.value(level) is not None:
         _check_same(tensor._fw_grad.content[level], new_grad, is_inplace_op)
-        _told(tensor, new_grad, "written in place")
+        _record_tangent(tensor, new_grad, "written in place")
         return
     if not ops.is_same_size.call(tensor, new_grad):
         raise RuntimeError(
@@ -160,7 +160,7 @@ def set_fw_grad(tensor: Tensor | None, new_grad: Tensor | None, level: int = 0, 
             )
         new_grad, how = _copied(new_grad, tensor), "copied, to be laid out as the tensor"
     tensor._fw_grad.set_value(new_grad, level)
-    _told(tensor, new_grad, how)
+    _record_tangent(tensor, new_grad, how)
 
 
 _FLOATING = (
@@ -170,7 +170,7 @@ _FLOATING = (
 )
 
 
-def _told(tensor: Tensor, tangent: Tensor, how: TangentSource) -> None:
+def _record_tangent(tensor: Tensor, tangent: Tensor, how: TangentSource) -> None:
     if recorder.active is not None:
         recorder.active.tangent_set(tensor, tangent, how)
 
@@ -202,7 +202,7 @@ def _through_base(tensor: Tensor, new_grad: Tensor, level: int) -> Tensor:
     if _has_same_meta(new_grad, base) and _has_same_meta(new_grad, tensor):
         set_fw_grad(base, new_grad, level)
         return new_grad
-    whole = _zeros_laid_out_as(base, new_grad)
+    whole = _zeros_with_layout_of(base, new_grad)
     part = _same_view(tensor, whole)
     ops.copy_.call(part, new_grad, False)
     set_fw_grad(base, whole, level)
@@ -225,12 +225,12 @@ def _has_same_meta(tangent: Tensor, tensor: Tensor) -> bool:
 
 
 def _copied(tangent: Tensor, tensor: Tensor) -> Tensor:
-    result = _zeros_laid_out_as(tensor, tangent)
+    result = _zeros_with_layout_of(tensor, tangent)
     ops.copy_.call(result, tangent, False)
     return result
 
 
-def _zeros_laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
+def _zeros_with_layout_of(tensor: Tensor, tangent: Tensor) -> Tensor:
     zeros = ops._new_zeros_with_same_feature_meta.call(tangent, tensor, 0)
     set_conj(zeros, is_conj(tensor))
     set_neg(zeros, is_neg(tensor))

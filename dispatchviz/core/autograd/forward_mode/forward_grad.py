@@ -1,4 +1,5 @@
-"""Dual levels, and where a tensor keeps its tangents (``torch/csrc/autograd/forward_grad.{h,cpp}``).
+"""ForwardGrad and ForwardADLevel: dual levels, and the tangents of a tensor
+(``torch/csrc/autograd/forward_grad.{h,cpp}``).
 
 A level is open for the whole process, not for a thread. While none is, no tensor has a tangent, and kernels need not
 ask: ``levels`` is empty. What tangents mean is in ``forward_ad.py``.

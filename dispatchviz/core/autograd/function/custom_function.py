@@ -1,4 +1,4 @@
-"""Calling a Function: ``apply`` makes its Node, runs its forward and has the outputs seen to.
+"""``torch.autograd.Function.apply``: makes the Node, runs the forward, processes the outputs.
 
 Mirrors ``THPFunction_apply`` of ``torch/csrc/autograd/python_function.cpp``. What becomes of the outputs is in
 ``function_outputs.py``, what the Node does in the backward in ``python_function.py``.
@@ -96,7 +96,7 @@ def _positional(function: type[FunctionBase], args: tuple[Any, ...], kwargs: Map
         raise TypeError("forward().__code__ is not a code object")
     names = code.co_varnames[: code.co_argcount]
     names = names if has_setup_context(function) else names[1:]
-    placed = dict(enumerate(args)) | {_place(name, names, len(args)): value for name, value in kwargs.items()}
+    placed = dict(enumerate(args)) | {_argument_index(name, names, len(args)): value for name, value in kwargs.items()}
     total = max(placed) + 1
     if total > len(names):
         raise TypeError(f"forward() takes {len(names)} positional arguments but {total} were given")
@@ -106,7 +106,7 @@ def _positional(function: type[FunctionBase], args: tuple[Any, ...], kwargs: Map
     return tuple([placed[position] for position in range(total)])
 
 
-def _place(name: str, names: tuple[str, ...], given: int) -> int:
+def _argument_index(name: str, names: tuple[str, ...], given: int) -> int:
     if name not in names:
         raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
     position = names.index(name)

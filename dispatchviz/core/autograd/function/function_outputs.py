@@ -1,4 +1,5 @@
-"""What becomes of the tensors that a Function's forward returned, and of what it saved.
+"""Outputs and saved tensors of a ``torch.autograd.Function``: ``mark_dirty``, ``mark_non_differentiable``,
+``save_for_backward``.
 
 Mirrors ``process_outputs`` of ``torch/csrc/autograd/python_function.cpp`` and ``_wrap_outputs`` of
 ``custom_function.cpp``.
@@ -107,7 +108,7 @@ def process_outputs(call: Call) -> list[Any]:
     if levels:
         process_forward_mode_ad(node, call.inputs, call.outputs, wrapped, marks.non_differentiable, marks.dirty)
     if recorder.active is not None:
-        _tell(call, marks, wrapped)
+        _record_outputs(call, marks, wrapped)
     if call.executable:
         node._output_info = [_info(value) for value in wrapped]
         outputs = Tensors(value for value in wrapped if isinstance(value, Tensor))
@@ -118,7 +119,7 @@ def process_outputs(call: Call) -> list[Any]:
     return wrapped
 
 
-def _tell(call: Call, marks: _Marks, wrapped: list[Any]) -> None:
+def _record_outputs(call: Call, marks: _Marks, wrapped: list[Any]) -> None:
     how = iter(call.how)
     for position, (returned, result) in enumerate(zip(call.outputs, wrapped, strict=True)):
         if isinstance(returned, Tensor) and recorder.active is not None:
@@ -140,7 +141,7 @@ def _info(value: Any) -> InputMetadata:
     return InputMetadata(value._size, value._dtype, value._device)
 
 
-def _told_tuple(value: Any, name: str) -> tuple[Any, ...]:
+def _check_tuple(value: Any, name: str) -> tuple[Any, ...]:
     """What was put down under a name. PyTorch's text breaks off before the type."""
     if value is None:
         return ()
@@ -154,8 +155,8 @@ def _to_save(call: Call) -> tuple[list[Tensor | None], Tensors]:
     node = call.node
     by_setup = Tensors()
     if call.own_setup:
-        by_setup += [t for t in _told_tuple(node.saved_for_forward, "saved_for_forward") if isinstance(t, Tensor)]
-    given, node.to_save = _told_tuple(node.to_save, "to_save"), None
+        by_setup += [t for t in _check_tuple(node.saved_for_forward, "saved_for_forward") if isinstance(t, Tensor)]
+    given, node.to_save = _check_tuple(node.to_save, "to_save"), None
     for position, value in enumerate(given):
         if value is not None and not isinstance(value, Tensor) and call.executable:
             raise TypeError(
@@ -167,7 +168,7 @@ def _to_save(call: Call) -> tuple[list[Tensor | None], Tensors]:
 
 
 def _parse_non_differentiable(node: FunctionBase) -> Tensors:
-    marked, node.non_differentiable = _told_tuple(node.non_differentiable, "non_differentiable"), None
+    marked, node.non_differentiable = _check_tuple(node.non_differentiable, "non_differentiable"), None
     if not all(isinstance(value, Tensor) for value in marked):
         raise RuntimeError("mark_non_differentiable only accepts variable arguments, but got ")
     return Tensors(marked)
@@ -175,7 +176,7 @@ def _parse_non_differentiable(node: FunctionBase) -> Tensors:
 
 def _mark_dirty(node: FunctionBase) -> Tensors:
     """The tensors that the forward wrote to; their versions move now."""
-    marked, node.dirty_tensors = _told_tuple(node.dirty_tensors, "dirty_tensors"), None
+    marked, node.dirty_tensors = _check_tuple(node.dirty_tensors, "dirty_tensors"), None
     for value in marked:
         if not isinstance(value, Tensor):
             raise RuntimeError("mark_dirty can only accept variables, but argument ")

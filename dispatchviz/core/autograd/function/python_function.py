@@ -1,4 +1,5 @@
-"""FunctionBase: a Node whose backward is a Python function, and that is the ``ctx`` of one call of a Function.
+"""FunctionBase: the Node of a ``torch.autograd.Function``, which is its ``ctx``
+(``torch/csrc/autograd/python_function.cpp``).
 
 Mirrors ``torch/csrc/autograd/python_function.cpp`` (``THPFunction`` and ``PyNode``, which are one object here; Python
 knows it as ``torch._C._FunctionBase``). How a call is made is in ``custom_function.py``, the classes that users see in
@@ -31,7 +32,7 @@ _ACCESSED_ONCE = (
 )
 
 
-def _put_down(slot: str) -> property:
+def _ctx_attribute(slot: str) -> property:
     """An attribute that a forward sets; None until then, and again when it was read."""
 
     def read(node: FunctionBase) -> Any:
@@ -116,11 +117,11 @@ class FunctionBase(Node):
     _output_info: list[InputMetadata]
     """Of everything the forward returned: what zeros are made like."""
 
-    to_save = _put_down("_put_for_backward")
-    saved_for_forward = _put_down("_put_for_forward")
-    non_differentiable = _put_down("_marked_non_differentiable")
-    dirty_tensors = _put_down("_dirty")
-    needs_input_grad = _put_down("_needs")
+    to_save = _ctx_attribute("_put_for_backward")
+    saved_for_forward = _ctx_attribute("_put_for_forward")
+    non_differentiable = _ctx_attribute("_marked_non_differentiable")
+    dirty_tensors = _ctx_attribute("_dirty")
+    needs_input_grad = _ctx_attribute("_needs")
     materialize_grads = _flag("_materialize", "materialize_grads", "set_materialize_grads")
     _is_pure_view = _flag("_pure_view", "_is_pure_view", "set_pure_view")
     _materialize_non_diff_grads = _flag(

@@ -1,4 +1,5 @@
-"""AccumulateGrad: the end of every path, which writes ``.grad`` of a leaf.
+"""AccumulateGrad: the Node of a leaf, which accumulates into its ``.grad``
+(``torch/csrc/autograd/functions/accumulate_grad.h``).
 
 Mirrors ``torch/csrc/autograd/functions/accumulate_grad.h`` and ``utils/grad_layout_contract.h``. The numbers of the
 cases are PyTorch's; those of sparse, nested and mkldnn tensors (1.2, 1.3, 1.4, 2.1, 3.1) and of vmap (2.2) do not
@@ -83,7 +84,7 @@ def _accumulate(leaf: Tensor, grads: list[Tensor], expected: int) -> None:
     if leaf._grad is not None:
         how, why = _add(leaf, leaf._grad, grads)
     else:
-        obstacle = _obstacle(leaf, grads, expected)
+        obstacle = _copy_reason(leaf, grads, expected)
         if obstacle:
             leaf._grad = _clone_obey_contract(leaf, grads)
             how, why = "copied", obstacle
@@ -103,18 +104,18 @@ def _add(leaf: Tensor, present: Tensor, grads: list[Tensor]) -> tuple[Accumulati
     return "added in place", ".grad exists and grad mode is off: it stays the same tensor"
 
 
-def _obstacle(leaf: Tensor, grads: list[Tensor], expected: int) -> str:
+def _copy_reason(leaf: Tensor, grads: list[Tensor], expected: int) -> str:
     """Why the gradient cannot become ``.grad`` as it is (case 1.5); empty if it can (case 1.1)."""
     if thread.state.grad_mode:
         return "grad mode is on: a gradient is only taken over while it is off"
     if holders(grads, 0) > expected:
         return "somebody else holds the gradient too"
     if not _obeys_layout_contract(leaf, grads):
-        return _breach(leaf, grads)
+        return _layout_mismatch(leaf, grads)
     return ""
 
 
-def _breach(leaf: Tensor, grads: list[Tensor]) -> str:
+def _layout_mismatch(leaf: Tensor, grads: list[Tensor]) -> str:
     strides = list(grads[0]._stride)
     if is_non_overlapping_and_dense(leaf._size, leaf._stride):
         return f"by the layout contract .grad has the leaf's strides, {list(leaf._stride)}, the gradient has {strides}"

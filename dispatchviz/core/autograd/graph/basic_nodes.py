@@ -1,4 +1,5 @@
-"""Handwritten Nodes without a formula (``torch/csrc/autograd/functions/basic_ops.h``)."""
+"""GraphRoot, Identity, Error, DelayedError, UndefinedGrad: Nodes without a formula
+(``torch/csrc/autograd/functions/basic_ops.h``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The Nodes of ``copy_`` and of writing through a view (``torch/csrc/autograd/functions/tensor.cpp``)."""
+"""CopyBackwards, CopySlices: the Nodes of ``copy_`` and of in-place operations on views
+(``torch/csrc/autograd/functions/tensor.cpp``)."""
 
 from __future__ import annotations
 
@@ -88,7 +89,7 @@ class CopySlices(Node):
             view_size, view_stride, view_offset = self.view
             grad_slice = ops.as_strided.call(result, view_size, view_stride, view_offset - base_offset)
         if self.task_should_compute_output(0):
-            _let_old_view_run(fn.next_edges[0])
+            _add_exec_info(fn.next_edges[0])
         inner = fn.apply([ops.clone.call(grad_slice, "contiguous_format")])
         return self._combine(result, grad_slice, inner)
 
@@ -109,7 +110,7 @@ class CopySlices(Node):
         self.fn = None
 
 
-def _let_old_view_run(edge: Edge) -> None:
+def _add_exec_info(edge: Edge) -> None:
     """The inner Node computes its output 0 although the running task may not know the old view."""
     task = thread.state.graph_task
     if task is not None and task.exec_info and edge.function is not None and edge.function not in task.exec_info:

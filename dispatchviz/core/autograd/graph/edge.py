@@ -1,4 +1,4 @@
-"""Edge: where a gradient goes (``torch/csrc/autograd/edge.h``)."""
+"""Edge: the next Node, and which of its inputs receives the gradient (``torch/csrc/autograd/edge.h``)."""
 
 from __future__ import annotations
 

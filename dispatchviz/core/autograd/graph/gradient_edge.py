@@ -1,4 +1,4 @@
-"""GradientEdge: stands for a tensor where only the place of its gradient in the graph matters.
+"""GradientEdge: an edge of the graph given in place of a tensor (``torch/autograd/graph.py``).
 
 Mirrors ``torch/autograd/graph.py``; ``backward`` and ``grad`` take one wherever they take a tensor.
 """

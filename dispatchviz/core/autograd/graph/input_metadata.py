@@ -1,4 +1,5 @@
-"""What a Node expects of one incoming gradient (``torch/csrc/autograd/input_metadata.h``).
+"""InputMetadata: dtype, shape, device that a Node expects of one incoming gradient
+(``torch/csrc/autograd/input_metadata.h``).
 
 NB: in PyTorch, the entry also holds a ``grad_dtype`` that users may change on a leaf; here the expected
 dtype is always the dtype of the forward output.

@@ -112,7 +112,7 @@ class Node:
             cls.__module__ = "builtins"  # as it prints: <class 'AddBackward0'>
         install_properties(cls, vars(cls))
         if "will_release_variables" in vars(cls):
-            cls.apply = _forewarned(cls.apply)  # type: ignore[method-assign,assignment]  # who wants to know pays for it
+            cls.apply = _with_release_check(cls.apply)  # type: ignore[method-assign,assignment]  # who wants to know pays for it
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
@@ -358,7 +358,7 @@ class Node:
         return self.hooks
 
 
-def _forewarned(apply: Callable[[Any, Gradients], Gradients]) -> Callable[[Any, Gradients], Gradients]:
+def _with_release_check(apply: Callable[[Any, Gradients], Gradients]) -> Callable[[Any, Gradients], Gradients]:
     """Calls ``will_release_variables`` before the Node runs, if its variables will be released."""
 
     def apply_forewarned(self: Node, grads: Gradients) -> Gradients:

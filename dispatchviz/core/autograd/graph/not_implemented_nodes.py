@@ -1,4 +1,4 @@
-"""Autograd of operators that could have a derivative but have none: ``scatter`` with a word for how.
+"""Autograd of operators without a derivative: ``scatter`` with a ``reduce`` argument.
 
 PyTorch generates these for every operator without an entry in derivatives.yaml
 (``torch/csrc/autograd/generated/VariableType_*.cpp``): the result has a history, which raises when it is reached.

@@ -1,4 +1,4 @@
-"""Saved variables: what a Node keeps of a tensor for its formula (``torch/csrc/autograd/saved_variable.cpp``).
+"""SavedVariable: what a Node keeps of a tensor for its formula (``torch/csrc/autograd/saved_variable.cpp``).
 
 Rule 1: an input, or a leaf, is kept as the very same object. An output that is no leaf is kept as an alias without
 history, since tensor -> Node -> tensor would be a cycle; unpacking gives a new tensor with that history each time.

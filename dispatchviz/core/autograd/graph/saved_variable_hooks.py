@@ -1,4 +1,4 @@
-"""Saved-tensor hooks: functions that pack what a Node keeps, and unpack it when a formula needs it.
+"""Saved-tensor hooks: pack and unpack functions, default hooks, ``saved_tensors_hooks``.
 
 Mirrors ``aten/src/ATen/SavedTensorHooks.cpp``, ``torch/csrc/autograd/python_saved_variable_hooks.cpp`` and the parts
 of ``saved_variable.cpp`` that know hooks. Not here: ``torch.autograd.graph.saved_tensors_hooks``, which only pushes and
@@ -161,7 +161,7 @@ class PackedVariable(SavedVariable):
         with AutoGradMode(False, "a pack hook"):
             handed = ops.detach.call(tensor) if self._original else tensor
             packed.data = hooks.pack(handed)
-        _tell("pack hook", hooks.pack, self, handed, packed.data)
+        _record_hook("pack hook", hooks.pack, self, handed, packed.data)
         if tensor._version_counter.value != version:
             raise RuntimeError(_IN_PLACE)
 
@@ -184,7 +184,7 @@ class PackedVariable(SavedVariable):
                 f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
                 f"{type(data).__name__}"
             )
-        _tell("unpack hook", packed.hooks.unpack, self, data, packed.data)
+        _record_hook("unpack hook", packed.hooks.unpack, self, data, packed.data)
         if node is None and not packed.requires_grad and not requires_grad(data) and packed.tangent() is None:
             return data
         return self._restored(packed, data, node)
@@ -240,7 +240,9 @@ class Packed:
         return None if self.fw_grad is None else self.fw_grad.value(0)
 
 
-def _tell(kind: SavedTensorHookKind, hook: Pack | Unpack, saved: SavedVariable, tensor: Tensor, packed: Any) -> None:
+def _record_hook(
+    kind: SavedTensorHookKind, hook: Pack | Unpack, saved: SavedVariable, tensor: Tensor, packed: Any
+) -> None:
     if recorder.active is not None:
         recorder.active.saved_tensor_hook_ran(kind, name_of(hook), saved, tensor, type(packed).__name__)
 

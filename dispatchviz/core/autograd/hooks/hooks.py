@@ -1,4 +1,4 @@
-"""Hooks: user functions that see and may replace gradients; the handles that remove them.
+"""Hooks on gradients: pre-hooks, post-hooks, post-accumulate-grad hooks, and RemovableHandle.
 
 Mirrors ``torch/csrc/autograd/python_hook.cpp`` and ``torch/utils/hooks.py``. For one Node the order is: tensor pre
 hooks (grouped per tensor, in the order in which the tensors got their first), retains-grad hooks, pre hooks, the Node,
@@ -125,7 +125,7 @@ def run_tensor_pre_hooks(node: Node, values: list[Tensor | None]) -> None:
         for output_nr, retain in node.hooks.retains_grad.items():
             gradient = values[output_nr]
             kept = gradient is not None and retain(gradient)
-            _told("retains-grad hook", node, "retain_grad", replaced=False, kept=kept)
+            _record_hook("retains-grad hook", node, "retain_grad", replaced=False, kept=kept)
 
 
 def _run_single(node: Node, hook: Hook, values: list[Tensor | None], index: int) -> None:
@@ -134,7 +134,7 @@ def _run_single(node: Node, hook: Hook, values: list[Tensor | None], index: int)
     if replaced:
         _check_single(values[index], result, hook)
         values[index] = result
-    _told("tensor pre hook", node, name_of(hook), replaced)
+    _record_hook("tensor pre hook", node, name_of(hook), replaced)
 
 
 def run_pre_hooks(node: Node, values: list[Tensor | None]) -> None:
@@ -144,7 +144,7 @@ def run_pre_hooks(node: Node, values: list[Tensor | None]) -> None:
     for hook in list(node.hooks.pre.values()):
         before = tuple(values)
         replaced = _replaces(before, hook(before), hook, values)
-        _told("pre hook", node, name_of(hook), replaced)
+        _record_hook("pre hook", node, name_of(hook), replaced)
 
 
 def run_post_hooks(
@@ -154,7 +154,7 @@ def run_post_hooks(
     for hook in list(hooks.values()):
         before = tuple(outputs)
         replaced = _replaces(before, hook(before, tuple(inputs)), hook, outputs)
-        _told("post hook", node, name_of(hook), replaced)
+        _record_hook("post hook", node, name_of(hook), replaced)
     return outputs
 
 
@@ -171,12 +171,12 @@ def run_post_accumulate_hooks(node: Node, leaf: Tensor) -> None:
         if result is not None and result is not value:
             _check_single(value, result, hook)
             value = result
-        _told("post-accumulate hook", node, name_of(hook), replaced=False)
+        _record_hook("post-accumulate hook", node, name_of(hook), replaced=False)
     if value is not leaf:
         raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
-def _told(kind: HookKind, node: Node, function: str, replaced: bool, kept: bool = False) -> None:
+def _record_hook(kind: HookKind, node: Node, function: str, replaced: bool, kept: bool = False) -> None:
     if recorder.active is not None:
         recorder.active.hook_ran(kind, node, function, replaced, kept)
 

@@ -1,4 +1,4 @@
-"""Registering hooks on tensors (``Tensor.register_hook`` and its like), and keeping gradients of non-leaves.
+"""``Tensor.register_hook``, ``register_post_accumulate_grad_hook``, ``retain_grad``.
 
 Mirrors ``torch/_tensor.py`` and ``VariableHooks::retain_grad`` in ``torch/csrc/autograd/variable.cpp``.
 """

@@ -1,4 +1,5 @@
-"""The backend fallback of the Autograd keys: what happens to operators without an autograd kernel of their own.
+"""The backend fallback of the Autograd keys (``torch/csrc/autograd/autograd_not_implemented_fallback.cpp``): for
+operators without an autograd kernel of their own.
 
 Mirrors ``aten/src/ATen/core/VariableFallbackKernel.cpp`` and the first half of
 ``torch/csrc/autograd/autograd_not_implemented_fallback.cpp``. Custom operators with a kernel for a backend and nothing

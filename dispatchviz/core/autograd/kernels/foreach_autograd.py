@@ -1,4 +1,4 @@
-"""Autograd of ``_foreach_*``: the call is passed on.
+"""Autograd kernels of ``_foreach_*``: they redispatch.
 
 NB: in PyTorch, every tensor of the list gets a Node of its own; here gradients through such a call are refused.
 Optimizers call it with grad mode off.
@@ -25,7 +25,7 @@ def _tensors(args: tuple[Any, ...]) -> Iterator[Tensor]:
             yield from (part for part in value if isinstance(part, Tensor))
 
 
-def _passing_on(name: str) -> Callable[..., Any]:
+def _redispatch(name: str) -> Callable[..., Any]:
     operator: Any = getattr(ops, name.replace(".", "_"))
     inplace = name.partition(".")[0].endswith("_")
     guard: Any = AutoDispatchBelowAutograd if inplace else AutoDispatchBelowADInplaceOrView
@@ -41,6 +41,6 @@ def _passing_on(name: str) -> Callable[..., Any]:
 
 
 AUTOGRAD_KERNELS: dict[str, Callable[..., Any]] = {
-    name: _passing_on(name) for name in variable_type.KERNELS if name.startswith("_foreach_")
+    name: _redispatch(name) for name in variable_type.KERNELS if name.startswith("_foreach_")
 }
 """Operator's name to typed kernel."""

@@ -1,4 +1,4 @@
-"""The boxed autograd kernels of single operators that have no derivative.
+"""``autogradNotImplementedFallback``: the boxed autograd kernels of operators that have no derivative.
 
 Mirrors the second half of ``torch/csrc/autograd/autograd_not_implemented_fallback.cpp``. PyTorch's generator registers
 ``autogradNotImplementedFallback`` for its operators without an entry in derivatives.yaml (factories, out= variants,

@@ -1,4 +1,5 @@
-"""Autograd kernels that PyTorch too writes by hand (``torch/csrc/autograd/VariableTypeManual.cpp``).
+"""Hand-written autograd kernels: ``copy_``, ``detach``, ``resize_``, ``_fw_primal``, ``_make_dual``
+(``torch/csrc/autograd/VariableTypeManual.cpp``).
 
 ``AUTOGRAD_KERNELS`` go under the alias Autograd, ``INPLACE_OR_VIEW_KERNELS`` under ADInplaceOrView.
 """

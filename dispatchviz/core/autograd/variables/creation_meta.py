@@ -1,4 +1,5 @@
-"""How a view came to be, and what that forbids (``CreationMeta`` in ``torch/csrc/autograd/variable.h``)."""
+"""CreationMeta: how a view was created, and which in-place operations that forbids (``CreationMeta`` in
+``torch/csrc/autograd/variable.h``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The type strings of old, which error messages still use (``c10/core/TensorOptions.h``, ``toString``)."""
+"""Legacy type strings such as ``torch.FloatTensor``, which error messages use (``c10/core/TensorOptions.h``,
+``toString``)."""
 
 from __future__ import annotations
 

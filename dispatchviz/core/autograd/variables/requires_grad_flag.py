@@ -1,4 +1,4 @@
-"""Switching the requires_grad flag, and forgetting history in place.
+"""``requires_grad_``, ``set_requires_grad``, ``detach_``.
 
 Mirrors ``torch/csrc/autograd/python_variable.cpp`` (the attribute), ``python_variable_methods.cpp`` (the method) and
 ``VariableTypeManual.cpp`` (``detach_``). None of it is dispatched, except ``detach_``, and no key changes.

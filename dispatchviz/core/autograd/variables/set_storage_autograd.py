@@ -1,4 +1,4 @@
-"""Autograd of ``set_``, which has no derivative: what comes out has a Node that raises in backward.
+"""Autograd of ``set_``, which has no derivative: the result has a Node that raises in backward.
 
 PyTorch generates these kernels, as it does for all operators without an entry in derivatives.yaml.
 """

@@ -1,4 +1,5 @@
-"""Autograd's side of a tensor: does it require grad, who made it, where does its gradient go.
+"""AutogradMeta of a tensor: ``requires_grad``, ``grad_fn``, gradient edge, accumulator, version
+(``torch/csrc/autograd/variable.cpp``).
 
 Mirrors ``torch/csrc/autograd/variable.cpp`` and ``function.h``. The fields themselves are slots of ``Tensor``; views
 and in-place operations are in ``views.py``, hooks on tensors in ``tensor_hooks.py``.

@@ -1,4 +1,4 @@
-"""What autograd kernels refuse, and when they record nothing (``torch/csrc/autograd/VariableTypeUtils.h``)."""
+"""``check_inplace`` and other checks of autograd kernels (``torch/csrc/autograd/VariableTypeUtils.h``)."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ def check_inplace(tensor: Tensor, op_requires_grad: bool) -> None:
     """
     if not op_requires_grad or not thread.state.grad_mode:
         return
-    objection = _objection(tensor)
+    objection = _inplace_error(tensor)
     if objection is not None:
         raise objection
 
 
 def can_mutate_inplace(tensor: Tensor, op_requires_grad: bool) -> bool:
     """Whether ``check_inplace`` lets it pass."""
-    return not op_requires_grad or not thread.state.grad_mode or _objection(tensor) is None
+    return not op_requires_grad or not thread.state.grad_mode or _inplace_error(tensor) is None
 
 
-def _objection(tensor: Tensor) -> RuntimeError | None:
+def _inplace_error(tensor: Tensor) -> RuntimeError | None:
     view = tensor._view
     if view is not None and view.creation_meta != creation_meta.DEFAULT:
         node = tensor._grad_fn

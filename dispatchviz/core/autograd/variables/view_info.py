@@ -1,4 +1,4 @@
-"""Views: what becomes of history when memory is shared.
+"""Views: ``as_view``, ``rebase_history``, and the history of the base and its views.
 
 Mirrors ``torch/csrc/autograd/VariableTypeUtils.h`` and ``rebase_history`` of ``variable.cpp``. Reading the history of a
 stale view is in ``variable.py``, the Node of a base that was written to through a view in ``copy_nodes.py``, what may

@@ -1,4 +1,4 @@
-"""Views that are no ``as_strided`` of their base: the view operators are called again, on another base.
+"""ViewFunc: views that are no ``as_strided`` of their base are replayed on another base.
 
 For plain tensors a stale view's history is an ``as_strided`` of the base. A tensor with the Python key has no memory
 that autograd knows of, and ``_conj``, ``_neg_view``, ``view_as_real`` and ``view_as_complex`` read memory in another

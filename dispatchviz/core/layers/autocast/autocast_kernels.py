@@ -1,4 +1,4 @@
-"""The kernels under AutocastCPU and AutocastCUDA, one function per cast policy (``WrapFunction_`` of
+"""Autocast kernels of AutocastCPU and AutocastCUDA, one function per cast policy (``WrapFunction_`` of
 ``aten/src/ATen/autocast_mode.h``).
 
 Rule 1: a kernel keeps its own Autocast key out, casts the arguments, and calls the *operator* again, in full: not a

@@ -1,4 +1,4 @@
-"""Autocast: for which devices it is on, the dtype that it casts to, the cast itself and its cache.
+"""Autocast mode: enabled devices, their dtypes, ``cached_cast`` and the weight cache.
 
 Mirrors the first half of ``aten/src/ATen/autocast_mode.{h,cpp}``. The kernels that cast are in ``autocast_kernels.py``,
 which operators they stand for in ``autocast_policies.py``.
@@ -152,14 +152,14 @@ def cached_cast(dtype: DType, tensor: Tensor, device_type: str) -> Tensor:
     if tensor._dtype is dtype or not is_eligible(tensor, device_type):
         return tensor
     if not _can_try_cache(dtype, tensor, device_type):
-        return _told(tensor, _to(tensor, dtype), "cast")
+        return _record_cast(tensor, _to(tensor, dtype), "cast")
     known = _cached_casts.get(id(tensor))
     if known is not None and known[0]() is tensor:
-        return _told(tensor, known[1], "taken from the cache")
+        return _record_cast(tensor, known[1], "taken from the cache")
     with AutoGradMode(True, "a cast for autocast's cache"):
         result = _to(tensor, dtype)
     _cached_casts[id(tensor)] = (weakref.ref(tensor), result)
-    return _told(tensor, result, "cast and kept")
+    return _record_cast(tensor, result, "cast and kept")
 
 
 def _can_try_cache(dtype: DType, tensor: Tensor, device_type: str) -> bool:
@@ -180,7 +180,7 @@ def _to(tensor: Tensor, dtype: DType) -> Tensor:
     return ops.to_dtype.call(tensor, dtype, False, False, None)
 
 
-def _told(tensor: Tensor, result: Tensor, how: CastMethod) -> Tensor:
+def _record_cast(tensor: Tensor, result: Tensor, how: CastMethod) -> Tensor:
     if recorder.active is not None:
         recorder.active.autocast_cast(tensor, result, how)
     return result

@@ -1,4 +1,4 @@
-"""Which operators autocast treats how: the cast policies, per device (``aten/src/ATen/autocast_mode.{h,cpp}``).
+"""CastPolicy: the cast policy of each operator, per device (``aten/src/ATen/autocast_mode.{h,cpp}``).
 
 An operator that is in none of a device's lists falls through: it runs in the dtypes that it meets. Only operators that
 return new tensors are listed; in-place and out= forms always fall through. What each policy does is in

@@ -1,4 +1,4 @@
-"""Functionalization: programs without writes to memory, from programs with them.
+"""Functionalization: removes mutation and aliasing from programs.
 
 Read ``functional_wrapper.py`` first, then ``functionalize_fallback.py`` and ``kernels.py``.
 """

@@ -1,4 +1,4 @@
-"""Operators that exist for functionalization: functional forms of in-place operators. Views that copy are in
+"""Functional variants of in-place operators, for functionalization. ``*_copy`` operators are in
 ``native/views/view_copy.py``.
 
 Mirrors what PyTorch generates, and ``Copy.cpp``. They are PyTorch's operators with these kernels behind them, and no

@@ -1,4 +1,4 @@
-"""FunctionalTensorWrapper: a tensor around a tensor, which stands for memory that is never written to.
+"""FunctionalTensorWrapper: wraps a tensor and represents memory that is never written to.
 
 Mirrors ``aten/src/ATen/FunctionalTensorWrapper.cpp`` and ``FunctionalStorageImpl.cpp``. Writing to a wrapper gives it
 another ``value``. Views of one wrapper share a ``FunctionalStorageImpl``; a write to one of them is kept there as an

@@ -1,4 +1,5 @@
-"""The backend fallback of Functionalize, and its hand-written kernels.
+"""The boxed fallback of Functionalize, and its hand-written kernels: ``lift_fresh``, ``_to_copy``, ``resize_``,
+``_unsafe_view``.
 
 Mirrors ``aten/src/ATen/FunctionalizeFallbackKernel.cpp``.
 

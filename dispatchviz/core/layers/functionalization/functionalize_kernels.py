@@ -1,4 +1,4 @@
-"""The Functionalize kernels of operators that write to arguments or make views.
+"""The Functionalize kernels of in-place and view operators.
 
 Mirrors what ``torchgen/gen_functionalization_type.py`` generates into ``RegisterFunctionalization_*.cpp``, from the
 schema alone: ``add_`` becomes ``add`` and a new value for the wrapper, ``add.out`` the same, ``view`` a wrapper that

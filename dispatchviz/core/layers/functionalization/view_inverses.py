@@ -1,4 +1,4 @@
-"""Undoing views: the base, when a view of it has got new values (``aten/src/ATen/FunctionalInverses.cpp``).
+"""Inverses of view operators: the base after a view of it was mutated (``aten/src/ATen/FunctionalInverses.cpp``).
 
 All have the form ``inverse(base, mutated_view, reapply_views, *args)``, with the view's own arguments. Where the view
 covers only a part of its base, the base is copied and the part written (``*_scatter``).

@@ -1,4 +1,4 @@
-"""ViewMeta: a view as functionalization remembers it, to be taken again and to be undone.
+"""ViewMeta: a view operator recorded by functionalization, to be replayed and inverted.
 
 Mirrors ``ViewMeta`` of ``aten/src/ATen/FunctionalStorageImpl.h`` and the classes that PyTorch generates from it. How a
 view is undone is in ``view_inverses.py``.

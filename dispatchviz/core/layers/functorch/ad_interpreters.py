@@ -1,4 +1,5 @@
-"""``grad`` and ``jvp`` as layers of dispatch (``aten/src/ATen/functorch/ADInterpreters.cpp``).
+"""GradInterpreter, JvpInterpreter: ``grad`` and ``jvp`` as layers of dispatch
+(``aten/src/ATen/functorch/ADInterpreters.cpp``).
 
 Each level has tensors of its own: a TensorWrapper around whatever the level below knows. The ordinary autograd kernels
 run on the wrappers and give them their Nodes and tangents; what they redispatch to is Back, which takes the wrappers

@@ -1,11 +1,12 @@
-"""Hiding a dimension from a level of vmap, and showing it again (``torch/csrc/functorch/init.cpp``)."""
+"""``_add_batch_dim``, ``_remove_batch_dim``: a dimension hidden at a level of vmap
+(``torch/csrc/functorch/init.cpp``)."""
 
 from __future__ import annotations
 
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.layers.functorch.batched_tensor import make_batched, maybe_get_batched_impl
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
-from dispatchviz.core.native.views.permute import moved
+from dispatchviz.core.native.views.permute import movedim_order
 from dispatchviz.core.tensor.tensor import Tensor
 
 
@@ -26,4 +27,4 @@ def remove_batch_dim(self: Tensor, level: int, batch_size: int, out_dim: int) ->
     assert impl.level == level
     rank = len(impl.value._size)
     source, target = wrap_dim(impl.bdim, rank), wrap_dim(out_dim, rank)
-    return impl.value if source == target else ops.permute.call(impl.value, moved(rank, [source], [target]))
+    return impl.value if source == target else ops.permute.call(impl.value, movedim_order(rank, [source], [target]))

@@ -1,4 +1,4 @@
-"""BatchedTensor: a tensor that hides one of its dimensions (``aten/src/ATen/functorch/BatchedTensorImpl.cpp``).
+"""BatchedTensorImpl: a tensor with a hidden batch dimension (``aten/src/ATen/functorch/BatchedTensorImpl.cpp``).
 
 Inside ``vmap`` at level ``level``, a function sees the ``value`` without its dimension ``bdim``. The value may be a
 BatchedTensor itself, of a lower level.

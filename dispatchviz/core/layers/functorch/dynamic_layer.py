@@ -1,4 +1,5 @@
-"""The stack of transforms, and the two fallbacks between them (``aten/src/ATen/functorch/DynamicLayer.cpp``).
+"""DynamicLayer: the stack of transforms, and its front and back fallbacks
+(``aten/src/ATen/functorch/DynamicLayer.cpp``).
 
 Every ``vmap`` or ``grad`` that is running is a layer on this thread's stack. While there is one, the thread includes
 the keys FuncTorchDynamicLayerFrontMode and FuncTorchDynamicLayerBackMode, and nothing else of the transforms. A call

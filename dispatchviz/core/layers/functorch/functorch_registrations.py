@@ -1,4 +1,4 @@
-"""What functorch registers: our functions under its keys. ``hand_written_kernels.py`` reads these tables.
+"""functorch's registrations: our functions under its keys. ``hand_written_kernels.py`` reads these tables.
 
 An operator that has a composite kernel only is decomposed while it is batched (``BatchRulesDecompositions.cpp``): the
 cell of FuncTorchBatched holds the composite itself.

@@ -1,4 +1,5 @@
-"""What functorch forbids inside a transform (``FuncTorchTLS`` in ``aten/src/ATen/functorch/DynamicLayer.cpp``).
+"""FuncTorchTLS: what functorch forbids inside a transform (``FuncTorchTLS`` in
+``aten/src/ATen/functorch/DynamicLayer.cpp``).
 
 Light: autograd and ``dispatchviz.torch`` import it.
 """

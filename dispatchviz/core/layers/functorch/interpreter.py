@@ -1,4 +1,4 @@
-"""Interpreters: which keys a transform switches on, and how it starts (``aten/src/ATen/functorch/Interpreter.cpp``).
+"""Interpreters: the dispatch keys that a transform includes and excludes (``aten/src/ATen/functorch/Interpreter.cpp``).
 
 Rule 1: between Front and Back, everything is excluded but the transform's own keys (``keys_for_entering``). Two
 exceptions, both PyTorch's: autocast keys, and FuncTorchVmapMode, which a vmap includes and nobody excludes.

@@ -1,4 +1,5 @@
-"""The loop: an operator without a batch rule runs once per example (``aten/src/ATen/functorch/BatchedFallback.cpp``).
+"""The vmap fallback: an operator without a batch rule runs in a loop over examples
+(``aten/src/ATen/functorch/BatchedFallback.cpp``).
 
 Batched arguments are sliced with ``movedim`` and ``select``, the operator is called boxed on each example, and the
 results are stacked. Results must be tensors and must not alias the arguments.

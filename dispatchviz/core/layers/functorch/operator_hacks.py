@@ -9,7 +9,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.layers.functorch.dynamic_layer import layers
 from dispatchviz.core.layers.functorch.interpreter import VmapInterpreter
 from dispatchviz.core.layers.functorch.plumbing import Kernel
-from dispatchviz.core.native.activation.dropout import channels_size, dropped
+from dispatchviz.core.native.activation.dropout import channels_size, dropout_impl
 from dispatchviz.core.native.losses.elementwise_losses import apply_loss_reduction, one_minus
 from dispatchviz.core.tensor.dtype import int64
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
@@ -89,12 +89,12 @@ def dropout_hack(ks: int, input: Tensor, p: float, train: bool) -> Tensor:
     """Fused on CUDA."""
     if train and input._device.type == "cuda" and 0 < p < 1 and numel(input._size):
         return ops.native_dropout.call(input, p, train)[0]
-    return dropped(input, p, train, noise_like=_noise)
+    return dropout_impl(input, p, train, noise_like=_noise)
 
 
 def _dropout_hack(feature: bool, alpha: bool, inplace: bool) -> Kernel:
     def kernel(ks: int, input: Tensor, p: float, train: bool) -> Tensor:
-        return dropped(input, p, train, feature, alpha, inplace, _noise)
+        return dropout_impl(input, p, train, feature, alpha, inplace, _noise)
 
     return kernel
 

@@ -1,4 +1,4 @@
-"""Between a FuncTorchBatched cell and a batch rule: unwraps, calls the rule, wraps (``VmapGeneratedPlumbing.h``).
+"""Batch rule plumbing: unwraps batched tensors, calls the rule, wraps (``VmapGeneratedPlumbing.h``).
 
 A batch rule gets, for every tensor argument, the physical tensor and its batch dimension (None if this level does not
 batch it), and gives the same for its result. PyTorch generates the code around it per operator; here one function does

@@ -1,4 +1,4 @@
-"""TensorWrapper: what ``grad`` and ``jvp`` wrap tensors in (``aten/src/ATen/functorch/TensorWrapper.cpp``).
+"""TensorWrapper: the wrapper of ``grad`` and ``jvp`` (``aten/src/ATen/functorch/TensorWrapper.cpp``).
 
 A wrapper knows whether its transform still runs. One that outlived it is dead, and every call looks through it.
 Who makes them is in ``ad_interpreters.py``.

@@ -1,4 +1,4 @@
-"""The backend fallbacks of Conjugate and Negative: they make the values real before a kernel sees the tensor.
+"""The backend fallbacks of Conjugate and Negative: they resolve the bit before a kernel sees the tensor.
 
 Mirrors ``aten/src/ATen/native/MathBitsFallback.h``, ``ConjugateFallback.cpp`` and ``NegateFallback.cpp``. Operators
 whose kernels know the bit have a fallthrough registered under the key and never come here.

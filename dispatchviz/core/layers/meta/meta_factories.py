@@ -1,4 +1,4 @@
-"""What PyTorch's Python kernels do at Meta for the factories that fill, for ``relu`` and ``where``: they only allocate.
+"""Python meta kernels of ``full``, ``randn``, ``relu``, ``where``: they only allocate (``torch/_refs``).
 
 Mirrors ``torch/_refs/__init__.py`` and ``torch/_meta_registrations.py``.
 

@@ -1,4 +1,5 @@
-"""The backend fallback of Meta (``aten/src/ATen/core/MetaFallbackKernel.cpp``): no rule for shapes is known."""
+"""The backend fallback of Meta (``aten/src/ATen/core/MetaFallbackKernel.cpp``): raises, since no shape rule is
+known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What PyTorch's Python kernels do at Meta for layers and for choices: the shape of a result, and nothing else.
+"""Python meta kernels of layers, ``masked_fill``, ``index_select``, ``var``, ``arange``: output shapes only
+(``torch/_meta_registrations.py``, ``torch/_refs``).
 
 Mirrors ``torch/_meta_registrations.py`` and what ``torch/_refs`` and ``torch/_decomp`` come to there.
 
@@ -163,14 +164,14 @@ def embedding_dense_backward(ks: int, grad_output: Tensor, indices: Tensor, num_
     return _blank(grad_output, (num_weights, grad_output._size[-1]))
 
 
-def spread(ks: int, self: Tensor, dim: list[int] | None, correction: Scalar | None, keepdim: bool) -> Tensor:
+def std_var(ks: int, self: Tensor, dim: list[int] | None, correction: Scalar | None, keepdim: bool) -> Tensor:
     """``std``, ``var``, also of integers."""
     return _blank(self, reduced_size(self._size, reduced_mask(dim, len(self._size)), keepdim))
 
 
-def spread_and_mean(ks: int, self: Tensor, *args: Any) -> tuple[Tensor, Tensor]:
+def std_var_mean(ks: int, self: Tensor, *args: Any) -> tuple[Tensor, Tensor]:
     """``std_mean``, ``var_mean``"""
-    return spread(ks, self, *args), spread(ks, self, *args)
+    return std_var(ks, self, *args), std_var(ks, self, *args)
 
 
 def arange_from_zero(ks: int, end: Scalar, *options: Any) -> Tensor:
@@ -216,10 +217,10 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "native_layer_norm_backward": native_layer_norm_backward,
     "index_select": index_select,
     "embedding_dense_backward": embedding_dense_backward,
-    "std.correction": spread,
-    "var.correction": spread,
-    "std_mean.correction": spread_and_mean,
-    "var_mean.correction": spread_and_mean,
+    "std.correction": std_var,
+    "var.correction": std_var,
+    "std_mean.correction": std_var_mean,
+    "var_mean.correction": std_var_mean,
     "arange": arange_from_zero,
     "arange.start": arange_one_by_one,
     "arange.start_step": arange,

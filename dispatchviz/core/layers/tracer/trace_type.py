@@ -1,4 +1,4 @@
-"""The kernels at Tracer (``torch/csrc/autograd/generated/TraceType_*.cpp``): above autograd, so that a trace shows the
+"""Kernels at Tracer (``torch/csrc/autograd/generated/TraceType_*.cpp``): above autograd, so that a trace shows the
 user's calls and not what they are made of.
 
 NB: in PyTorch, ``torch.jit.trace`` includes the key and these kernels write down a graph. Nothing is traced here: with

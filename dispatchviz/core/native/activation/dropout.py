@@ -1,4 +1,5 @@
-"""Setting random elements to 0: dropout and its relatives (``aten/src/ATen/native/Dropout.cpp``, ``cuda/Dropout.cu``).
+"""Dropout: ``dropout``, ``feature_dropout``, ``alpha_dropout``, ``native_dropout``
+(``aten/src/ATen/native/Dropout.cpp``, ``cuda/Dropout.cu``).
 
 Plain dropout multiplies by a mask of 0 and 1 / (1 - p); ``feature`` drops whole channels; ``alpha`` puts a negative
 number where others put 0, and keeps mean and variance.
@@ -24,42 +25,42 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """The very input outside of training; fused on CUDA."""
     if train and input._device.type == "cuda" and 0 < p < 1 and numel(input._size):
         return ops.native_dropout.call(input, p, train)[0]
-    return dropped(input, p, train)
+    return dropout_impl(input, p, train)
 
 
 def dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     """In place."""
-    return dropped(self, p, train, inplace=True)
+    return dropout_impl(self, p, train, inplace=True)
 
 
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Whole channels."""
-    return dropped(input, p, train, feature=True)
+    return dropout_impl(input, p, train, feature=True)
 
 
 def feature_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     """Whole channels, in place."""
-    return dropped(self, p, train, feature=True, inplace=True)
+    return dropout_impl(self, p, train, feature=True, inplace=True)
 
 
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """For networks of SELU."""
-    return dropped(input, p, train, alpha=True)
+    return dropout_impl(input, p, train, alpha=True)
 
 
 def alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     """For networks of SELU, in place."""
-    return dropped(self, p, train, alpha=True, inplace=True)
+    return dropout_impl(self, p, train, alpha=True, inplace=True)
 
 
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Whole channels, for networks of SELU."""
-    return dropped(input, p, train, feature=True, alpha=True)
+    return dropout_impl(input, p, train, feature=True, alpha=True)
 
 
 def feature_alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     """Whole channels, for networks of SELU, in place."""
-    return dropped(self, p, train, feature=True, alpha=True, inplace=True)
+    return dropout_impl(self, p, train, feature=True, alpha=True, inplace=True)
 
 
 def plain_noise(input: Tensor, p: float, feature: bool) -> Tensor:
@@ -68,7 +69,7 @@ def plain_noise(input: Tensor, p: float, feature: bool) -> Tensor:
     return ops.bernoulli__float.call(noise, 1 - p, None)
 
 
-def dropped(
+def dropout_impl(
     input: Tensor,
     p: float,
     train: bool,

@@ -1,4 +1,4 @@
-"""Activations of two halves, and with random slopes: glu, rrelu.
+"""``glu``, the gated linear unit, and ``rrelu``, leaky_relu with random slopes, and their gradients.
 
 Mirrors ``aten/src/ATen/native/GatedLinearUnit.cpp`` and ``Activation.cpp``.
 """

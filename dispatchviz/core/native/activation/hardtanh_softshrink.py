@@ -1,4 +1,5 @@
-"""Activations with flat ends: hardtanh and its kin, shrinking (``aten/src/ATen/native/Activation.cpp``)."""
+"""``hardtanh``, ``relu6``, ``hardswish``, ``hardsigmoid``, ``softshrink``, ``hardshrink`` and their gradients
+(``aten/src/ATen/native/Activation.cpp``)."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from dispatchviz.core.call.structured import Structured
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.activation.selu_mish_prelu import put_floating
-from dispatchviz.core.native.iterator.cpu_loops import scalar_places
+from dispatchviz.core.native.iterator.cpu_loops import scalar_elements
 from dispatchviz.core.native.iterator.scalar import LARGEST, Scalar, convert, element, opmath
 from dispatchviz.core.native.iterator.tensor_iterator import (
     elementwise,
@@ -163,7 +164,7 @@ def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> None:
     """Nearer to 0 by a number; 0 within it, which keeps its sign except in the CPU's vectors"""
     xp: Any = array_module(self._device.type)
     limit = opmath(lambd, self._dtype)
-    is_vector = ~scalar_places(out, self._dtype, (self,)) if self._device.type == "cpu" else None
+    is_vector = ~scalar_elements(out, self._dtype, (self,)) if self._device.type == "cpu" else None
 
     def shrunk(x: Any) -> Any:
         zero = x * 0 if is_vector is None else xp.where(is_vector, xp.abs(x * 0), x * 0)

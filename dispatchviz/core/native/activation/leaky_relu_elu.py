@@ -1,4 +1,4 @@
-"""leaky_relu, elu, softplus (``aten/src/ATen/native/Activation.cpp``): of two pieces, one for positive numbers."""
+"""``leaky_relu``, ``elu``, ``softplus`` and their gradients (``aten/src/ATen/native/Activation.cpp``)."""
 
 from __future__ import annotations
 

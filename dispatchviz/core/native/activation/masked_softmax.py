@@ -1,4 +1,4 @@
-"""``_masked_softmax`` with its gradient (``aten/src/ATen/native/SoftMax.cpp``): what the mask holds gets no share."""
+"""``_masked_softmax`` with its gradient (``aten/src/ATen/native/SoftMax.cpp``): masked elements get probability 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""relu, gelu, silu and gradients of such functions (``aten/src/ATen/native/Activation.cpp``)."""
+"""``relu``, ``threshold``, ``gelu``, ``silu``, and the gradients of these, ``tanh`` and ``sigmoid``
+(``aten/src/ATen/native/Activation.cpp``)."""
 
 from __future__ import annotations
 
@@ -89,10 +90,10 @@ def tanh_backward_out(grad_output: Tensor, output: Tensor, out: Tensor) -> None:
 def sigmoid_backward_out(grad_output: Tensor, output: Tensor, out: Tensor) -> None:
     """grad * (1 - output) * output"""
     dtype = result_type(grad_output, output)
-    compute(out, dtype, _floating("sigmoid_backward_cpu", dtype, _sigmoid_slope), grad_output, output)
+    compute(out, dtype, _floating("sigmoid_backward_cpu", dtype, _sigmoid_backward), grad_output, output)
 
 
-def _sigmoid_slope(g: Any, y: Any) -> Any:
+def _sigmoid_backward(g: Any, y: Any) -> Any:
     slope = (1 - y) * y
     return g * slope.conj() if slope.dtype.kind == "c" else g * (1 - y) * y  # rounded as PyTorch rounds
 
@@ -140,7 +141,7 @@ def gelu_backward_out(grad_output: Tensor, self: Tensor, approximate: str, out: 
     """grad times the slope of gelu"""
     is_tanh = _is_tanh(approximate)
     kind, dtype = out._device.type, result_type(grad_output, self)
-    slope = _tanh_slope(kind) if is_tanh else _slope(kind)
+    slope = _gelu_tanh_derivative(kind) if is_tanh else _gelu_derivative(kind)
     function = _floating("GeluBackwardKernelImpl", dtype, lambda grad, x: grad * slope(x))
     compute(out, dtype, function, grad_output, self)
 
@@ -158,12 +159,12 @@ def _inner(x: Any) -> Any:
     return _BETA * (x + _KAPPA * x * x * x)
 
 
-def _slope(kind: str) -> Callable[[Any], Any]:
+def _gelu_derivative(kind: str) -> Callable[[Any], Any]:
     xp, erf = array_module(kind), error_function(kind)
     return lambda x: 0.5 * (1 + erf(x * math.sqrt(0.5))) + x * xp.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
 
 
-def _tanh_slope(kind: str) -> Callable[[Any], Any]:
+def _gelu_tanh_derivative(kind: str) -> Callable[[Any], Any]:
     tanh = array_module(kind).tanh
 
     def slope(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Activations with a bent or smooth corner: selu, celu, mish, prelu (``aten/src/ATen/native/Activation.cpp``).
+"""``selu``, ``celu``, ``mish``, ``prelu`` and their gradients (``aten/src/ATen/native/Activation.cpp``).
 
 Those with flat ends are in ``hardtanh_softshrink.py``; elu, leaky_relu and softplus in ``leaky_relu_elu.py``.
 """

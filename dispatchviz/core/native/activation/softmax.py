@@ -13,7 +13,7 @@ import numpy
 from dispatchviz.core.call.structured import Structured
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator.argument_checks import Given, check_same_size
+from dispatchviz.core.native.iterator.argument_checks import TensorArg, check_same_size
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, not_implemented, quiet, store
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.tensor.dtype import REDUCED, DType
@@ -61,7 +61,7 @@ def _softmax_backward_data_meta(
     op: Structured, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
 ) -> None:
     """Same shape and dtype, contiguous."""
-    check_same_size("softmax_backward", Given(grad_output, "grad", 1), Given(output, "output", 2))
+    check_same_size("softmax_backward", TensorArg(grad_output, "grad", 1), TensorArg(output, "output", 2))
     _same(op, grad_output, dim)
 
 

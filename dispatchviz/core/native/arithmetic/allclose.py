@@ -1,4 +1,5 @@
-"""Whether tensors are equal, exactly or nearly (``aten/src/ATen/native/TensorCompare.cpp``, ``ReduceOps.cpp``)."""
+"""``equal``, ``isclose``, ``allclose``, ``isfinite`` (``aten/src/ATen/native/TensorCompare.cpp``,
+``ReduceOps.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Assertions about tensors' numbers (``aten/src/ATen/native/TensorCompare.cpp``, ``cuda/TensorCompare.cu``)."""
+"""``_assert_async``: assertions about a tensor's value (``aten/src/ATen/native/TensorCompare.cpp``,
+``cuda/TensorCompare.cu``)."""
 
 from __future__ import annotations
 

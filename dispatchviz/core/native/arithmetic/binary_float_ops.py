@@ -1,6 +1,5 @@
-"""More elementwise arithmetic of two tensors (``aten/src/ATen/native/BinaryOps.cpp``): the larger and smaller of
-numbers, remainders, integers' divisors, logarithms of sums, lengths, neighbours.
-"""
+"""``fmax``, ``fmin``, ``gcd``, ``lcm``, ``logaddexp``, ``hypot``, ``nextafter``
+(``aten/src/ATen/native/BinaryOps.cpp``)."""
 
 from __future__ import annotations
 

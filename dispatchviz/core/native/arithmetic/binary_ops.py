@@ -1,4 +1,5 @@
-"""Arithmetic of two tensors: meta functions and kernels (``aten/src/ATen/native/BinaryOps.cpp``).
+"""Binary arithmetic: ``add``, ``sub``, ``mul``, ``div``, ``floor_divide``, ``xlogy``: meta functions and kernels
+(``aten/src/ATen/native/BinaryOps.cpp``).
 
 A kernel body serves every device: the output's device picks the array library. ``NAME_meta`` belongs to the structured
 family NAME; the other functions carry the kernel names of native_functions.yaml. Functions of one tensor are in

@@ -1,4 +1,5 @@
-"""Shifts of bits (``aten/src/ATen/native/BinaryOps.cpp``, ``cpu/BinaryOpsKernel.cpp``).
+"""``bitwise_left_shift``, ``bitwise_right_shift``, ``__lshift__``, ``__rshift__``
+(``aten/src/ATen/native/BinaryOps.cpp``, ``cpu/BinaryOpsKernel.cpp``).
 
 By less than nothing or by all bits and more: a shift to the left leaves 0, one to the right the sign. Python's ``<<``
 is an operator of its own, with the same kernel.

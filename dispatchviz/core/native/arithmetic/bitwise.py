@@ -1,5 +1,5 @@
-"""Operations on bits (``aten/src/ATen/native/BinaryOps.cpp``, ``UnaryOps.cpp``): and, or, xor, not.
-Shifts are in ``bit_shifts.py``.
+"""``bitwise_and``, ``bitwise_or``, ``bitwise_xor``, ``bitwise_not`` (``aten/src/ATen/native/BinaryOps.cpp``,
+``UnaryOps.cpp``). Shifts are in ``bit_shifts.py``.
 
 Fractions and complex numbers have no bits: NotImplementedError. Python's ``&`` is an operator of its own, which calls
 the function.

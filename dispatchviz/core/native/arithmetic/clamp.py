@@ -1,5 +1,5 @@
-"""The larger, the smaller, and what lies between: ``maximum``, ``minimum``, ``clamp``
-(``aten/src/ATen/native/BinaryOps.cpp``, ``TensorCompare.cpp``). ``clamp_min`` is in ``where.py``.
+"""``maximum``, ``minimum``, ``clamp`` (``aten/src/ATen/native/BinaryOps.cpp``, ``TensorCompare.cpp``). ``clamp_min``
+and ``clamp_max`` are in ``where.py``.
 
 NB: in PyTorch, the meta function of ``clamp`` also casts its tensor; here the impl does.
 """

@@ -1,4 +1,5 @@
-"""Comparisons (``aten/src/ATen/native/BinaryOps.cpp``).
+"""Comparisons: ``eq``, ``ne``, ``ge``, ``gt``, ``le``, ``lt``, ``logical_and`` and the other logical operators
+(``aten/src/ATen/native/BinaryOps.cpp``).
 
 Results are bool; an out= tensor may have any dtype. On the CPU one that is neither bool nor of the operands' common
 dtype is written through a temporary.

@@ -1,4 +1,4 @@
-"""Complex numbers from two real ones, and real ones from complex: ``complex``, ``polar``, ``abs``, ``angle``
+"""``complex``, ``polar``, ``abs``, ``angle``: complex tensors from real ones, and the reverse
 (``aten/src/ATen/native/{TensorFactories,UnaryOps}.cpp``).
 
 The loops of ``abs`` and ``angle`` give numbers of the dtype that they take, with the imaginary part 0; the real parts

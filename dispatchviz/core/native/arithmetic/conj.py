@@ -1,4 +1,5 @@
-"""Conjugation, real and imaginary parts (``aten/src/ATen/native/{UnaryOps,ComplexHelper,TensorConversions}.cpp``).
+"""``conj``, ``resolve_conj``, ``resolve_neg``, ``real``, ``imag``, ``view_as_real``, ``view_as_complex``
+(``aten/src/ATen/native/{UnaryOps,ComplexHelper,TensorConversions}.cpp``).
 
 ``conj`` computes nothing: it makes an alias with the conj bit; ``resolve_conj`` or the Conjugate fallback pay later.
 ``.imag`` of such a tensor is a real view with the neg bit.

@@ -1,4 +1,5 @@
-"""``a * b + c`` with a single rounding: what a compiler makes of it for processors with FMA, as PyTorch is built.
+"""Fused multiply-add: ``a * b + c`` with a single rounding, as compilers make it for the processors PyTorch is built
+for.
 
 NumPy rounds twice, which in a fifth of all cases gives another last bit.
 """

@@ -1,6 +1,5 @@
-"""Numbers times constants and powers of two (``aten/src/ATen/native/UnaryOps.cpp``, ``BinaryOps.cpp``, ``Pow.cpp``):
-degrees, ``frexp`` and ``ldexp``, powers in doubles.
-"""
+"""``rad2deg``, ``deg2rad``, ``frexp``, ``ldexp``, ``float_power`` (``aten/src/ATen/native/UnaryOps.cpp``,
+``BinaryOps.cpp``, ``Pow.cpp``)."""
 
 from __future__ import annotations
 

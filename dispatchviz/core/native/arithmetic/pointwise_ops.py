@@ -1,6 +1,5 @@
-"""Elementwise functions of two angles' sides or three tensors: ``atan2``, ``lerp``, ``addcmul``,
-``addcdiv`` (``aten/src/ATen/native/BinaryOps.cpp``, ``Lerp.cpp``, ``PointwiseOps.cpp``).
-"""
+"""``atan2``, ``lerp``, ``addcmul``, ``addcdiv`` (``aten/src/ATen/native/BinaryOps.cpp``, ``Lerp.cpp``,
+``PointwiseOps.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Powers (``aten/src/ATen/native/Pow.cpp``).
+"""``pow`` and ``result_type`` (``aten/src/ATen/native/Pow.cpp``).
 
 NB: in PyTorch, the meta functions of the number overloads also cast their tensor; here the impl does, so on the meta
 device ``result_type`` is called and ``to`` is not.

@@ -1,4 +1,4 @@
-"""``remainder``, ``fmod``: what division leaves, signed as the divisor or the dividend (``BinaryOps.cpp``)."""
+"""``remainder`` (sign of the divisor) and ``fmod`` (sign of the dividend) (``BinaryOps.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rounding, element by element (``aten/src/ATen/native/UnaryOps.cpp``). Integers are copied."""
+"""``floor``, ``ceil``, ``trunc``, ``frac``, ``round`` (``aten/src/ATen/native/UnaryOps.cpp``). Integers are copied."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Questions of an element, ``copysign`` and what else is about signs and values beyond numbers
-(``aten/src/ATen/native/UnaryOps.cpp``, ``TensorCompare.cpp``).
-"""
+"""``isinf``, ``isposinf``, ``isneginf``, ``isreal``, ``nan_to_num``, ``signbit``, ``copysign``, ``heaviside``
+(``aten/src/ATen/native/UnaryOps.cpp``, ``TensorCompare.cpp``)."""
 
 from __future__ import annotations
 
@@ -32,15 +31,15 @@ from dispatchviz.core.tensor.tensor import Tensor, contiguous_strides
 
 def isneginf_meta(op: Structured, self: Tensor) -> None:
     """Bool. RuntimeError for complex numbers."""
-    _asked_of_one_end("isneginf", op, self)
+    _check_and_set_bool_output("isneginf", op, self)
 
 
 def isposinf_meta(op: Structured, self: Tensor) -> None:
     """Bool. RuntimeError for complex numbers."""
-    _asked_of_one_end("isposinf", op, self)
+    _check_and_set_bool_output("isposinf", op, self)
 
 
-def _asked_of_one_end(name: str, op: Structured, self: Tensor) -> None:
+def _check_and_set_bool_output(name: str, op: Structured, self: Tensor) -> None:
     if self._dtype.is_complex:
         raise RuntimeError(f"{name} does not support complex inputs.")
     if op.variant == "out" and op.output._dtype is not bool_:

@@ -1,6 +1,6 @@
-"""Elementwise functions with floating results that the array libraries have (``aten/src/ATen/native/UnaryOps.cpp``):
-angles, exponentials, logarithms. The commonest are in ``unary_ops.py``.
-"""
+"""``acos``, ``asin``, ``atan``, ``tan``, ``exp2``, ``expm1``, ``log2``, ``log10``, ``sinc`` and others
+(``aten/src/ATen/native/UnaryOps.cpp``): unary operators with floating results that the array libraries have. The
+commonest are in ``unary_ops.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Elementwise functions of one tensor (``aten/src/ATen/native/UnaryOps.cpp``)."""
+"""Unary operators: ``neg``, ``exp``, ``log``, ``sin``, ``cos``, ``sqrt``, ``tanh``, ``sigmoid``, ``sign`` and others
+(``aten/src/ATen/native/UnaryOps.cpp``)."""
 
 from __future__ import annotations
 

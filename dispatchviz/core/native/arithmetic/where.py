@@ -1,4 +1,4 @@
-"""Choosing between values: where, clamp_min (``aten/src/ATen/native/TensorCompare.cpp``)."""
+"""``where``, ``clamp_min``, ``clamp_max`` (``aten/src/ATen/native/TensorCompare.cpp``)."""
 
 from __future__ import annotations
 
@@ -162,15 +162,15 @@ def clamp_max_Tensor_meta(op: Structured, self: Tensor, max: Tensor) -> None:
 
 def clamp_min_Tensor_out(self: Tensor, min: Tensor, out: Tensor) -> None:
     """max(self, min), element by element"""
-    _extreme("maximum", self, min, out)
+    _clamp_by_tensor("maximum", self, min, out)
 
 
 def clamp_max_Tensor_out(self: Tensor, max: Tensor, out: Tensor) -> None:
     """min(self, max), element by element"""
-    _extreme("minimum", self, max, out)
+    _clamp_by_tensor("minimum", self, max, out)
 
 
-def _extreme(name: str, self: Tensor, bound: Tensor, out: Tensor) -> None:
+def _clamp_by_tensor(name: str, self: Tensor, bound: Tensor, out: Tensor) -> None:
     dtype = result_type(self, bound)
     function = getattr(array_module(out._device.type), name)
     compute(out, dtype, no_instance(f"{name}_cpu", dtype) if dtype.is_complex else function, self, bound)

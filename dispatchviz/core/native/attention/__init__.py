@@ -1,1 +1,1 @@
-"""Attention: which kernel computes it, and what each of them does."""
+"""Attention: scaled dot product attention and its backends, transformer layers."""

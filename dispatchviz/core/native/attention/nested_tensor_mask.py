@@ -1,6 +1,5 @@
-"""Whether the rows of a padded batch begin at the left (``NestedTensorTransformerFunctions.cpp`` in
-``aten/src/ATen/native/nested``).
-"""
+"""``_nested_tensor_from_mask_left_aligned``: whether a padding mask is left-aligned
+(``NestedTensorTransformerFunctions.cpp`` in ``aten/src/ATen/native/nested``)."""
 
 from __future__ import annotations
 

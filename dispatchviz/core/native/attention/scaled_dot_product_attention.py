@@ -1,4 +1,5 @@
-"""Scaled dot product attention (``aten/src/ATen/native/transformers/attention.cpp``, ``FlashAttentionKernel.cpp``).
+"""``scaled_dot_product_attention``: the math backend and flash attention on the CPU
+(``aten/src/ATen/native/transformers/attention.cpp``, ``FlashAttentionKernel.cpp``).
 
 NB: PyTorch's flash kernel goes through the keys in blocks; here each head is multiplied out. On CUDA it has several
 fused kernels to choose from; here the products are made one by one, as it does without them.

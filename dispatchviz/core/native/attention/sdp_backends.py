@@ -1,4 +1,5 @@
-"""Which kernel computes scaled dot product attention (``aten/src/ATen/native/transformers/sdp_utils_cpp.{h,cpp}``).
+"""``_fused_sdp_choice``: which backend computes scaled dot product attention
+(``aten/src/ATen/native/transformers/sdp_utils_cpp.{h,cpp}``).
 
 On the CPU it is the flash kernel, if it may and can; otherwise the products are made one by one.
 

@@ -1,5 +1,5 @@
-"""Attention and a layer of a transformer in one operator, for inference (``transformer.cpp`` and ``attention.cpp`` in
-``aten/src/ATen/native/transformers``).
+"""``_native_multi_head_attention``, ``_transformer_encoder_layer_fwd``: fused inference kernels (``transformer.cpp``
+and ``attention.cpp`` in ``aten/src/ATen/native/transformers``).
 
 NB: in PyTorch, these take nested tensors too, and on CUDA choose a fused kernel where there is one.
 """

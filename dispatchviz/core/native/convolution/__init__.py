@@ -1,1 +1,1 @@
-"""Convolutions, forward and backward, by the library that computes them."""
+"""Convolutions, forward and backward, a module per backend."""

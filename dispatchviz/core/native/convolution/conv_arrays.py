@@ -1,4 +1,4 @@
-"""Convolutions of arrays with any number of spatial dimensions and groups: the numbers alone.
+"""Convolution of NumPy or CuPy arrays, forward and backward, with any number of spatial dimensions and groups.
 
 An input is (batch, channels, *space), weights are (outputs, channels / groups, *kernel). A transposed convolution is
 the input gradient of a plain one. For each place of the kernel there is one product of matrices over the elements that

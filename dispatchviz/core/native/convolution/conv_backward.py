@@ -1,6 +1,5 @@
-"""The backward of convolutions (``aten/src/ATen/native/Convolution.cpp``): ``convolution_backward`` and the double
-backward, which is made of convolutions. What single libraries do is in ``slow_conv_backward.py``.
-"""
+"""``convolution_backward`` and ``_convolution_double_backward``, which is made of convolutions
+(``aten/src/ATen/native/Convolution.cpp``). What single backends do is in ``slow_conv_backward.py``."""
 
 from __future__ import annotations
 
@@ -178,7 +177,7 @@ def _sum_of_terms(
     if ggW is not None:
         terms.append(lambda: call_with_undefined(ops.convolution, input, _on_gpu(ggW), None, *params))
     if ggb is not None:
-        terms.append(lambda: _spread(ggb, gO))
+        terms.append(lambda: _expand_bias(ggb, gO))
     total: Tensor | None = None
     for term in terms:
         found = term()
@@ -191,7 +190,7 @@ def _convolved(input: Tensor, weight: Tensor, params: Params) -> Tensor:
     return found
 
 
-def _spread(ggb: Tensor, gO: Tensor) -> Tensor:
+def _expand_bias(ggb: Tensor, gO: Tensor) -> Tensor:
     shape = (1, ggb._size[0], *(1 for _ in gO._size[2:]))
     return ops.expand.call(ops.view.call(in_format(ggb), shape), gO._size, False)
 

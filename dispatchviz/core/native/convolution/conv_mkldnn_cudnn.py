@@ -1,4 +1,5 @@
-"""Convolutions of oneDNN and cuDNN (``mkldnn/Conv.cpp``, ``cudnn/ConvShared.cpp``, ``DepthwiseConv2d.cu``).
+"""``mkldnn_convolution``, ``cudnn_convolution``, ``conv_depthwise2d``, ``conv_depthwise3d`` and their backward passes
+(``mkldnn/Conv.cpp``, ``cudnn/ConvShared.cpp``, ``DepthwiseConv2d.cu``).
 
 The libraries themselves are not here: the same array functions compute.
 NB: in PyTorch, oneDNN may lay a result out in another order than it is asked for; it is then copied.
@@ -33,7 +34,7 @@ def mkldnn_convolution(
     """oneDNN has a tensor of its own for the result, whose numbers are handed over."""
     steps = Steps(stride, padding, dilation, groups)
     space = output_space(self._size[2:], weight._size[2:], steps)
-    output = _handed_over(self, (self._size[0], weight._size[0], *space), of_either(self, weight))
+    output = _dense_output(self, (self._size[0], weight._size[0], *space), of_either(self, weight))
     put_convolution(output, self, weight, bias, steps)
     return output
 
@@ -43,12 +44,12 @@ def mkldnn_convolution_transpose(input: Tensor, weight: Tensor, bias: Bias, para
     steps = params.steps
     space = input_space(input._size[2:], weight._size[2:], steps, params.output_padding)
     size = (input._size[0], weight._size[1] * params.groups, *space)
-    output = _handed_over(input, size, of_either(input, weight))
+    output = _dense_output(input, size, of_either(input, weight))
     put_input_gradient(output, input, weight, bias, space, steps)
     return output
 
 
-def _handed_over(like: Tensor, size: Size, memory_format: str) -> Tensor:
+def _dense_output(like: Tensor, size: Size, memory_format: str) -> Tensor:
     """``mkldnn_to_dense``, unless the result was laid out by PyTorch."""
     output = blank(like)
     return resized(output, size, memory_format) if memory_format != CONTIGUOUS else _to_dense(like, size)
@@ -66,7 +67,7 @@ def mkldnn_backward(
     """The gradients that are wanted; weights and bias go together."""
     memory_format, steps = of_either(input, weight), params.steps
     grad = in_format(grad, memory_format)
-    of_input = _handed_over(grad, input._size, memory_format) if output_mask[0] else None
+    of_input = _dense_output(grad, input._size, memory_format) if output_mask[0] else None
     if of_input is not None:
         put_gradient_of_input(of_input, grad, weight, params)
     if not any(output_mask[1:]):

@@ -1,6 +1,5 @@
-"""What a convolution is asked to do, the checks of it, and which library computes it (``ConvParams`` and
-``_select_conv_backend`` in ``aten/src/ATen/native/Convolution.cpp``).
-"""
+"""``ConvParams`` and its checks, and ``_select_conv_backend``: which backend computes a convolution (``ConvParams`` and
+``_select_conv_backend`` in ``aten/src/ATen/native/Convolution.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Convolution over (time, batch, channels) (``aten/src/ATen/native/ConvolutionTBC.cpp``): a matrix product for each
-element of the kernel, over the stretch of time in which it meets the input.
-"""
+"""``conv_tbc``: convolution over (time, batch, channels) (``aten/src/ATen/native/ConvolutionTBC.cpp``): a matrix
+product for each kernel element, over the stretch of time in which it meets the input."""
 
 from __future__ import annotations
 

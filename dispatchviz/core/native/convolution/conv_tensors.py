@@ -1,6 +1,5 @@
-"""What the operators of all convolution libraries share: new tensors, casts, and the array functions of
-``conv_arrays.py`` on tensors.
-"""
+"""Helpers of all convolution backends: output tensors, casts, and the array functions of ``conv_arrays.py`` on
+tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Convolutions (``aten/src/ATen/native/Convolution.cpp``): what users call, and ``_convolution``.
+"""``conv1d``, ``conv2d``, ``conv3d``, ``conv_transpose*``, ``convolution``, ``_convolution``
+(``aten/src/ATen/native/Convolution.cpp``).
 
 That picks the library that computes (``conv_params.select_backend``). The operators of the libraries are in
 ``slow_conv.py`` and ``conv_mkldnn_cudnn.py``, the backward in ``conv_backward.py``.
@@ -91,24 +92,24 @@ def conv1d_padding_symint(
     input: Tensor, weight: Tensor, bias: Bias, stride: Size, padding: str, dilation: Size, groups: int
 ) -> Tensor:
     """``"same"`` or ``"valid"``."""
-    return _by_word("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+    return _with_padding_mode("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv2d_padding_symint(
     input: Tensor, weight: Tensor, bias: Bias, stride: Size, padding: str, dilation: Size, groups: int
 ) -> Tensor:
     """``"same"`` or ``"valid"``."""
-    return _by_word("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+    return _with_padding_mode("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv3d_padding_symint(
     input: Tensor, weight: Tensor, bias: Bias, stride: Size, padding: str, dilation: Size, groups: int
 ) -> Tensor:
     """``"same"`` or ``"valid"``."""
-    return _by_word("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+    return _with_padding_mode("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
-def _by_word(
+def _with_padding_mode(
     name: str,
     dims: int,
     input: Tensor,

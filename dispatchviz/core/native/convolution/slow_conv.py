@@ -1,5 +1,6 @@
-"""PyTorch's own convolutions, without a library (``ConvolutionMM2d.cpp``, ``ConvolutionMM3d.cpp``,
-``NaiveDilatedConvolution.cpp``, ``NaiveConvolutionTranspose2d.cpp``, ``NaiveConvolutionTranspose3d.cpp``).
+"""``slow_conv2d``, ``slow_conv3d``, ``slow_conv_dilated*``, ``slow_conv_transpose*``: PyTorch's own convolutions,
+without a library (``ConvolutionMM2d.cpp``, ``ConvolutionMM3d.cpp``, ``NaiveDilatedConvolution.cpp``,
+``NaiveConvolutionTranspose2d.cpp``, ``NaiveConvolutionTranspose3d.cpp``).
 
 They lay the windows out as columns of a matrix, and multiply; here the columns are made, for they are seen in a trace,
 but nothing is written into them. Groups are none of their business.

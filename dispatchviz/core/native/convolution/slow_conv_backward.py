@@ -1,4 +1,4 @@
-"""The backward of PyTorch's own convolutions (``slow_conv.py`` has the files).
+"""Backward of the ``slow_conv*`` convolutions (``slow_conv.py`` has the files).
 
 Which gradients are wanted decides what is made. Columns are made for the trace; nothing is written into them.
 """

@@ -1,1 +1,1 @@
-"""Linear layers and embeddings."""
+"""``linear``, ``layer_norm``, ``embedding``, ``embedding_bag``."""

@@ -1,4 +1,4 @@
-"""Rows of a table, added up bag by bag (``aten/src/ATen/native/EmbeddingBag.cpp``).
+"""``embedding_bag``: sum, mean or maximum of the embeddings of each bag (``aten/src/ATen/native/EmbeddingBag.cpp``).
 
 ``indices`` name rows of ``weight``; ``offsets`` tell where in them each bag begins. Rule: sums of float, half and
 bfloat16 whose rows lie in one piece, without padding, take the fast way: they need not know which index is in which
@@ -19,13 +19,13 @@ from dispatchviz.core.native.embedding.embedding_bag_checks import (
     MEAN,
     SUM,
     check_arguments,
-    check_fast_places,
+    check_fast_indices,
     check_indices,
     check_ranks,
     promoted,
     unnamed,
 )
-from dispatchviz.core.native.indexing.ufunc_at import add_at, put_at
+from dispatchviz.core.native.indexing.ufunc_at import add_at, ufunc_at
 from dispatchviz.core.native.iterator.memory_formats import in_format
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, store
 from dispatchviz.core.native.iterator.undefined_tensor import call_maybe_undefined
@@ -145,7 +145,7 @@ def _bags(
         _maxima(weight, indices, offset2bag, output, max_indices, bag_size, padding_idx)
         return output, offset2bag, bag_size, max_indices
     if fast:
-        check_fast_places(weight, indices, offsets, include_last_offset)
+        check_fast_indices(weight, indices, offsets, include_last_offset)
         _add_rows(weight, indices, _fast_bags(offsets, indices, bags), output, samples)
     else:
         _add_known(weight, indices, offset2bag, output, samples, bag_size, padding_idx)
@@ -223,7 +223,7 @@ def _add_known(
         raise unnamed("select_indices.numel() == add_indices.numel()")
     check_indices(weight, indices)
     padded = indices._array == padding_idx
-    put_at("subtract", bag_size._array, offset2bag._array[padded], 1)
+    ufunc_at("subtract", bag_size._array, offset2bag._array[padded], 1)
     _add_rows(weight, indices, offset2bag._array, output, samples, ~padded)
 
 
@@ -262,7 +262,7 @@ def _maxima(
     check_indices(weight, indices)
     xp: Any = array_module(weight._device.type)
     padded = indices._array == padding_idx
-    put_at("subtract", bag_size._array, offset2bag._array[padded], 1)
+    ufunc_at("subtract", bag_size._array, offset2bag._array[padded], 1)
     found: dict[int, Any] = {}
     for place, bag in zip(indices._array[~padded].tolist(), offset2bag._array[~padded].tolist(), strict=True):
         row = weight._array[place]

@@ -1,4 +1,5 @@
-"""The gradients of bags (``aten/src/ATen/native/EmbeddingBag.cpp``), and ``embedding_renorm_`` (``Embedding.cpp``)."""
+"""Backward of ``_embedding_bag``; ``embedding_renorm_`` (``EmbeddingBag.cpp``, ``Embedding.cpp`` in
+``aten/src/ATen/native``)."""
 
 from __future__ import annotations
 
@@ -8,9 +9,9 @@ from dispatchviz.core.call.structured import resize
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.embedding.embedding_bag import bag_of_each
-from dispatchviz.core.native.embedding.embedding_bag_checks import MAX, MEAN, SUM, check_places, promoted
+from dispatchviz.core.native.embedding.embedding_bag_checks import MAX, MEAN, SUM, check_index_dtypes, promoted
 from dispatchviz.core.native.indexing.ufunc_at import add_at
-from dispatchviz.core.native.iterator.argument_checks import Given, check_contiguous, check_dim, check_scalar_types
+from dispatchviz.core.native.iterator.argument_checks import TensorArg, check_contiguous, check_dim, check_scalar_types
 from dispatchviz.core.native.iterator.memory_formats import in_format
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated
 from dispatchviz.core.native.iterator.undefined_tensor import call_maybe_undefined
@@ -37,9 +38,9 @@ def _embedding_bag_backward_symint(
 ) -> Tensor:
     """Dense. NotImplementedError for sparse gradients."""
     indices, offsets = promoted(indices, offsets)
-    check_places(indices, offsets)
-    check_contiguous("embedding_bag", Given(indices, "indices", 1))
-    check_contiguous("embedding_bag", Given(offsets, "offsets", 1))
+    check_index_dtypes(indices, offsets)
+    check_contiguous("embedding_bag", TensorArg(indices, "indices", 1))
+    check_contiguous("embedding_bag", TensorArg(offsets, "offsets", 1))
     if numel(indices._size) and not numel(offset2bag._size):
         zeros = ops.new_zeros.call(offsets, (indices._size[0] + 1,), offsets._dtype, "strided", offsets._device, None)
         offset2bag = _without_the_last(bag_of_each(offsets, zeros), indices._size[0])
@@ -59,8 +60,8 @@ def _without_the_last(bags: Tensor, count: int) -> Tensor:
 
 
 def _check_bags(offset2bag: Tensor) -> None:
-    check_scalar_types("embedding_bag", Given(offset2bag, "offset2bag", 1), int64, int32)
-    check_contiguous("embedding_bag", Given(offset2bag, "offset2bag", 1))
+    check_scalar_types("embedding_bag", TensorArg(offset2bag, "offset2bag", 1), int64, int32)
+    check_contiguous("embedding_bag", TensorArg(offset2bag, "offset2bag", 1))
 
 
 def _embedding_bag_dense_backward(
@@ -77,7 +78,7 @@ def _embedding_bag_dense_backward(
 ) -> Tensor:
     """Zeros with each bag's gradient added to the rows that were in it."""
     rows = in_format(grad)
-    check_scalar_types("embedding_bag", Given(rows, "grad_", 1), float16, bfloat16, float32, float64)
+    check_scalar_types("embedding_bag", TensorArg(rows, "grad_", 1), float16, bfloat16, float32, float64)
     if mode == MAX:
         return _of_maxima(grad, bag_size, maximum_indices, num_weights)
     result = ops.zeros.call((num_weights, rows._size[1]), rows._dtype, "strided", rows._device, None)
@@ -134,8 +135,8 @@ def _embedding_bag_per_sample_weights_backward(
     indices, offsets = promoted(indices, offsets)
     count = indices._size[0]
     output = ops.zeros.call((count,), grad._dtype, "strided", grad._device, None)
-    check_scalar_types("embedding_bag", Given(indices, "indices", 1), int64, int32)
-    check_contiguous("embedding_bag", Given(indices, "indices", 1))
+    check_scalar_types("embedding_bag", TensorArg(indices, "indices", 1), int64, int32)
+    check_contiguous("embedding_bag", TensorArg(indices, "indices", 1))
     if count and not numel(offset2bag._size):
         zeros = ops.zeros.call((count + 1,), offset2bag._dtype, "strided", offset2bag._device, None)
         offset2bag = bag_of_each(offsets, zeros)
@@ -154,8 +155,8 @@ def _embedding_bag_per_sample_weights_backward(
 
 def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Rows that the indices name and whose norm is larger than max_norm are made that long."""
-    check_dim("embedding_renorm_", Given(self, "self", 1), 2)
-    check_scalar_types("embedding_renorm_", Given(indices, "indices", 2), int64, int32)
+    check_dim("embedding_renorm_", TensorArg(self, "self", 1), 2)
+    check_scalar_types("embedding_renorm_", TensorArg(indices, "indices", 2), int64, int32)
     places = in_format(indices)._array.reshape(-1).tolist()
     for place in sorted(set(places)):
         row = ops.select_int.call(self, 0, place)

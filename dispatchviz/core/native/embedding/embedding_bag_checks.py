@@ -1,4 +1,4 @@
-"""What bags of rows check of their arguments (``aten/src/ATen/native/EmbeddingBag.cpp``)."""
+"""Argument checks of ``_embedding_bag`` (``aten/src/ATen/native/EmbeddingBag.cpp``)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from dispatchviz.core.call.structured import IMPROVABLE
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator.argument_checks import Given, check_same_type, check_scalar_types
+from dispatchviz.core.native.iterator.argument_checks import TensorArg, check_same_type, check_scalar_types
 from dispatchviz.core.tensor.dtype import bfloat16, float16, float32, float64, int32, int64, promote_types
 from dispatchviz.core.tensor.tensor import Tensor, numel
 
@@ -36,19 +36,19 @@ def check_ranks(weight: Tensor, indices: Tensor, offsets: Tensor) -> None:
         raise RuntimeError(f"weight has to be a 2D Tensor, but got Tensor of dimension {len(weight._size)}")
 
 
-def check_places(indices: Tensor, offsets: Tensor) -> None:
+def check_index_dtypes(indices: Tensor, offsets: Tensor) -> None:
     """RuntimeError unless both are integers of one kind."""
-    check_scalar_types("embedding_bag", Given(indices, "indices", 1), int64, int32)
-    check_scalar_types("embedding_bag", Given(offsets, "offsets", 1), int64, int32)
-    check_same_type("embedding_bag", Given(indices, "indices", 1), Given(offsets, "offsets", 1))
+    check_scalar_types("embedding_bag", TensorArg(indices, "indices", 1), int64, int32)
+    check_scalar_types("embedding_bag", TensorArg(offsets, "offsets", 1), int64, int32)
+    check_same_type("embedding_bag", TensorArg(indices, "indices", 1), TensorArg(offsets, "offsets", 1))
 
 
 def check_arguments(
     weight: Tensor, indices: Tensor, offsets: Tensor, mode: int, samples: Tensor | None, include_last_offset: bool
 ) -> None:
     """RuntimeError for arguments that do not go together (``check_arguments``)."""
-    check_places(indices, offsets)
-    check_scalar_types("embedding_bag", Given(weight, "weight", 1), float16, bfloat16, float32, float64)
+    check_index_dtypes(indices, offsets)
+    check_scalar_types("embedding_bag", TensorArg(weight, "weight", 1), float16, bfloat16, float32, float64)
     if offsets._size[0]:
         _check_offsets(indices, offsets)
     if samples is not None:
@@ -75,7 +75,7 @@ def _check_offsets(indices: Tensor, offsets: Tensor) -> None:
 def _check_samples(weight: Tensor, indices: Tensor, mode: int, samples: Tensor) -> None:
     if mode != SUM:
         raise RuntimeError("embedding_bag: per_sample_weights only supported with mode='sum'")
-    check_same_type("embedding_bag", Given(weight, "weight", 1), Given(samples, "per_sample_weights", 1))
+    check_same_type("embedding_bag", TensorArg(weight, "weight", 1), TensorArg(samples, "per_sample_weights", 1))
     if len(samples._size) != 1:
         raise unnamed("per_sample_weights.value().dim() == 1")
     if numel(samples._size) != numel(indices._size):
@@ -87,7 +87,7 @@ def unnamed(condition: str) -> RuntimeError:
     return RuntimeError(f"Expected {condition} to be true, but got false.  {IMPROVABLE}")
 
 
-def check_fast_places(weight: Tensor, indices: Tensor, offsets: Tensor, include_last_offset: bool) -> None:
+def check_fast_indices(weight: Tensor, indices: Tensor, offsets: Tensor, include_last_offset: bool) -> None:
     """RuntimeError for bags that end before they begin, and for indices outside."""
     bags = offsets._size[0] - include_last_offset
     ends = [*offsets._array.tolist(), numel(indices._size)][: bags + 1]

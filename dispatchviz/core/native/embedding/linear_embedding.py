@@ -1,6 +1,5 @@
-"""Layers: ``linear``, ``layer_norm``, ``embedding`` (``aten/src/ATen/native/Linear.cpp``, ``layer_norm.cpp``,
-``Embedding.cpp``). Those over images are in ``images.py``, dropout is in ``dropout.py``.
-"""
+"""``linear``, ``layer_norm``, ``embedding`` (``aten/src/ATen/native/Linear.cpp``, ``layer_norm.cpp``,
+``Embedding.cpp``). ``dropout`` is in ``dropout.py``."""
 
 from __future__ import annotations
 

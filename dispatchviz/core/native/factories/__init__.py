@@ -1,1 +1,1 @@
-"""New tensors: empty, filled, ranges."""
+"""Factory functions: ``empty``, ``full``, ``arange``, ``linspace``, ``eye``."""

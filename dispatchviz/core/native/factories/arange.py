@@ -1,4 +1,4 @@
-"""Numbers in a row (``aten/src/ATen/native/RangeFactories.cpp``, ``arange`` of ``TensorFactories.cpp``)."""
+"""``arange``, ``range`` (``aten/src/ATen/native/RangeFactories.cpp``, ``arange`` of ``TensorFactories.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""New tensors (``aten/src/ATen/native/TensorFactories.cpp``, ``aten/src/ATen/EmptyTensor.cpp``).
+"""``empty``, ``empty_strided``, ``full``, ``ones``, ``zeros``, their ``*_like`` and ``new_*``, ``scalar_tensor``
+(``aten/src/ATen/native/TensorFactories.cpp``, ``aten/src/ATen/EmptyTensor.cpp``).
 
 Only ``empty`` and ``empty_strided`` allocate; the others call one of them and a writing operator. Random tensors are
 in ``rand_randn.py``. Tensor options

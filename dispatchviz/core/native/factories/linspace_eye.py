@@ -1,4 +1,4 @@
-"""Numbers evenly spaced; identity matrices (``aten/src/ATen/native/RangeFactories.cpp``, ``TensorFactories.cpp``)."""
+"""``linspace``, ``logspace``, ``eye`` (``aten/src/ATen/native/RangeFactories.cpp``, ``TensorFactories.cpp``)."""
 
 from __future__ import annotations
 

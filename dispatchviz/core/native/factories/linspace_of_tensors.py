@@ -1,4 +1,5 @@
-"""Numbers evenly spaced between tensors (``aten/src/ATen/native/RangeFactories.cpp``): items, then ``linspace_eye.py``.
+"""``linspace`` and ``logspace`` with tensors as ends (``aten/src/ATen/native/RangeFactories.cpp``): they become
+numbers, then ``linspace_eye.py``.
 
 A 0-dim tensor may stand for start, end, or both.
 """

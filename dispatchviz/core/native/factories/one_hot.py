@@ -1,4 +1,4 @@
-"""Classes as rows of zeros with a single one (``aten/src/ATen/native/Onehot.cpp``)."""
+"""``one_hot`` (``aten/src/ATen/native/Onehot.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Zero tensors: a shape, and zeros that nobody has stored (``_efficientzerotensor``).
+"""Zero tensors: ``_efficientzerotensor``, and ``add``, ``sub``, ``mul``, ``div`` of them: a shape without stored zeros.
 
 The kernels under ZeroTensor are for operators whose result is known without computing. Mirrors the ``*_zerotensor``
 kernels of ``aten/src/ATen/native/BinaryOps.cpp`` and ``TensorFactories.cpp``.

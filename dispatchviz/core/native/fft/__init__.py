@@ -1,1 +1,1 @@
-"""Fourier transforms, short-time spectra, window functions."""
+"""``torch.fft``, ``stft``, ``istft``, window functions."""

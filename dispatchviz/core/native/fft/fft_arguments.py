@@ -1,4 +1,4 @@
-"""What all transforms do with their arguments (``SpectralOps.cpp``): dtypes, sizes, dimensions, norms."""
+"""Arguments of all FFTs: promoted dtypes, sizes, dimensions, normalization modes (``SpectralOps.cpp``)."""
 
 from __future__ import annotations
 

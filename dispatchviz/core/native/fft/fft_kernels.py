@@ -1,4 +1,4 @@
-"""The transforms themselves (``aten/src/ATen/native/mkl/SpectralOps.cpp``): ``_fft_c2c``, ``_fft_r2c``, ``_fft_c2r``.
+"""FFT kernels: ``_fft_c2c``, ``_fft_r2c``, ``_fft_c2r`` (``aten/src/ATen/native/mkl/SpectralOps.cpp``).
 
 NB: the numbers are NumPy's or CuPy's in double precision, PyTorch's are MKL's or cuFFT's: last digits may differ. On
 CUDA the steps are those of the CPU.
@@ -63,7 +63,7 @@ def _fft_r2c_mkl(self: Tensor, dim: Size, normalization: int, onesided: bool) ->
 
     def transform(xp: Any, values: Any, axes: Size) -> Any:
         half = xp.fft.rfftn(values, axes=axes, norm=_NORMS[normalization, True])
-        return half if onesided else _mirrored(xp, half, axes, self._size[last])
+        return half if onesided else _with_conjugate_symmetry(xp, half, axes, self._size[last])
 
     return _exec_fft(out, self, tuple(size), order, transform)
 
@@ -78,11 +78,11 @@ def _fft_r2c_mkl_out(self: Tensor, dim: Size, normalization: int, onesided: bool
     ops.copy_.call(half, result, False)
     if out._array is not None and numel(out._size):
         xp = array_module(out._device.type)
-        store(out, _mirrored(xp, half._array, tuple(dim), self._size[dim[-1]]))
+        store(out, _with_conjugate_symmetry(xp, half._array, tuple(dim), self._size[dim[-1]]))
     return out
 
 
-def _mirrored(xp: Any, half: Any, axes: Size, points: int) -> Any:
+def _with_conjugate_symmetry(xp: Any, half: Any, axes: Size, points: int) -> Any:
     """``_fft_fill_with_conjugate_symmetry_``: what lies opposite is the conjugate."""
     last = axes[-1]
     rest = xp.take(half, xp.arange((points - 1) // 2, 0, -1), axis=last)

@@ -1,4 +1,5 @@
-"""Transforms along one dimension (``aten/src/ATen/native/SpectralOps.cpp``): ``fft``, ``rfft``, ``hfft``, inverses."""
+"""One-dimensional FFTs: ``fft``, ``ifft``, ``rfft``, ``irfft``, ``hfft``, ``ihfft``
+(``aten/src/ATen/native/SpectralOps.cpp``)."""
 
 from __future__ import annotations
 

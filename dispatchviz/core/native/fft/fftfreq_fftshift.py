@@ -1,4 +1,4 @@
-"""Frequencies of spectra, and spectra turned to their middle (``aten/src/ATen/native/SpectralOps.cpp``)."""
+"""``fftfreq``, ``rfftfreq``, ``fftshift``, ``ifftshift`` (``aten/src/ATen/native/SpectralOps.cpp``)."""
 
 from __future__ import annotations
 

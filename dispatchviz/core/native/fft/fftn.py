@@ -1,4 +1,5 @@
-"""Transforms along several dimensions (``aten/src/ATen/native/SpectralOps.cpp``): ``fftn``, ``fft2`` and their like."""
+"""FFTs over several dimensions: ``fftn``, ``ifftn``, ``rfftn``, ``hfftn``, ``fft2`` and their like
+(``aten/src/ATen/native/SpectralOps.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spectra of pieces of a signal, one after the other, and back (``aten/src/ATen/native/SpectralOps.cpp``)."""
+"""``stft``, ``istft``: short-time Fourier transform and its inverse (``aten/src/ATen/native/SpectralOps.cpp``)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def stft_center(
     length = n_fft if win_length is None else win_length
     is_complex = _is_complex(self, window, return_complex)
     call = (
-        f"stft({_described(self)}, n_fft={n_fft}, hop_length={hop}, win_length={length}, window={_window(window)}, "
+        f"stft({_repr(self)}, n_fft={n_fft}, hop_length={hop}, win_length={length}, window={_window(window)}, "
         f"normalized={int(normalized)}, onesided={_optional(onesided)}, return_complex={_optional(return_complex)}, "
         f"align_to_window={_optional(align_to_window)}) "
     )
@@ -183,7 +183,7 @@ def _centered(signal: Tensor, n_fft: int, left: int, length: int, window: Tensor
     return whole
 
 
-def _described(self: Tensor) -> str:
+def _repr(self: Tensor) -> str:
     return f"{legacy_type(self)}{list(self._size)}"
 
 
@@ -216,7 +216,7 @@ def istft(
     hop = n_fft >> 2 if hop_length is None else hop_length
     width = n_fft if win_length is None else win_length
     call = (
-        f"istft({_described(self)}, n_fft={n_fft}, hop_length={hop}, win_length={width}, window={_window(window)}, "
+        f"istft({_repr(self)}, n_fft={n_fft}, hop_length={hop}, win_length={width}, window={_window(window)}, "
         f"center={int(center)}, normalized={int(normalized)}, onesided={_optional(onesided)}, "
         f"length={_optional(length)}, return_complex={int(return_complex)}) "
     )
@@ -228,14 +228,14 @@ def istft(
     norm = BY_ROOT_N if normalized else BY_N
     signals = _signals(_as_complex(ops.transpose_int.call(spectra, 1, 2)), n_fft, norm, half, window, return_complex)
     added, envelope = _added_up(signals, weights, n_fft, hop)
-    start, end = _cut(added._size[1], n_fft, center, length)
+    start, end = _signal_range(added._size[1], n_fft, center, length)
     cut = ops.slice_Tensor.call(added, 1, start, end, 1)
     envelope = ops.slice_Tensor.call(envelope, 1, start, end, 1)
     _check_envelope(call, envelope)
     result = ops.div_Tensor.call(cut, envelope)
     if len(real._size) == 3:
         result = ops.squeeze_dim.call(result, 0)
-    return _lengthened(result, end - added._size[1])
+    return _zero_padded(result, end - added._size[1])
 
 
 def _check_inverse_window(self: Tensor, window: Tensor | None) -> None:
@@ -323,7 +323,7 @@ def _added_up(signals: Tensor, weights: Tensor, n_fft: int, hop: int) -> tuple[T
     return added, ops.unfold_backward.call(squares, (1, points), 1, n_fft, hop)
 
 
-def _cut(points: int, n_fft: int, center: bool, length: int | None) -> tuple[int, int]:
+def _signal_range(points: int, n_fft: int, center: bool, length: int | None) -> tuple[int, int]:
     """Where the signal starts and ends without its padding; an end below 0 counts from behind."""
     start = n_fft // 2 if center else 0
     if length is not None:
@@ -338,7 +338,7 @@ def _check_envelope(call: str, envelope: Tensor) -> None:
         raise RuntimeError(f"{call}window overlap add min: 1\n[ {legacy_type(too_small)}{{}} ]")
 
 
-def _lengthened(signal: Tensor, missing: int) -> Tensor:
+def _zero_padded(signal: Tensor, missing: int) -> Tensor:
     """With zeros behind it."""
     if missing <= 0:
         return signal

@@ -1,4 +1,5 @@
-"""Windows for spectra (``aten/src/ATen/native/TensorFactories.cpp``): ``hann_window`` and its like.
+"""``hann_window``, ``hamming_window``, ``bartlett_window``, ``blackman_window``, ``kaiser_window``
+(``aten/src/ATen/native/TensorFactories.cpp``).
 
 A periodic window is that of one more element without its last.
 """

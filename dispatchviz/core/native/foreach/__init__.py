@@ -1,1 +1,1 @@
-"""Operators on lists of tensors, and fused optimizers."""
+"""``_foreach_*``: operators on lists of tensors; fused optimizers."""

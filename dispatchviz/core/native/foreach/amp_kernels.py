@@ -1,4 +1,5 @@
-"""What a ``GradScaler`` calls (``aten/src/ATen/native/AmpKernels.cpp``, ``cuda/AmpKernels.cu``).
+"""``_amp_foreach_non_finite_check_and_unscale_``, ``_amp_update_scale_``: what a ``GradScaler`` calls
+(``aten/src/ATen/native/AmpKernels.cpp``, ``cuda/AmpKernels.cu``).
 
 NB: on CUDA written after PyTorch's sources and not measured on a GPU.
 """

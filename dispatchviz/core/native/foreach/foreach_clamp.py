@@ -1,4 +1,4 @@
-"""``_foreach_clamp_min`` and ``_foreach_clamp_max`` by a number or a list, on the CPU and on CUDA
+"""``_foreach_clamp_min``, ``_foreach_clamp_max`` by a number or a list, on the CPU and on CUDA
 (``aten/src/ATen/native/ForeachOpsKernels.cpp``, ``cuda/ForeachBinaryOpScalar.cu``).
 
 NB: on CUDA written after PyTorch's sources and not measured on a GPU.
@@ -89,7 +89,7 @@ def _each_pair(operator: Any, self: Tensors, other: Tensors) -> list[Tensor]:
     return [operator.call(a, b) for a, b in zip(self, other, strict=True)]
 
 
-def _extremes(operator: Any, self: Tensors, other: Tensors, name: str) -> list[Tensor]:
+def _minimum_or_maximum(operator: Any, self: Tensors, other: Tensors, name: str) -> list[Tensor]:
     """A whole list at once where the tensors are alike."""
     check_foreach_api_restrictions(self, other)
     if not can_use_fast_route(self, other):
@@ -114,12 +114,12 @@ def foreach_tensor_clamp_max_list_kernel_slow_(self: Tensors, other: Tensors) ->
 
 def foreach_tensor_clamp_min_list_kernel_cuda(self: Tensors, other: Tensors) -> list[Tensor]:
     """New tensors."""
-    return _extremes(ops.clamp_min_Tensor, self, other, "maximum")
+    return _minimum_or_maximum(ops.clamp_min_Tensor, self, other, "maximum")
 
 
 def foreach_tensor_clamp_max_list_kernel_cuda(self: Tensors, other: Tensors) -> list[Tensor]:
     """New tensors."""
-    return _extremes(ops.clamp_max_Tensor, self, other, "minimum")
+    return _minimum_or_maximum(ops.clamp_max_Tensor, self, other, "minimum")
 
 
 def foreach_tensor_clamp_max_list_kernel_cuda_(self: Tensors, other: Tensors) -> None:

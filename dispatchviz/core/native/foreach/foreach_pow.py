@@ -1,4 +1,4 @@
-"""``_foreach_pow``, ``_foreach_sub`` and ``_foreach_div_`` by single numbers, for captured optimizers, on the CPU and
+"""``_foreach_pow``, ``_foreach_sub`` and ``_foreach_div_`` by single numbers, for capturable optimizers, on the CPU and
 on CUDA (``aten/src/ATen/native/ForeachOpsKernels.cpp``, ``cuda/ForeachBinaryOpScalar.cu``).
 
 NB: on CUDA written after PyTorch's sources and not measured on a GPU.

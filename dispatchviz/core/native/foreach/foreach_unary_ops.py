@@ -1,5 +1,5 @@
-"""More of ``_foreach_*``, which other optimizers than SGD and Adam call, on the CPU and on CUDA
-(``aten/src/ATen/native/ForeachOpsKernels.cpp``, ``cuda/Foreach*.cu``).
+"""``_foreach_abs``, ``_foreach_reciprocal``, ``_foreach_sign`` and others that optimizers other than SGD and Adam call,
+on the CPU and on CUDA (``aten/src/ATen/native/ForeachOpsKernels.cpp``, ``cuda/Foreach*.cu``).
 
 NB: on CUDA written after PyTorch's sources and not measured on a GPU.
 """

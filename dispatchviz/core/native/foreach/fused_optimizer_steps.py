@@ -1,4 +1,4 @@
-"""The arithmetic of fused optimizers on the CPU (``aten/src/ATen/native/cpu/Fused*Kernel.cpp``).
+"""Adam, SGD and Adagrad steps of the fused optimizers on the CPU (``aten/src/ATen/native/cpu/Fused*Kernel.cpp``).
 
 Each function takes flat arrays of one parameter and writes into them; half and bfloat16 are computed as float32 and
 rounded when they are written. Sums of products round once (``fma.py``), in whole vectors of 32 bytes and

@@ -1,5 +1,5 @@
-"""``_fused_adam_`` and its like on the CPU: one call updates a list of parameters and their states
-(``aten/src/ATen/native/FusedAdam.cpp``, ``FusedSGD.cpp``, ``FusedAdagrad.cpp``).
+"""``_fused_adam_``, ``_fused_adamw_``, ``_fused_sgd_``, ``_fused_adagrad_`` on the CPU: one call updates a list of
+parameters and their states (``aten/src/ATen/native/FusedAdam.cpp``, ``FusedSGD.cpp``, ``FusedAdagrad.cpp``).
 
 Memory is gone through from its first element on, whatever the strides, as PyTorch does. The arithmetic is in
 ``fused_optimizer_steps.py``, CUDA's kernels in ``fused_optimizers_cuda.py``.

@@ -1,4 +1,5 @@
-"""``_fused_adam_`` and its like on CUDA: one kernel for a whole list (``aten/src/ATen/native/cuda/Fused*Kernel.cu``).
+"""``_fused_adam_``, ``_fused_adamw_``, ``_fused_sgd_``, ``_fused_adagrad_`` on CUDA: one kernel for a whole list
+(``aten/src/ATen/native/cuda/Fused*Kernel.cu``).
 
 Numbers are float64 there, so that each statement is computed in float64 and rounded to the parameter's dtype, or to
 float32 for half and bfloat16. NB: written after PyTorch's sources and not measured on a GPU.

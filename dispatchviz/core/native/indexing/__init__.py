@@ -1,1 +1,1 @@
-"""Reading and writing elements by index or mask."""
+"""Indexing: ``index``, ``index_put``, ``gather``, ``scatter``, ``masked_fill``."""

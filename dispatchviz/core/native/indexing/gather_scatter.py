@@ -1,6 +1,5 @@
-"""Elements read and written along a dimension at places of their own (``TensorAdvancedIndexing.cpp``,
-``ScatterGatherChecks.h`` in ``aten/src/ATen/native``): ``gather``, ``scatter``, ``scatter_add``, ``scatter_reduce``.
-"""
+"""``gather``, ``scatter``, ``scatter_add``, ``scatter_reduce`` along a dimension (``TensorAdvancedIndexing.cpp``,
+``ScatterGatherChecks.h`` in ``aten/src/ATen/native``)."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ import numpy
 from dispatchviz.core.call.structured import Structured
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.indexing.ufunc_at import add_at, one_per_dimension, put_at
+from dispatchviz.core.native.indexing.ufunc_at import add_at, index_grid, ufunc_at
 from dispatchviz.core.native.iterator.memory_overlap import check_no_overlap, check_no_partial_overlap
 from dispatchviz.core.native.iterator.scalar import Scalar, convert
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, store
@@ -80,7 +79,7 @@ _ENOUGH_CHANNELS = 16
 """Sorting pays from here on."""
 
 
-def _places_along(self: Tensor, dim: int, index: Tensor, by_rows: bool = False) -> tuple[Any, int]:
+def _indices_along(self: Tensor, dim: int, index: Tensor, by_rows: bool = False) -> tuple[Any, int]:
     """The index as an array with a dimension at least; None if it is empty."""
     dim = wrap_dim(dim, len(self._size))
     if not numel(index._size):
@@ -125,7 +124,7 @@ def _check_gathered(self: Tensor, dim: int, index: Tensor) -> None:
 
 def gather_out(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor) -> None:
     """self[index[i][j]][j] for the dimension 0"""
-    places, dim = _places_along(self, dim, index)
+    places, dim = _indices_along(self, dim, index)
     if places is not None:
         xp = array_module(out._device.type)
         source = self._array.reshape(_nonempty(self._size))
@@ -213,10 +212,10 @@ def _scattered(self: Tensor, dim: int, index: Tensor, out: Tensor) -> tuple[Any,
 
 
 def _grid(out: Tensor, dim: int, index: Tensor, by_rows: bool = False) -> tuple[Any, Any]:
-    places, dim = _places_along(out, dim, index, by_rows)
+    places, dim = _indices_along(out, dim, index, by_rows)
     if places is None:
         return None, None
-    return one_per_dimension(places.shape, dim, places), tuple(slice(0, n) for n in places.shape)
+    return index_grid(places.shape, dim, places), tuple(slice(0, n) for n in places.shape)
 
 
 _UFUNCS = {"sum": "add", "add": "add", "prod": "multiply", "multiply": "multiply", "mean": "add"} | {
@@ -230,7 +229,7 @@ _UFUNCS = {"sum": "add", "add": "add", "prod": "multiply", "multiply": "multiply
 
 def combine_at(reduce: str, out: Tensor, key: Any, values: Any) -> None:
     """Elements put together with what is at the places, one after the other."""
-    put_at(_UFUNCS[reduce], out._array.reshape(_nonempty(out._size)), key, values)
+    ufunc_at(_UFUNCS[reduce], out._array.reshape(_nonempty(out._size)), key, values)
 
 
 # -- scatter with a word for how ---------------------------------------------------------------------------------------

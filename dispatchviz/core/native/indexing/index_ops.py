@@ -1,6 +1,5 @@
-"""Elements picked and written by vectors of places (``aten/src/ATen/native/TensorAdvancedIndexing.cpp``):
-``index_copy``, ``index_fill``, ``index_reduce``, and ``take``, ``put``, which see a tensor as one vector.
-"""
+"""``index_copy``, ``index_fill``, ``index_reduce``; ``take``, ``put``, ``take_along_dim``
+(``aten/src/ATen/native/TensorAdvancedIndexing.cpp``)."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from dispatchviz.core.call.structured import Structured, broadcast_sizes, check_
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.indexing.gather_scatter import combine_at, counting_from, divide_by_count, first_value
-from dispatchviz.core.native.indexing.ufunc_at import add_at, one_per_dimension
+from dispatchviz.core.native.indexing.ufunc_at import add_at, index_grid
 from dispatchviz.core.native.iterator.memory_overlap import check_no_overlap
 from dispatchviz.core.native.iterator.scalar import Scalar, convert
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
@@ -226,7 +225,7 @@ def index_reduce_out(
 def _whole(values: Any, dim: int, places: Any) -> tuple[Any, ...]:
     """One array of places per dimension."""
     shape = [-1 if d == dim else 1 for d in range(values.ndim)]
-    return one_per_dimension(values.shape, dim, places.reshape(shape))
+    return index_grid(values.shape, dim, places.reshape(shape))
 
 
 def _counted(out: Tensor, dim: int, index: Tensor, source: Tensor, include_self: bool, count: Tensor | None) -> Tensor:

@@ -1,4 +1,4 @@
-"""Reading and writing at several tensors of places at once: ``index``, ``index_put`` and what they share
+"""``index``, ``index_put``: advanced indexing with tensors of indices
 (``aten/src/ATen/native/TensorAdvancedIndexing.cpp``, ``IndexingUtils.h``).
 
 Masks become places with ``nonzero``; all places are broadcast together. The tensor is then seen as one whose indexed
@@ -41,7 +41,7 @@ class AdvancedIndex(NamedTuple):
 
     def key(self) -> tuple[Any, ...]:
         """What reads or writes ``array``. IndexError for a place outside."""
-        _check_places(self)
+        _check_indices(self)
         return (*(slice(None),) * self.before, *(place._array for place in self.places))
 
 
@@ -137,7 +137,7 @@ def _advanced_index(self: Tensor, indices: Indices) -> AdvancedIndex:
     return AdvancedIndex(self._array, source, places, restrided, before, lengths)
 
 
-def _check_places(info: AdvancedIndex) -> None:
+def _check_indices(info: AdvancedIndex) -> None:
     """IndexError for the first place that is outside, counted among the tensors of places."""
     wrong = [
         (place._array < -length) | (place._array >= length)

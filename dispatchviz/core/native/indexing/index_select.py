@@ -1,6 +1,5 @@
-"""Elements picked and written by a tensor of places: ``index_select``, ``index_add``, ``nonzero``, ``bincount``
-(``aten/src/ATen/native/TensorAdvancedIndexing.cpp``, ``SummaryOps.cpp``).
-"""
+"""``index_select``, ``index_add``, ``nonzero``, ``argwhere``, ``bincount``
+(``aten/src/ATen/native/TensorAdvancedIndexing.cpp``, ``SummaryOps.cpp``)."""
 
 from __future__ import annotations
 
@@ -44,7 +43,7 @@ def index_select_out(self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tens
     if len(self._size) > 1 and dim == 0 and self._device.type == "cpu" and count:
         ops.select_int.call(self, dim, 0)
         ops.select_int.call(out, dim, 0)
-    _check_places(places, self._size[dim] if self._size else 1, "index out of range in self")
+    _check_indices(places, self._size[dim] if self._size else 1, "index out of range in self")
     out._array[...] = self._array.take(places, axis=dim) if self._size else self._array
     return out
 
@@ -62,7 +61,7 @@ def _check_selected(self: Tensor, index: Tensor, out: Tensor) -> None:
     check_no_overlap(out, (self, index))
 
 
-def _check_places(places: Any, length: int, text: str) -> None:
+def _check_indices(places: Any, length: int, text: str) -> None:
     if ((places < 0) | (places >= length)).any():
         raise IndexError(text)
 
@@ -96,7 +95,7 @@ def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: 
     if by_slices and places.size and out._array.size:
         ops.select_int.call(out, dim, 0)
         ops.select_int.call(source, dim, 0)
-    _check_places(places, self._size[dim] if self._size else 1, "index out of range in self")
+    _check_indices(places, self._size[dim] if self._size else 1, "index out of range in self")
     _added(out, dim, source, places, convert(alpha, self._dtype))
 
 

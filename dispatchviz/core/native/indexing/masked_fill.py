@@ -1,6 +1,4 @@
-"""Where a mask is true: ``masked_fill``, ``masked_select``, ``masked_scatter``
-(``aten/src/ATen/native/TensorAdvancedIndexing.cpp``).
-"""
+"""``masked_fill``, ``masked_select``, ``masked_scatter`` (``aten/src/ATen/native/TensorAdvancedIndexing.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Indexing where a mask is true (``aten/src/ATen/native/TensorAdvancedIndexing.cpp``): indices elsewhere may be out of
-range.
-"""
+"""``_unsafe_masked_index`` and ``_unsafe_masked_index_put_accumulate``
+(``aten/src/ATen/native/TensorAdvancedIndexing.cpp``): where the mask is false, indices may be out of range."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What indexing is once Python's part is over (``aten/src/ATen/TensorIndexing.h``).
+"""``x[...]`` and ``x[...] = y`` in C++: select, slice, None, bool and tensor indices
+(``aten/src/ATen/TensorIndexing.h``).
 
 Every index of a tuple but tensors is one view: an integer is ``select``, a slice is ``slice``, None is ``unsqueeze``.
 Tensors are collected, and ``index`` reads at all of them at once. The Python part is ``torch/indexing.py``.

@@ -1,4 +1,4 @@
-"""Elements put together with others at places, one after the other: a place that is named twice counts twice.
+"""``ufunc.at`` for NumPy and CuPy arrays: unbuffered accumulation, where a repeated index counts each time.
 
 NumPy does so with every ufunc, CuPy with what a GPU has atomic operations for; the host does the rest for it.
 """
@@ -16,31 +16,31 @@ ON_GPU = {"add": ("int32", "uint32", "uint64", "float16", "float32", "float64")}
 """What CuPy's ``ufunc.at`` takes, by the ufunc."""
 
 
-def put_at(name: str, array: Any, places: Any, values: Any) -> None:
+def ufunc_at(name: str, array: Any, places: Any, values: Any) -> None:
     """``array[place] = name(array[place], value)`` for each place in turn. ``name`` is NumPy's for a ufunc of two."""
     xp = module_of(array)
     if xp is numpy or array.dtype.name in ON_GPU.get(name, ()):
         getattr(xp, name).at(array, places, values)
         return
     host = on_host(array)
-    getattr(numpy, name).at(host, _of_host(places), _of_host(values))
+    getattr(numpy, name).at(host, _on_host(places), _on_host(values))
     array[...] = xp.asarray(host)
 
 
 def add_at(array: Any, places: Any, values: Any) -> None:
     """``array[place] += value`` for each place in turn."""
-    put_at("add", array, places, values)
+    ufunc_at("add", array, places, values)
 
 
-def one_per_dimension(size: Size, dim: int, places: Any) -> tuple[Any, ...]:
+def index_grid(size: Size, dim: int, places: Any) -> tuple[Any, ...]:
     """An index of a whole array, one array per dimension, whose places along ``dim`` are given (they broadcast)."""
     grid = list(module_of(places).ogrid[tuple(slice(0, length) for length in size)])
     grid[dim] = places
     return tuple(grid)
 
 
-def _of_host(value: Any) -> Any:
+def _on_host(value: Any) -> Any:
     """An index, or values, with the host's arrays."""
     if isinstance(value, tuple):
-        return tuple(_of_host(part) for part in value)
+        return tuple(_on_host(part) for part in value)
     return on_host(value) if hasattr(value, "get") else value

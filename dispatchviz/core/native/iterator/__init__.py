@@ -1,1 +1,1 @@
-"""What kernels share: TensorIterator, strides, memory formats, scalars, checks of arguments."""
+"""TensorIterator, strides, memory formats, scalars, and argument checks of kernels."""

@@ -1,4 +1,5 @@
-"""Checks of single arguments, which errors call by place and name (``aten/src/ATen/TensorUtils.cpp``)."""
+"""``TensorArg`` checks: dtypes, dimensions, sizes and contiguity of an argument, named by position
+(``aten/src/ATen/TensorUtils.cpp``)."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Tensor
 
 
-class Given(NamedTuple):
+class TensorArg(NamedTuple):
     """A tensor that is an argument (``TensorArg``)."""
 
     tensor: Tensor
@@ -20,65 +21,69 @@ class Given(NamedTuple):
         return f"argument #{self.place} '{self.name}'"
 
 
-def refused(where: str, what: str) -> RuntimeError:
+def argument_error(where: str, what: str) -> RuntimeError:
     """The error of a check that some function makes."""
     return RuntimeError(f"{what} (while checking arguments for {where})")
 
 
-def check_scalar_types(where: str, given: Given, *dtypes: DType) -> None:
+def check_scalar_types(where: str, given: TensorArg, *dtypes: DType) -> None:
     """``checkScalarTypes``, of one dtype ``checkScalarType``. RuntimeError for a tensor of another one."""
     if given.tensor._dtype not in dtypes:
         listed = ", ".join(dtype.legacy for dtype in dtypes)
         wanted = f"one of the following scalar types: {listed}" if len(dtypes) > 1 else f"scalar type {listed}"
         found = type_string(given.tensor)
-        raise refused(where, f"Expected tensor for {given} to have {wanted}; but got {found} instead")
+        raise argument_error(where, f"Expected tensor for {given} to have {wanted}; but got {found} instead")
 
 
-def check_same_type(where: str, one: Given, other: Given) -> None:
+def check_same_type(where: str, one: TensorArg, other: TensorArg) -> None:
     """``checkSameType``. RuntimeError for tensors of two dtypes or devices."""
     types = type_string(one.tensor), type_string(other.tensor)
     if types[0] != types[1]:
-        raise refused(
+        raise argument_error(
             where,
             f"Expected tensor for {one} to have the same type as tensor for {other}; but type {types[0]} does not "
             f"equal {types[1]}",
         )
 
 
-def check_dim(where: str, given: Given, rank: int) -> None:
+def check_dim(where: str, given: TensorArg, rank: int) -> None:
     """``checkDim``. RuntimeError for another rank."""
     found = len(given.tensor._size)
     if found != rank:
-        raise refused(where, f"Expected {rank}-dimensional tensor, but got {found}-dimensional tensor for {given}")
+        raise argument_error(
+            where, f"Expected {rank}-dimensional tensor, but got {found}-dimensional tensor for {given}"
+        )
 
 
-def check_dim_range(where: str, given: Given, low: int, high: int) -> None:
+def check_dim_range(where: str, given: TensorArg, low: int, high: int) -> None:
     """``checkDimRange``. RuntimeError for a rank below ``low``, or ``high`` and more."""
     found = len(given.tensor._size)
     if not low <= found < high:
-        raise refused(where, f"Expected {low} to {high - 1} dimensions, but got {found}-dimensional tensor for {given}")
+        raise argument_error(
+            where, f"Expected {low} to {high - 1} dimensions, but got {found}-dimensional tensor for {given}"
+        )
 
 
-def check_size(where: str, given: Given, dim: int, length: int) -> None:
+def check_size(where: str, given: TensorArg, dim: int, length: int) -> None:
     """``checkSize``. RuntimeError for another length of a dimension."""
     found = given.tensor._size[dim]
     if found != length:
-        raise refused(
+        raise argument_error(
             where, f"Expected tensor to have size {length} at dimension {dim}, but got size {found} for {given}"
         )
 
 
-def check_contiguous(where: str, given: Given) -> None:
+def check_contiguous(where: str, given: TensorArg) -> None:
     """``checkContiguous``. RuntimeError for elements that do not lie in order."""
     if not given.tensor._is_contiguous:
-        raise refused(where, f"Expected contiguous tensor, but got non-contiguous tensor for {given}")
+        raise argument_error(where, f"Expected contiguous tensor, but got non-contiguous tensor for {given}")
 
 
-def check_same_size(where: str, one: Given, other: Given) -> None:
+def check_same_size(where: str, one: TensorArg, other: TensorArg) -> None:
     """``checkSameSize``. RuntimeError for two shapes."""
     sizes = list(one.tensor._size), list(other.tensor._size)
     if sizes[0] != sizes[1]:
-        raise refused(
+        raise argument_error(
             where,
             f"Expected tensor for {one} to have same size as tensor for {other}; but {sizes[0]} does not equal "
             f"{sizes[1]}",

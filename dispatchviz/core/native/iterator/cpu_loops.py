@@ -1,4 +1,5 @@
-"""Loops of PyTorch's CPU that have two forms (``cpu_kernel_vec`` in ``aten/src/ATen/native/cpu/Loops.h``).
+"""``cpu_kernel_vec``: CPU loops with a scalar and a vectorized form (``cpu_kernel_vec`` in
+``aten/src/ATen/native/cpu/Loops.h``).
 
 Rule 1: along the innermost dimension, where elements lie side by side or one operand's is a single one, blocks of two
 vectors of 32 bytes run the vectorized form; what is left over, and rows of other strides, run the scalar form.
@@ -32,14 +33,14 @@ def compute_vectorized(
         return compute(out, dtype, function, *operands)
 
     def forms(*arrays: Any) -> Any:
-        places = scalar_places(out, dtype, operands)
+        places = scalar_elements(out, dtype, operands)
         rounded = (steps or function)(*[array.astype(dtype.numpy) for array in arrays])
         return numpy.where(places, rounded.astype(arrays[0].dtype), function(*arrays))
 
     return compute(out, dtype, forms, *operands)
 
 
-def scalar_places(out: Tensor, dtype: DType, operands: tuple[Tensor, ...]) -> Any:
+def scalar_elements(out: Tensor, dtype: DType, operands: tuple[Tensor, ...]) -> Any:
     """Where a loop over an output and operands runs its scalar form."""
     size = out._size
     strides = [out._stride, *(_own_strides(size, tensor, dtype) for tensor in operands)]

@@ -1,4 +1,5 @@
-"""Shapes and strides of views (``InferSize.h``, ``TensorUtils.cpp``, ``ExpandUtils.cpp`` in ``aten/src/ATen``)."""
+"""``infer_size``, ``computeStride``, ``inferExpandGeometry``: shapes and strides of views (``InferSize.h``,
+``TensorUtils.cpp``, ``ExpandUtils.cpp`` in ``aten/src/ATen``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Memory formats that kernels choose for their inputs and results (``c10/core/MemoryFormat.h``)."""
+"""``suggest_memory_format``: the memory formats that kernels choose for inputs and results
+(``c10/core/MemoryFormat.h``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Memory that an output shares with an operand (``aten/src/ATen/MemoryOverlap.cpp``).
+"""Memory overlap: ``assert_no_overlap``, ``assert_no_partial_overlap``, ``assert_no_internal_overlap``
+(``aten/src/ATen/MemoryOverlap.cpp``).
 
 Rule 1: an output that overlaps a dense operand in part is refused; nobody looks at others.
 Rule 2: what is not refused reads what the loop has written so far. The order is that of the output's memory.
@@ -84,11 +85,11 @@ def _geometry(tensor: Tensor) -> tuple[Any, ...]:
 def element_by_element(function: Callable[..., Any], output: Any, arrays: list[Any]) -> None:
     """Writes ``function`` of the elements of arrays that broadcast to ``output``, one after the other."""
     wide = [numpy.broadcast_to(array, output.shape) for array in arrays]
-    for place in _places(output):
+    for place in _indices_in_memory_order(output):
         output[place] = function(*[array[place] for array in wide])
 
 
-def _places(output: Any) -> Iterator[tuple[int, ...]]:
+def _indices_in_memory_order(output: Any) -> Iterator[tuple[int, ...]]:
     """Indices in the order of the memory: the last of the sorted dimensions runs fastest."""
     dims = sorted(range(output.ndim), key=lambda dim: -output.strides[dim])
     for steps in product(*(range(output.shape[dim]) for dim in dims)):

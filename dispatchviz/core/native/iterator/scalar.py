@@ -1,4 +1,5 @@
-"""Python numbers on their way into tensors (``c10/core/Scalar.h``, ``c10/util/TypeCast.h``)."""
+"""``Scalar``: wrapped numbers, conversion to a dtype and its overflow check (``c10/core/Scalar.h``,
+``c10/util/TypeCast.h``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strides of new tensors: what an elementwise kernel or a copy gives (``TensorIterator.cpp``, ``ExpandUtils.cpp``)."""
+"""Strides of new tensors: what TensorIterator or a copy gives (``TensorIterator.cpp``, ``ExpandUtils.cpp``)."""
 
 from __future__ import annotations
 

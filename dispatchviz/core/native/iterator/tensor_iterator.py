@@ -1,5 +1,5 @@
-"""What elementwise kernels share (``aten/src/ATen/TensorIterator.cpp``): the result's shape, strides, dtype and device
-in the meta function, the loop in the impl.
+"""TensorIterator: broadcast shape, strides, common dtype and device of elementwise kernels in the meta function, the
+loop in the impl (``aten/src/ATen/TensorIterator.cpp``).
 
 Rule 1: on the CPU operands are cast to the common dtype by ``Tensor.to``, and an output of another dtype is computed
 in a temporary and copied: both are calls of operators. On CUDA the loop casts each element as it goes.

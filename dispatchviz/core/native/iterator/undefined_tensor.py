@@ -1,4 +1,4 @@
-"""Calls with an undefined tensor where an operator takes ``Tensor?``.
+"""Calls of kernels with an undefined tensor, where an operator takes ``Tensor?``.
 
 C++ kernels that hold an optional argument as a plain ``Tensor`` hand it on like that. It is None in every way but one:
 an undefined tensor has the key AutogradOther, which shows in the key set of the call.

@@ -1,4 +1,5 @@
-"""Dimension numbers as users write them: negative ones count from the end (``c10/core/WrapDimMinimal.h``)."""
+"""``maybe_wrap_dim``, ``dim_list_to_bitset``: negative dimensions count from the end
+(``c10/core/WrapDimMinimal.h``)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Linear algebra: matrix products, decompositions, equations."""
+"""Linear algebra: matrix multiplication, decompositions, solvers."""

@@ -1,6 +1,5 @@
-"""Products that are added to a tensor: ``addr``, an outer product, and ``addbmm``, the matrix products of a batch
-(``aten/src/ATen/native/LinearAlgebra.cpp``).
-"""
+"""``addr``, ``addbmm``: an outer product, or the matrix products of a batch, added to a tensor
+(``aten/src/ATen/native/LinearAlgebra.cpp``)."""
 
 from __future__ import annotations
 

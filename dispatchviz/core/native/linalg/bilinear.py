@@ -1,4 +1,4 @@
-"""Products of three tensors, summed: bilinear (``aten/src/ATen/native/Linear.cpp``)."""
+"""``bilinear``, ``_trilinear`` (``aten/src/ATen/native/Linear.cpp``)."""
 
 from __future__ import annotations
 

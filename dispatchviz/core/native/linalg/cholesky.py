@@ -1,4 +1,4 @@
-"""Cholesky factors and what is solved with them (``BatchLinearAlgebra.cpp``)."""
+"""``cholesky``, ``cholesky_solve``, ``cholesky_inverse``, ``linalg_cholesky_ex`` (``BatchLinearAlgebra.cpp``)."""
 
 from __future__ import annotations
 

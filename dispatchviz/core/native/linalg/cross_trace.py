@@ -1,4 +1,4 @@
-"""``cross``, ``trace`` and ``tensordot`` (``Cross.cpp``, ``ReduceOps.cpp``, ``Linear.cpp``)."""
+"""``cross``, ``trace``, ``tensordot`` (``Cross.cpp``, ``ReduceOps.cpp``, ``Linear.cpp``)."""
 
 from __future__ import annotations
 

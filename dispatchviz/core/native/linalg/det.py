@@ -1,4 +1,4 @@
-"""Determinants (``LinearAlgebra.cpp``): ``det``, ``slogdet``, ``logdet``."""
+"""Determinants: ``det``, ``slogdet``, ``logdet`` (``LinearAlgebra.cpp``)."""
 
 from __future__ import annotations
 

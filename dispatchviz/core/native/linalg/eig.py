@@ -1,4 +1,5 @@
-"""Eigenvalues of any square matrix (``BatchLinearAlgebra.cpp``): ``eig``, ``eigvals``. They are complex."""
+"""Eigenvalues and eigenvectors of general matrices: ``eig``, ``eigvals`` (``BatchLinearAlgebra.cpp``). They are
+complex."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Einstein summation: an equation's parts, operands aligned by it, pairs of them contracted by ``bmm``
-(``aten/src/ATen/native/Linear.cpp``).
-"""
+"""``einsum``: labels of the equation, operands permuted to them, contraction in pairs by ``bmm``
+(``aten/src/ATen/native/Linear.cpp``)."""
 
 from __future__ import annotations
 

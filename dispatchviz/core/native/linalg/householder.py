@@ -1,4 +1,4 @@
-"""Products of Householder reflectors (``BatchLinearAlgebra.cpp``): ``householder_product``, ``ormqr``."""
+"""Householder reflectors: ``householder_product``, ``orgqr``, ``ormqr`` (``BatchLinearAlgebra.cpp``)."""
 
 from __future__ import annotations
 

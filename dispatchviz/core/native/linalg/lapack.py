@@ -1,4 +1,4 @@
-"""What LAPACK computes, on arrays of one or many matrices: NumPy's or CuPy's routines, and by columns what they lack.
+"""LAPACK routines for arrays of one or many matrices: NumPy's or CuPy's, and loops over columns for what they lack.
 
 Matrices stand in the last two dimensions. ``info`` is LAPACK's: 0, or the number of the column (from 1) that failed.
 NB: PyTorch calls MKL. Numbers agree to rounding; so do signs and the order of what is only determined up to these, but
@@ -60,7 +60,7 @@ def _eliminated(lu: Array, pivot: bool) -> tuple[Array, Array, Array]:
     pivots = xp.zeros((*lu.shape[:-2], min(m, n)), dtype=xp.int32)
     info = xp.zeros(lu.shape[:-2], dtype=xp.int32)
     for k in range(min(m, n)):
-        chosen = _largest(lu[..., k:, k]) + k if pivot else xp.full(lu.shape[:-2], k)
+        chosen = _i_amax(lu[..., k:, k]) + k if pivot else xp.full(lu.shape[:-2], k)
         pivots[..., k] = chosen + 1
         _swap_rows(lu, k, chosen)
         diagonal = lu[..., k, k]
@@ -71,7 +71,7 @@ def _eliminated(lu: Array, pivot: bool) -> tuple[Array, Array, Array]:
     return lu, pivots, info
 
 
-def _largest(column: Array) -> Array:
+def _i_amax(column: Array) -> Array:
     """As BLAS's ``i_amax``: by the sum of both parts' sizes."""
     size = abs(column.real) + abs(column.imag) if column.dtype.kind == "c" else abs(column)
     return size.argmax(axis=-1)

@@ -1,4 +1,4 @@
-"""Least squares by LAPACK's drivers (``BatchLinearAlgebraKernel.cpp``): ``gels``, ``gelsy``, ``gelss``, ``gelsd``.
+"""LAPACK's least-squares drivers: ``gels``, ``gelsy``, ``gelss``, ``gelsd`` (``BatchLinearAlgebraKernel.cpp``).
 
 NB: ``gelsy`` finds the rank from singular values too, where LAPACK estimates it from a factorization with pivots.
 """
@@ -11,7 +11,7 @@ from dispatchviz.core.native.iterator.tensor_iterator import quiet
 from dispatchviz.core.native.linalg.lapack import Array, hermitian, module_of, solve_triangular, xgeqrf, xorgqr, xormqr
 
 
-class Found(NamedTuple):
+class LeastSquaresResult(NamedTuple):
     """Of one or many systems."""
 
     solution: Array
@@ -22,20 +22,22 @@ class Found(NamedTuple):
     """0, or the number of the first column (from 1) that depends on those before."""
 
 
-def least_squares(a: Array, b: Array, rcond: float, driver: str) -> Found:
+def least_squares(a: Array, b: Array, rcond: float, driver: str) -> LeastSquaresResult:
     """a: [*, m, n]; b: [*, max(m, n), k], of which m rows are read."""
     m, n = a.shape[-2:]
     xp = module_of(a)
     if 0 in a.shape or 0 in b.shape:
         rank = None if driver == "gels" else xp.zeros(a.shape[:-2], dtype="int64")
         values = xp.zeros((*a.shape[:-2], min(m, n)), dtype=a.real.dtype)
-        return Found(xp.zeros_like(b) if driver == "gels" else b, rank, values, xp.zeros(a.shape[:-2], dtype="int32"))
+        return LeastSquaresResult(
+            xp.zeros_like(b) if driver == "gels" else b, rank, values, xp.zeros(a.shape[:-2], dtype="int32")
+        )
     if driver == "gels":
         return _by_triangles(a, b)
     return quiet.run(_by_singular_values, a, b, rcond)  # type: ignore[no-any-return]
 
 
-def _by_triangles(a: Array, b: Array) -> Found:
+def _by_triangles(a: Array, b: Array) -> LeastSquaresResult:
     """``gels``: of full rank, by QR; of a wide matrix that of its adjoint."""
     xp, (m, n) = module_of(a), a.shape[-2:]
     packed, tau = xgeqrf(a if m >= n else hermitian(a))
@@ -45,12 +47,12 @@ def _by_triangles(a: Array, b: Array) -> Found:
     if m >= n:
         reached = xormqr(packed, tau, b, True, True)
         top = solve_triangular(xp.broadcast_to(R, (*b.shape[:-2], n, n)), reached[..., :n, :], upper=True)
-        return Found(xp.concatenate([top, reached[..., n:, :]], axis=-2), None, None, info)
+        return LeastSquaresResult(xp.concatenate([top, reached[..., n:, :]], axis=-2), None, None, info)
     below = solve_triangular(xp.broadcast_to(hermitian(R), (*b.shape[:-2], m, m)), b[..., :m, :], upper=False)
-    return Found(xorgqr(packed, tau) @ below, None, None, info)
+    return LeastSquaresResult(xorgqr(packed, tau) @ below, None, None, info)
 
 
-def _by_singular_values(a: Array, b: Array, rcond: float) -> Found:
+def _by_singular_values(a: Array, b: Array, rcond: float) -> LeastSquaresResult:
     """The shortest solution; singular values up to ``rcond`` times the largest one count as 0."""
     xp, (m, n) = module_of(a), a.shape[-2:]
     limit = rcond if rcond >= 0 else float(xp.finfo(a.dtype).eps)
@@ -62,4 +64,4 @@ def _by_singular_values(a: Array, b: Array, rcond: float) -> Found:
     solution = xp.zeros_like(b)
     solution[..., n:m, :] = reached[..., n:m, :]
     solution[..., :n, :] = hermitian(vh[..., :k, :]) @ scaled
-    return Found(solution, kept.sum(axis=-1), s, xp.zeros(a.shape[:-2], dtype="int32"))
+    return LeastSquaresResult(solution, kept.sum(axis=-1), s, xp.zeros(a.shape[:-2], dtype="int32"))

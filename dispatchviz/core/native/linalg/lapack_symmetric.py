@@ -1,4 +1,5 @@
-"""L D L^T of a symmetric or Hermitian matrix, in its lower triangle (LAPACK's ``sytrf``, ``hetrf``, ``sytrs``)."""
+"""LAPACK's LDL factorization of symmetric or Hermitian matrices: ``sytrf``, ``hetrf``, ``sytrs``, in the lower
+triangle."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ def _factorized_symmetric(a: Array, pivots: Array, hermitian: bool) -> int:
     """In place, one matrix; info."""
     n, k, info = len(a), 0, 0
     while k < n:
-        step, row, zero = _chosen_pivot(a, k, hermitian)
+        step, row, zero = _select_pivot(a, k, hermitian)
         if zero:
             info = info or k + 1
             pivots[k] = k + 1
@@ -47,7 +48,7 @@ def _size(value: Any) -> float:
     return float(abs(value.real) + abs(value.imag))
 
 
-def _chosen_pivot(a: Array, k: int, hermitian: bool) -> tuple[int, int, bool]:
+def _select_pivot(a: Array, k: int, hermitian: bool) -> tuple[int, int, bool]:
     """How many rows are taken together, with which row the last of them is swapped, whether the column is zero."""
     diagonal = abs(a[k, k].real) if hermitian else _size(a[k, k])
     below = [_size(value) for value in a[k + 1 :, k]]
@@ -66,14 +67,14 @@ def _chosen_pivot(a: Array, k: int, hermitian: bool) -> tuple[int, int, bool]:
 
 def _swap_symmetric(a: Array, one: int, other: int, k: int, hermitian: bool) -> None:
     """Rows and columns of a triangle, from column k on."""
-    whole = _mirrored(a, hermitian)
+    whole = _full_from_lower(a, hermitian)
     order = list(range(len(a)))
     order[one], order[other] = other, one
     swapped = whole[order][:, order]
     a[k:, k:] = module_of(a).tril(swapped[k:, k:])
 
 
-def _mirrored(a: Array, hermitian: bool) -> Array:
+def _full_from_lower(a: Array, hermitian: bool) -> Array:
     """The whole matrix of a lower triangle."""
     xp = module_of(a)
     strict = xp.tril(a, -1)
@@ -83,7 +84,7 @@ def _mirrored(a: Array, hermitian: bool) -> Array:
 def _eliminate_symmetric(a: Array, k: int, step: int, hermitian: bool) -> None:
     """Takes rows k, or k and k + 1, out of the rest, which keeps its lower triangle."""
     xp, after = module_of(a), k + step
-    pivot = _mirrored(a[k:after, k:after], hermitian)
+    pivot = _full_from_lower(a[k:after, k:after], hermitian)
     if hermitian:
         pivot[range(step), range(step)] = pivot.diagonal().real
     column = a[after:, k:after].copy()
@@ -120,7 +121,7 @@ def _solved_symmetric(ld: Array, pivots: Array, b: Array, hermitian: bool) -> Ar
         last, row = k + step - 1, abs(int(pivots[k])) - 1
         x[[last, row]] = x[[row, last]]
         x[k + step :] -= ld[k + step :, k : k + step] @ x[k : k + step]
-        block = _mirrored(ld[k : k + step, k : k + step], hermitian)
+        block = _full_from_lower(ld[k : k + step, k : k + step], hermitian)
         x[k : k + step] = module_of(ld).linalg.solve(block, x[k : k + step])
     for k, step in reversed(steps):
         below = ld[k + step :, k : k + step]

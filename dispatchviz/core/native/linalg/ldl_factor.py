@@ -1,4 +1,4 @@
-"""Symmetric indefinite systems (``BatchLinearAlgebra.cpp``): ``ldl_factor``, ``ldl_solve``."""
+"""``linalg.ldl_factor``, ``linalg.ldl_solve``: symmetric indefinite systems (``BatchLinearAlgebra.cpp``)."""
 
 from __future__ import annotations
 

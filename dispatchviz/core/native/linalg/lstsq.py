@@ -1,4 +1,4 @@
-"""Least squares (``BatchLinearAlgebra.cpp``): ``linalg.lstsq``."""
+"""``linalg.lstsq``: least squares (``BatchLinearAlgebra.cpp``)."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def _walk(a: Tensor, b: Tensor) -> None:
         kept = ops.view.call(buffer, (counts[0], *a._size[-2:]))
     seen: set[int] = set()
     for place in range(counts[1]):
-        own = _place_in(a._size[:-2], b._size[:-2], place)
+        own = _broadcast_batch_index(a._size[:-2], b._size[:-2], place)
         if kept is not None and own in seen:
             source = ops.select_int.call(kept, 0, own)
             ops.copy_.call(ops.select_int.call(matrices[0], 0, own), source, False)
@@ -238,7 +238,7 @@ def _walk(a: Tensor, b: Tensor) -> None:
         ops.select_int.call(matrices[1], 0, place)
 
 
-def _place_in(batch: Size, whole: Size, place: int) -> int:
+def _broadcast_batch_index(batch: Size, whole: Size, place: int) -> int:
     """Which matrix of a batch is meant by a place in the batch that it is broadcast to."""
     result, step = 0, 1
     padded = (1,) * (len(whole) - len(batch)) + tuple(batch)

@@ -1,4 +1,4 @@
-"""LU factors (``BatchLinearAlgebra.cpp``): ``lu_factor``, ``lu``, ``lu_unpack``."""
+"""LU factorization: ``lu_factor``, ``lu``, ``lu_unpack`` (``BatchLinearAlgebra.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""matmul: which product, by the number of dimensions (``_matmul_impl`` in ``LinearAlgebra.cpp``).
+"""``matmul``: which product, by the number of dimensions (``_matmul_impl`` in ``LinearAlgebra.cpp``).
 
 It sets no guard, so derivatives come from the operators that it calls.
 """

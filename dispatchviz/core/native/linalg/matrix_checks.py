@@ -1,4 +1,4 @@
-"""What linear algebra asks of its arguments, and what it says of matrices that cannot be decomposed.
+"""Argument checks of linear algebra, and ``_linalg_check_errors``: LinAlgError for LAPACK's ``info``.
 
 Mirrors ``aten/src/ATen/native/LinearAlgebraUtils.h`` and ``_linalg_check_errors`` of ``BatchLinearAlgebra.cpp``.
 """

@@ -1,4 +1,4 @@
-"""``linalg.cond``: how much errors grow in the solution of linear equations (``LinearAlgebra.cpp``)."""
+"""``linalg.cond``: condition number of a matrix (``LinearAlgebra.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The matrix exponential (``LinearAlgebra.cpp``): Taylor polynomials with few products; the norm decides the degree.
+"""``matrix_exp``: Taylor polynomials with few products; the norm decides the degree (``LinearAlgebra.cpp``).
 
 Bader, Blanes, Casas: Computing the Matrix Exponential with an Optimized Taylor Polynomial Approximation, 2019.
 """
@@ -135,34 +135,34 @@ def _exponential(self: Tensor) -> Tensor:
     if self._size[0] > 1:
         return _scaled_and_squared(self, norm, thetas[-1])
     result = ops.full_like.call(self, math.nan, None, None, None, None, "contiguous_format")
-    norm_on_host = _moved(norm, "cpu")
+    norm_on_host = _to_device(norm, "cpu")
     for low, high, polynomial in zip((-1.0, *thetas), thetas, DEGREES, strict=False):
         within = ops.le_Scalar.call(norm_on_host, high)
         within = ops.mul_Tensor.call(ops.gt_Scalar.call(norm_on_host, low), within)
-        places = _places(within)
+        places = _nonzero_indices(within)
         if numel(places._size):
-            places = _moved(places, self._device.type)
+            places = _to_device(places, self._device.type)
             found = polynomial(ops.index_select.call(self, 0, places))
-            _put(result, places, found)
-    places = _places(ops.ge_Scalar.call(norm_on_host, thetas[-2]))
+            _index_put(result, places, found)
+    places = _nonzero_indices(ops.ge_Scalar.call(norm_on_host, thetas[-2]))
     if numel(places._size):
-        places = _moved(places, self._device.type)
+        places = _to_device(places, self._device.type)
         large = ops.index_select.call(self, 0, places)
         found = _scaled_and_squared(large, ops.index_select.call(norm, 0, places), thetas[-1])
-        _put(result, places, found)
+        _index_put(result, places, found)
     return result
 
 
-def _places(mask: Tensor) -> Tensor:
+def _nonzero_indices(mask: Tensor) -> Tensor:
     return ops.squeeze_dim.call(ops.nonzero.call(mask), -1)
 
 
-def _put(result: Tensor, places: Tensor, found: Tensor) -> None:
+def _index_put(result: Tensor, places: Tensor, found: Tensor) -> None:
     """C++'s ``result.index_put_({places}, found)``, which takes leading ones off the values."""
     ops.index_put_.call(result, [places], ops.view.call(found, found._size[1:]), False)
 
 
-def _moved(tensor: Tensor, device_type: str) -> Tensor:
+def _to_device(tensor: Tensor, device_type: str) -> Tensor:
     """On the CPU itself; between CPU and GPU a copy."""
     if tensor._device.type == device_type:
         return tensor
@@ -296,7 +296,7 @@ def _linear_combination(parts: Tensor, coefficients: Sequence[float]) -> Tensor:
 
 def _compute_linear_combination(input: Tensor, coefficients: Tensor) -> Tensor:
     """For each row of coefficients the sum of the parts of input, weighted."""
-    weights = _moved(coefficients, input._device.type)
+    weights = _to_device(coefficients, input._device.type)
     rows, columns = weights._size
     out = ops.zeros.call((rows, *input._size[1:]), input._dtype, "strided", input._device, None)
     whole = (rows, columns, *input._size[1:])

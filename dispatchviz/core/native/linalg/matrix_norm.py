@@ -1,4 +1,4 @@
-"""Norms of matrices (``LinearAlgebra.cpp``): ``matrix_norm``, ``norm`` and the old names."""
+"""``linalg.matrix_norm``, ``linalg.norm``, ``frobenius_norm``, ``nuclear_norm`` (``LinearAlgebra.cpp``)."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def linalg_matrix_norm(self: Tensor, ord: Scalar, dim: Size, keepdim: bool, dtyp
     dims = _checked_dims(self, dim, dtype, size != 2.0)
     if size == 2.0:
         values = ops.linalg_svdvals.call(_matrices_last(self, dims, dtype), None)
-        return _unmoved(_extreme(values, -1, keepdim, ord), dims, len(self._size), keepdim)
+        return _unmoved(_amin_or_amax(values, -1, keepdim, ord), dims, len(self._size), keepdim)
     first, second = reversed(dims) if size == math.inf else dims
     second = second - 1 if not keepdim and first < second else second
     sums = ops.linalg_vector_norm.call(self, 1.0, (first,), keepdim, dtype)
-    return _extreme(sums, second, keepdim, ord)
+    return _amin_or_amax(sums, second, keepdim, ord)
 
 
 def _number(ord: Scalar) -> str:
     return f"{float(ord):g}"  # type: ignore[arg-type]
 
 
-def _extreme(values: Tensor, dim: int, keepdim: bool, ord: Scalar) -> Tensor:
+def _amin_or_amax(values: Tensor, dim: int, keepdim: bool, ord: Scalar) -> Tensor:
     """The largest or smallest of them. Of none the largest is 0; the smallest is refused."""
     if float(ord) < 0:  # type: ignore[arg-type]
         return ops.amin.call(values, (dim,), keepdim)

@@ -1,4 +1,5 @@
-"""Products put together from others (``LinearAlgebra.cpp``): ``multi_dot``, ``matrix_power``, ``kron``, ``inner``."""
+"""``multi_dot``, ``matrix_power``, ``kron``, ``inner``, ``vecdot``, ``tensorinv`` and others made of products
+(``LinearAlgebra.cpp``)."""
 
 from __future__ import annotations
 

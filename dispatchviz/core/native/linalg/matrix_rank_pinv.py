@@ -1,4 +1,4 @@
-"""What follows from singular values (``LinearAlgebra.cpp``): ``matrix_rank``, ``pinv``."""
+"""``matrix_rank``, ``pinv``: by singular values (``LinearAlgebra.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Products of matrices (``aten/src/ATen/native/LinearAlgebra.cpp``); those with vectors are in ``mv_dot.py``.
+"""Matrix multiplication: ``mm``, ``addmm``, ``bmm``, ``baddbmm`` (``aten/src/ATen/native/LinearAlgebra.cpp``). With
+vectors: ``mv_dot.py``.
 
 The products themselves are one call into the array library. What PyTorch does around them to hand matrices to BLAS is
 kept where it calls operators: on the CPU ``resolve_conj`` or a copy for each matrix, depending on its strides.

@@ -1,4 +1,5 @@
-"""Products with vectors (``aten/src/ATen/native/Blas.cpp``)."""
+"""Products with vectors: ``mv``, ``addmv``, ``outer``, ``ger``, ``dot``, ``vdot``
+(``aten/src/ATen/native/Blas.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""QR factors (``BatchLinearAlgebra.cpp``): ``qr``, ``geqrf``."""
+"""QR factorization: ``linalg.qr``, ``qr``, ``geqrf`` (``BatchLinearAlgebra.cpp``)."""
 
 from __future__ import annotations
 

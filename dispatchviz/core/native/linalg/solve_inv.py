@@ -1,4 +1,4 @@
-"""Systems of linear equations (``BatchLinearAlgebra.cpp``): ``lu_solve``, ``solve``, ``inv``."""
+"""``linalg.solve``, ``lu_solve``, ``linalg.inv``, ``inverse`` (``BatchLinearAlgebra.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Singular values, and eigenvalues of symmetric matrices (``BatchLinearAlgebra.cpp``): ``svd``, ``eigh``."""
+"""``svd``, ``svdvals``, ``eigh``, ``eigvalsh``: singular values, eigenvalues of symmetric matrices
+(``BatchLinearAlgebra.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Triangular systems (``BatchLinearAlgebra.cpp``): ``solve_triangular``, ``triangular_solve``."""
+"""``linalg.solve_triangular``, ``triangular_solve`` (``BatchLinearAlgebra.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Cross entropy (``aten/src/ATen/native/LossNLL.cpp``): of class numbers, smoothed or not, and of probabilities."""
+"""``cross_entropy_loss``: class indices, with or without label smoothing, and class probabilities
+(``aten/src/ATen/native/LossNLL.cpp``)."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def _log_softmax(self: Tensor) -> Tensor:
     return ops.log_softmax_int.call(self, _class_dim(self), self._dtype)
 
 
-def _spread(weight: Tensor, rank: int, class_dim: int) -> Tensor:
+def _broadcast_weight(weight: Tensor, rank: int, class_dim: int) -> Tensor:
     """The weights in a shape that broadcasts."""
     return ops.view.call(weight, tuple(weight._size[0] if dim == class_dim else 1 for dim in range(rank)))
 
@@ -59,7 +60,7 @@ def _of_probabilities(
         _check_smoothing(label_smoothing)
         kept = ops.mul_Scalar.call(target, 1 - label_smoothing)
         target = ops.add_Scalar.call(kept, label_smoothing / classes, 1)
-    spread = None if weight is None else _spread(weight, len(input._size), class_dim)
+    spread = None if weight is None else _broadcast_weight(weight, len(input._size), class_dim)
     product = ops.mul_Tensor.call(input, target)
     if spread is not None:
         product = ops.mul_Tensor.call(product, spread)
@@ -75,7 +76,9 @@ def _smoothed(
     """Of the class numbers and, with a little weight, of all classes alike."""
     class_dim, input = _class_dim(self), _log_softmax(self)
     of_classes = call_maybe_undefined(ops.nll_loss_nd, weight, input, target, weight, reduction, ignore_index)
-    product = input if weight is None else ops.mul_Tensor.call(input, _spread(weight, len(input._size), class_dim))
+    product = (
+        input if weight is None else ops.mul_Tensor.call(input, _broadcast_weight(weight, len(input._size), class_dim))
+    )
     smooth = ops.neg.call(ops.sum_dim_IntList.call(product, (class_dim,), False, None))
     ignored = ops.eq_Scalar.call(target, ignore_index)
     ops.masked_fill__Scalar.call(smooth, ignored, 0.0)

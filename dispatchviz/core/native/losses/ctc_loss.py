@@ -1,4 +1,5 @@
-"""The loss of sequences whose alignment is not known, CTC (``aten/src/ATen/native/LossCTC.cpp``).
+"""``ctc_loss``: connectionist temporal classification, the loss of sequences without a known alignment
+(``aten/src/ATen/native/LossCTC.cpp``).
 
 log_probs are (time, batch, labels); targets (batch, longest) or all in one row. A target of length L is read with
 blanks around each label, so it has 2 L + 1 states; alpha[t, s] is the log probability of having read s states at time
@@ -16,12 +17,12 @@ from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.device.device import Device
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.argument_checks import (
-    Given,
+    TensorArg,
+    argument_error,
     check_dim,
     check_dim_range,
     check_scalar_types,
     check_size,
-    refused,
 )
 from dispatchviz.core.native.iterator.memory_formats import in_format
 from dispatchviz.core.native.iterator.tensor_iterator import not_implemented, quiet
@@ -155,9 +156,9 @@ def _outputs(
 ) -> tuple[Tensor, Tensor]:
     """Checks first (``ctc_loss_allocate_outputs``)."""
     kind = int64 if targets._dtype is int64 else int32
-    check_scalar_types(WHERE, Given(targets, "targets", 2), kind)
-    check_dim(WHERE, Given(log_probs, "log_probs", 1), 3)
-    check_dim_range(WHERE, Given(targets, "targets", 2), 1, 3)
+    check_scalar_types(WHERE, TensorArg(targets, "targets", 2), kind)
+    check_dim(WHERE, TensorArg(log_probs, "log_probs", 1), 3)
+    check_dim_range(WHERE, TensorArg(targets, "targets", 2), 1, 3)
     time, batch, labels = log_probs._size
     if not 0 <= blank < labels:
         raise RuntimeError("blank must be in label range")
@@ -170,7 +171,7 @@ def _outputs(
     for length in input_lengths:
         _check_least("input_lengths", (length,))
         if length > time:
-            raise refused(WHERE, f"Expected input_lengths to have value at most {time}, but got value {length}")
+            raise argument_error(WHERE, f"Expected input_lengths to have value at most {time}, but got value {length}")
 
     def empty(size: Size) -> Tensor:
         return ops.empty_memory_format.call(size, log_probs._dtype, "strided", log_probs._device, None, None)
@@ -182,16 +183,16 @@ def _outputs(
 def _check_least(name: str, lengths: Size) -> None:
     for length in lengths:
         if length < 0:
-            raise refused(WHERE, f"Expected {name} to have value at least 0, but got value {length}")
+            raise argument_error(WHERE, f"Expected {name} to have value at least 0, but got value {length}")
 
 
 def _check_targets(targets: Tensor, lengths: Size, batch: int, longest: int) -> None:
-    given = Given(targets, "targets", 2)
+    given = TensorArg(targets, "targets", 2)
     if len(targets._size) == 1:
         return check_size(WHERE, given, 0, sum(lengths))
     check_size(WHERE, given, 0, batch)
     if targets._size[1] < longest:
-        raise refused(
+        raise argument_error(
             WHERE,
             f"Expected tensor to have size at least {longest} at dimension 1, but got size {targets._size[1]} for "
             f"{given}",
@@ -297,11 +298,13 @@ def ctc_loss_backward(
         if length and not (zero_infinity and bool(loss == xp.inf)):
             states = _with_blanks(xp, labels, blank)
             alpha = log_alpha._array[b, :length, : states.size]
-            grads[b, :length] = quiet.run(_slopes, xp, probs[b, :length], states, alpha, loss) * grad._array[b]
+            grads[b, :length] = (
+                quiet.run(_gradient_of_log_probs, xp, probs[b, :length], states, alpha, loss) * grad._array[b]
+            )
     return result
 
 
-def _slopes(xp: Any, probs: Any, states: Any, alpha: Any, loss: Any) -> Any:
+def _gradient_of_log_probs(xp: Any, probs: Any, states: Any, alpha: Any, loss: Any) -> Any:
     """By time and label: the probability less the share of alignments that go through it."""
     through = alpha + _backward(xp, probs[:, states], _skips(states[::-1]))
     collected = xp.full(probs.shape, -xp.inf, probs.dtype)

@@ -1,4 +1,5 @@
-"""Losses of pairs of elements (``aten/src/ATen/native/Loss.cpp``); ``reduction`` as in ``losses.py``."""
+"""``binary_cross_entropy``, ``l1_loss``, ``smooth_l1_loss``, ``huber_loss``, ``kl_div`` and other elementwise losses
+(``aten/src/ATen/native/Loss.cpp``); ``reduction``: ``at::Reduction``."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Losses of classes by margins (``aten/src/ATen/native/LossMulti.h``, ``LossMultiMargin.cpp``,
-``LossMultiLabelMargin.cpp``); ``reduction`` as in ``losses.py``.
+"""``multi_margin_loss``, ``multilabel_margin_loss`` (``aten/src/ATen/native/LossMulti.h``, ``LossMultiMargin.cpp``,
+``LossMultiLabelMargin.cpp``); ``reduction``: ``at::Reduction``.
 
 self is (N, classes) or one row.
 """
@@ -10,8 +10,8 @@ from typing import Any
 
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.indexing.ufunc_at import put_at
-from dispatchviz.core.native.iterator.argument_checks import Given, check_same_size
+from dispatchviz.core.native.indexing.ufunc_at import ufunc_at
+from dispatchviz.core.native.iterator.argument_checks import TensorArg, check_same_size
 from dispatchviz.core.native.iterator.memory_formats import in_format
 from dispatchviz.core.native.iterator.scalar import Scalar
 from dispatchviz.core.native.iterator.tensor_iterator import not_implemented, store
@@ -177,7 +177,7 @@ def multilabel_margin_loss_forward_out(
     ops.zero_.call(is_target)
     if not numel(self._size):
         return output, is_target
-    _check_range(Given(target, "target", 2), -1, classes - 1)
+    _check_range(TensorArg(target, "target", 2), -1, classes - 1)
     self, target = in_format(self), in_format(target)
     _check_dtypes("multilabel_margin_loss_forward_out_frame", self, target)
     xp: Any = array_module(self._device.type)
@@ -203,7 +203,7 @@ def _check_multilabel(self: Tensor, target: Tensor) -> Size:
     return rows, classes
 
 
-def _check_range(given: Given, least: int, most: int) -> None:
+def _check_range(given: TensorArg, least: int, most: int) -> None:
     if ops.item.call(ops.min.call(given.tensor)) < least:  # type: ignore[operator]
         raise RuntimeError(f"{given} is out of range")
     if ops.item.call(ops.max.call(given.tensor)) > most:  # type: ignore[operator]
@@ -235,8 +235,8 @@ def multilabel_margin_loss_backward_out(
 ) -> Tensor:
     """Into ``grad_input``."""
     rows, classes = _check_multilabel(self, target)
-    given = Given(target, "target", 3)
-    check_same_size("multilabel_margin_loss_backward_cpu_template", given, Given(is_target, "is_target", 5))
+    given = TensorArg(target, "target", 3)
+    check_same_size("multilabel_margin_loss_backward_cpu_template", given, TensorArg(is_target, "is_target", 5))
     ops.resize_as_.call(grad_input, self, None)
     if not numel(grad_input._size):
         return grad_input
@@ -246,8 +246,8 @@ def multilabel_margin_loss_backward_out(
     _check_range(given, -1, classes - 1)
     self, target, is_target = in_format(self), in_format(target), in_format(is_target)
     _check_dtypes("multilabel_margin_loss_backward_out_frame", self, target, (is_target,))
-    _check_range(Given(is_target, "is_target", 5), 0, 1)
-    slopes = _slopes(self, target, is_target, (rows, classes))
+    _check_range(TensorArg(is_target, "is_target", 5), 0, 1)
+    slopes = _gradient(self, target, is_target, (rows, classes))
     slopes = slopes * self._dtype.numpy.type(1 / (rows * classes if reduction == MEAN else classes))
     if reduction == NONE and grad_output._size and grad_output._size != (rows,):
         raise RuntimeError(
@@ -258,11 +258,11 @@ def multilabel_margin_loss_backward_out(
     return grad_input
 
 
-def _slopes(self: Tensor, target: Tensor, is_target: Tensor, size: Size) -> Any:
+def _gradient(self: Tensor, target: Tensor, is_target: Tensor, size: Size) -> Any:
     xp: Any = array_module(self._device.type)
     places, listed = _listed(xp, target._array.reshape(size))
     within = _all_gaps(xp, self._array.reshape(size), places, listed, is_target._array.reshape(size)) > 0
     slopes = within.sum(1).astype(self._dtype.numpy)
     row = xp.broadcast_to(xp.arange(size[0])[:, None], size)
-    put_at("subtract", slopes, (row[listed], places[listed]), within.sum(2)[listed].astype(self._dtype.numpy))
+    ufunc_at("subtract", slopes, (row[listed], places[listed]), within.sum(2)[listed].astype(self._dtype.numpy))
     return slopes

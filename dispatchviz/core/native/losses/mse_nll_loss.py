@@ -1,4 +1,4 @@
-"""Losses (``aten/src/ATen/native/Loss.cpp``, ``LossNLL.cpp``).
+"""``mse_loss``, ``nll_loss`` (``aten/src/ATen/native/Loss.cpp``, ``LossNLL.cpp``).
 
 ``reduction`` is 0 (none), 1 (mean) or 2 (sum).
 Losses of images are in ``nll_loss2d.py``, cross entropy in ``cross_entropy.py``.

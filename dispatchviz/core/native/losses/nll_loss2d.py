@@ -1,4 +1,4 @@
-"""``nll_loss`` of images (``aten/src/ATen/native/LossNLL2d.cpp``).
+"""``nll_loss2d``: ``nll_loss`` of images (``aten/src/ATen/native/LossNLL2d.cpp``).
 
 self is (N, classes, height, width), the target (N, height, width).
 """

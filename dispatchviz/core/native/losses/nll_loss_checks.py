@@ -1,4 +1,4 @@
-"""What ``nll_loss`` asks of its target and its weights (``aten/src/ATen/native/LossNLL.cpp``, ``LossNLL2d.cpp``)."""
+"""Checks of the target and the weight of ``nll_loss`` (``aten/src/ATen/native/LossNLL.cpp``, ``LossNLL2d.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Copies, conversions, fills, storage."""
+"""``copy_``, ``clone``, ``to``, ``fill_``, ``item``, ``set_``, pinned memory."""

@@ -1,4 +1,5 @@
-"""Dual tensors where autograd's kernels do not run, and what forward mode asks of layouts.
+"""``_make_dual``, ``_fw_primal``, ``_unpack_dual``, ``_new_zeros_with_same_feature_meta`` without autograd's kernels
+(``aten/src/ATen/native/AutogradComposite.cpp``).
 
 Mirrors ``aten/src/ATen/native/AutogradComposite.cpp``. Autograd's own kernels of ``_make_dual`` and ``_fw_primal`` are
 in ``autograd/kernels/variable_type_manual.py``.

@@ -1,4 +1,5 @@
-"""Copies of tensors, and tensors on the same memory (``aten/src/ATen/native/{Copy,TensorFactories,Resize}.cpp``)."""
+"""``copy_``, ``clone``, ``contiguous``, ``alias``, ``detach``, ``resize_``
+(``aten/src/ATen/native/{Copy,TensorFactories,Resize}.cpp``)."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     elif src._storage is self._storage and reads_what_it_writes(self, src):
         element_by_element(lambda value: value, self._array, [src._array])
     else:
-        write(self, _brought(src, self._device), src._ks)
+        write(self, _array_on(src, self._device), src._ks)
     return self
 
 
@@ -74,7 +75,7 @@ def write(self: Tensor, values: Any, ks: int = 0) -> None:
     self._array[...] = with_bits(values, differing) if differing else values
 
 
-def _brought(src: Tensor, device: Device) -> Any:
+def _array_on(src: Tensor, device: Device) -> Any:
     """The array of src in the library of a device."""
     xp = array_module(device.type)
     if type(src._array) is xp.ndarray:

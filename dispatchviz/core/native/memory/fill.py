@@ -1,4 +1,4 @@
-"""Constants written into memory (``aten/src/ATen/native/Fill.cpp``)."""
+"""``fill_``, ``zero_`` (``aten/src/ATen/native/Fill.cpp``)."""
 
 from __future__ import annotations
 

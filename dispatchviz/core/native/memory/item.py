@@ -1,4 +1,4 @@
-"""Numbers out of tensors (``aten/src/ATen/native/Scalar.cpp``)."""
+"""``item``, ``_local_scalar_dense``, ``is_nonzero`` (``aten/src/ATen/native/Scalar.cpp``)."""
 
 from __future__ import annotations
 

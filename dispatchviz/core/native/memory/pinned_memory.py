@@ -1,4 +1,5 @@
-"""Memory that a GPU copies from without waiting (``aten/src/ATen/native/Memory.cpp``).
+"""``pin_memory``, ``is_pinned``: page-locked memory, from which a GPU copies asynchronously
+(``aten/src/ATen/native/Memory.cpp``).
 
 NB: pinned memory is ordinary memory that says so. PyTorch's build without CUDA refuses to pin.
 """

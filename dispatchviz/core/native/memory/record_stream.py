@@ -1,4 +1,4 @@
-"""``record_stream`` (``aten/src/ATen/native/cuda/RecordStream.cu``)."""
+"""``record_stream``: a stream's use of a tensor's memory (``aten/src/ATen/native/cuda/RecordStream.cu``)."""
 
 from __future__ import annotations
 

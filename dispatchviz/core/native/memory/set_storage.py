@@ -1,4 +1,5 @@
-"""``set_``: a tensor gets another memory (``aten/src/ATen/native/TensorFactories.cpp``, ``Resize.h``)."""
+"""``set_``: another storage, size and strides for a tensor (``aten/src/ATen/native/TensorFactories.cpp``,
+``Resize.h``)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""What dense tensors answer to the questions of sparse ones (``aten/src/ATen/native/sparse/SparseTensor.cpp``,
-``SparseCsrTensor.cpp``, ``aten/src/ATen/native/TensorConversions.cpp``).
+"""``sparse_dim``, ``dense_dim``, ``coalesce``, ``indices``, ``values``, ``to_dense`` of strided tensors
+(``aten/src/ATen/native/sparse/SparseTensor.cpp``, ``SparseCsrTensor.cpp``,
+``aten/src/ATen/native/TensorConversions.cpp``).
 
 NB: there are no sparse tensors, so these are the only answers.
 """

@@ -1,4 +1,5 @@
-"""Conversions: another dtype, device or memory format (``aten/src/ATen/native/TensorConversions.cpp``)."""
+"""``to``, ``_to_copy``, ``type_as``: another dtype, device or memory format
+(``aten/src/ATen/native/TensorConversions.cpp``)."""
 
 from __future__ import annotations
 

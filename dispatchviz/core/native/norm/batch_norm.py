@@ -1,4 +1,5 @@
-"""Batch and instance normalisation, by other operators (``aten/src/ATen/native/Normalization.cpp``).
+"""``batch_norm``, ``_batch_norm_impl_index``, ``instance_norm``, made of other operators
+(``aten/src/ATen/native/Normalization.cpp``).
 
 NB: in PyTorch, a GPU leaves most of these to cuDNN's operators; here the native ones run there too.
 """

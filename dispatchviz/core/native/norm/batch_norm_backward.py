@@ -1,4 +1,4 @@
-"""Backward of batch normalisation (``Normalization.cpp``, ``cpu/batch_norm_kernel.cpp``)."""
+"""``native_batch_norm_backward`` (``Normalization.cpp``, ``cpu/batch_norm_kernel.cpp``)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.memory_formats import CHANNELS_LAST, CONTIGUOUS, suggested
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, not_implemented, quiet
-from dispatchviz.core.native.norm.batch_norm_kernels import across, axes_of, is_dense, is_flat, memory_beside
+from dispatchviz.core.native.norm.batch_norm_kernels import across, axes_of, empty_on_device_of, is_dense, is_flat
 from dispatchviz.core.native.norm.mixed_data_type import param_scalar_type
 from dispatchviz.core.tensor.dtype import DType, float16, float32
 from dispatchviz.core.tensor.tensor import Tensor, numel
@@ -43,7 +43,7 @@ def batch_norm_backward_cpu(
     dtype = param_scalar_type(input, weight, running_mean, running_var, save_mean, save_invstd)
     of_input = ops.empty_like.call(input, None, None, None, None, suggested(input)) if output_mask[0] else None
     of_weight, of_bias = (
-        memory_beside(input, (input._size[1],), dtype) if wanted else None for wanted in output_mask[1:]
+        empty_on_device_of(input, (input._size[1],), dtype) if wanted else None for wanted in output_mask[1:]
     )
     statistics = (save_mean, save_invstd) if train else (running_mean, running_var)
     if is_dense(input) and is_dense(grad_out) and suggested(input) == suggested(grad_out):
@@ -96,11 +96,11 @@ def _made_by_backward(input: Tensor, weight: Optional, train: bool) -> None:
     within = accumulated(input._dtype)
     if within is not input._dtype:
         for _ in range(3):  # weight, mean and invstd
-            memory_beside(input, (features,), float32)
+            empty_on_device_of(input, (features,), float32)
     else:
         if weight is None:
             ops.ones.call((features,), input._dtype, "strided", input._device, None)
-        invstd = memory_beside(input, (0,))
+        invstd = empty_on_device_of(input, (0,))
         if not train:
             ops.resize_.call(invstd, (features,), None)
     ops.zeros.call((2, 1, features), within, "strided", input._device, None)

@@ -1,4 +1,5 @@
-"""The kernels behind batch normalisation: forward (``Normalization.cpp``, ``cpu/batch_norm_kernel.cpp``).
+"""``native_batch_norm``, ``_native_batch_norm_legit``, ``_batch_norm_with_update``: forward kernels
+(``Normalization.cpp``, ``cpu/batch_norm_kernel.cpp``).
 
 What rounds where: statistics are float64 of float32 inputs and float32 of half ones. Those of bfloat16 are rounded
 between the steps, those of half are not, nor those of either beside float32 parameters ("mixed"). Strided inputs are
@@ -43,10 +44,10 @@ def batch_norm_cpu(
     dtype = float32 if is_mixed_type(input, *parameters) else input._dtype
     features = (input._size[1],) if training else (0,)
     if is_dense(input) or not training:
-        save_mean = memory_beside(input, features, dtype)
+        save_mean = empty_on_device_of(input, features, dtype)
     else:
         save_mean = ops.mean_dim.call(input, axes_of(input), False, None if dtype is input._dtype else dtype)
-    save_invstd = memory_beside(input, features, dtype)
+    save_invstd = empty_on_device_of(input, features, dtype)
     return batch_norm_out(input, *parameters, training, momentum, eps, output, save_mean, save_invstd)
 
 
@@ -160,7 +161,7 @@ def _batch_norm_with_update(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """In training; with memory that other backends reserve."""
     found = batch_norm_cpu(input, weight, bias, running_mean, running_var, True, momentum, eps)
-    return (*found, memory_beside(input, (0,), uint8))
+    return (*found, empty_on_device_of(input, (0,), uint8))
 
 
 def _batch_norm_with_update_out(
@@ -192,7 +193,7 @@ def _batch_norm_no_update(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """By the running statistics; with memory that other backends reserve."""
     found = batch_norm_cpu(input, weight, bias, running_mean, running_var, False, momentum, eps)
-    return (*found, memory_beside(input, (0,), uint8))
+    return (*found, empty_on_device_of(input, (0,), uint8))
 
 
 # -- shapes ------------------------------------------------------------------------------------------------------------
@@ -222,7 +223,7 @@ def across(input: Tensor, array: Any) -> Any:
     return array.reshape(1, -1, *(1 for _ in input._size[2:]))
 
 
-def memory_beside(input: Tensor, size: Size, dtype: DType | None = None) -> Tensor:
+def empty_on_device_of(input: Tensor, size: Size, dtype: DType | None = None) -> Tensor:
     """A new tensor where the input is."""
     return ops.empty_memory_format.call(size, dtype or input._dtype, "strided", input._device, None, None)
 
@@ -250,7 +251,7 @@ def _update_statistics(
     summed = _summed(input)
     var = total / total.dtype.type(count)
     store(saved[0], mean)
-    store(saved[1], quiet.run(_inverse_spread, xp, converted(var, summed), eps))
+    store(saved[1], quiet.run(_inverse_std, xp, converted(var, summed), eps))
     unbiased = converted(quiet.run(lambda: total / total.dtype.type(count - 1)), summed)
     for tensor, value in zip(running, (mean, unbiased), strict=True):
         if tensor is not None:
@@ -262,7 +263,7 @@ def _summed(input: Tensor) -> DType:
     return float32 if input._dtype in REDUCED else float64
 
 
-def _inverse_spread(xp: Any, var: Any, eps: float) -> Any:
+def _inverse_std(xp: Any, var: Any, eps: float) -> Any:
     """1 / sqrt(var + eps) in double; 0 where both are 0."""
     wide = var.astype(xp.float64)
     return xp.where((wide != 0) | (eps != 0), 1 / xp.sqrt(wide + eps), 0.0)
@@ -295,7 +296,7 @@ def _made_by_statistics(input: Tensor, dtype: DType) -> None:
     """Tensors that PyTorch's kernel makes on the way."""
     features = input._size[1]
     for _ in range(2):  # mean and sum of squares
-        memory_beside(input, (features,), dtype)
+        empty_on_device_of(input, (features,), dtype)
     if is_flat(input) and numel(input._size) > features:
         within = accumulated(input._dtype)
         buffer = ops.zeros.call((1, features), within, "strided", input._device, None)
@@ -321,7 +322,7 @@ def _transform_dense(
     within = accumulated(input._dtype)
     if input._device.type == "cpu":
         for _ in range(2):  # alpha and beta
-            memory_beside(input, (input._size[1],), within)
+            empty_on_device_of(input, (input._size[1],), within)
     store(out, quiet.run(_scaled, input, within, affine, statistics, eps, training))
 
 

@@ -1,4 +1,4 @@
-"""Group and root-mean-square normalisation (``aten/src/ATen/native/group_norm.cpp``, ``layer_norm.cpp``)."""
+"""``group_norm``, ``native_group_norm``, ``rms_norm`` (``aten/src/ATen/native/group_norm.cpp``, ``layer_norm.cpp``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dispatchviz.core.native.embedding.linear_embedding import check_last_dimens
 from dispatchviz.core.native.iterator.memory_formats import CONTIGUOUS, in_format, suggested
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, not_implemented, quiet
 from dispatchviz.core.native.iterator.undefined_tensor import call_of_node
-from dispatchviz.core.native.norm.batch_norm_kernels import memory_beside
+from dispatchviz.core.native.norm.batch_norm_kernels import empty_on_device_of
 from dispatchviz.core.native.norm.mixed_data_type import check_accessible, param_scalar_type
 from dispatchviz.core.tensor.dtype import REDUCED, float32
 from dispatchviz.core.tensor.tensor import Size, Tensor
@@ -68,13 +68,13 @@ def native_group_norm(
         raise RuntimeError(f"Expected X.numel() == N * C * HxW to be true, but got false.  {IMPROVABLE}")
     dtype = param_scalar_type(input, weight, bias)
     out = ops.empty_memory_format.call(input._size, input._dtype, "strided", input._device, None, _format(input))
-    mean, rstd = (memory_beside(input, (N, group), dtype) for _ in range(2))
+    mean, rstd = (empty_on_device_of(input, (N, group), dtype) for _ in range(2))
     if not input._dtype.is_floating_point:
         raise not_implemented("GroupNormKernelImpl", input._dtype)
     check_accessible((weight, bias), dtype)
     within = accumulated(input._dtype)
     if input._device.type == "cpu" and not input._is_contiguous:
-        memory_beside(input, (2, N, C), within)
+        empty_on_device_of(input, (2, N, C), within)
     if not math.prod(input._size):
         mean._array[...], rstd._array[...] = 0, math.nan
     else:
@@ -129,7 +129,7 @@ def native_group_norm_backward(
     dtype = input._dtype if weight is None else weight._dtype
     options = (input._size, input._dtype, "strided", input._device, None)
     of_input = ops.empty_memory_format.call(*options, _format(input)) if output_mask[0] else None
-    of_weight, of_bias = (memory_beside(input, (C,), dtype) if wanted else None for wanted in output_mask[1:])
+    of_weight, of_bias = (empty_on_device_of(input, (C,), dtype) if wanted else None for wanted in output_mask[1:])
     check_accessible((mean, rstd, weight), kept)
     if input._device.type == "cpu":
         _made_by_backward(input, (N, C, group))
@@ -148,7 +148,7 @@ def _made_by_backward(x: Tensor, sizes: tuple[int, int, int]) -> None:
     count, channels, _ = sizes
     within = accumulated(x._dtype)
     for _ in range(2):
-        memory_beside(x, (count, channels), within)
+        empty_on_device_of(x, (count, channels), within)
 
 
 def _put_gradients(

@@ -1,4 +1,5 @@
-"""Half precision inputs with float32 parameters on the CPU (``aten/src/ATen/native/cpu/mixed_data_type.h``)."""
+"""Mixed data types: half-precision inputs with float32 parameters on the CPU
+(``aten/src/ATen/native/cpu/mixed_data_type.h``)."""
 
 from __future__ import annotations
 

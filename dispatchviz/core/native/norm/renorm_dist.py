@@ -1,4 +1,4 @@
-"""What is made of norms (``aten/src/ATen/native/Normalization.cpp``, ``Distance.cpp``): ``renorm``, ``dist``."""
+"""``renorm``, ``dist`` (``aten/src/ATen/native/Normalization.cpp``, ``Distance.cpp``)."""
 
 from __future__ import annotations
 

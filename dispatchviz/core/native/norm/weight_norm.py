@@ -1,4 +1,5 @@
-"""A weight as a length and a direction (``aten/src/ATen/native/WeightNorm.cpp``, ``cpu/WeightNormKernel.cpp``)."""
+"""``_weight_norm``, ``_weight_norm_interface``, ``norm_except_dim``: weight as magnitude and direction
+(``aten/src/ATen/native/WeightNorm.cpp``, ``cpu/WeightNormKernel.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Pooling to a given size (``aten/src/ATen/native/AdaptiveAveragePooling.cpp``, ``AdaptiveAveragePooling3d.cpp``,
-``AdaptiveMaxPooling2d.cpp``, ``AdaptiveMaxPooling3d.cpp``)."""
+"""``adaptive_avg_pool1d/2d/3d``, ``adaptive_max_pool1d/2d/3d`` (``aten/src/ATen/native/AdaptiveAveragePooling.cpp``,
+``AdaptiveAveragePooling3d.cpp``, ``AdaptiveMaxPooling2d.cpp``, ``AdaptiveMaxPooling3d.cpp``)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from dispatchviz.core.call.structured import Structured, resize
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.factories.empty_full import check_size
-from dispatchviz.core.native.iterator.argument_checks import Given, check_dim_range
+from dispatchviz.core.native.iterator.argument_checks import TensorArg, check_dim_range
 from dispatchviz.core.native.iterator.memory_formats import CHANNELS_LAST, CONTIGUOUS, in_format, strides_in, suggested
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, converted, not_implemented, quiet, store
-from dispatchviz.core.native.pooling.max_pool import empty_of, put_at_indices
+from dispatchviz.core.native.pooling.max_pool import add_at_indices, empty_of
 from dispatchviz.core.native.pooling.pool_shapes import check_1d
 from dispatchviz.core.tensor.dtype import REDUCED, int64
 from dispatchviz.core.tensor.tensor import Size, Tensor
@@ -46,7 +46,7 @@ def _check_not_empty(name: str, self: Tensor, ranks: tuple[int, int], colon: str
 
 def adaptive_avg_pool1d(self: Tensor, output_size: Size) -> Tensor:
     """As images one element high."""
-    check_dim_range("adaptive_avg_pool1d", Given(self, "self", 1), 2, 4)
+    check_dim_range("adaptive_avg_pool1d", TensorArg(self, "self", 1), 2, 4)
     check_1d("adaptive_avg_pool1d", "output_size", output_size)
     lines = ops.unsqueeze.call(self, -2)
     return ops.squeeze_dim.call(ops.adaptive_avg_pool2d.call(lines, (1, *output_size)), -2)
@@ -142,18 +142,18 @@ def adaptive_avg_pool2d_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     memory_format = suggested(self)
     resize(grad_input, self._size, strides_in(memory_format, self._size))
     ops.zero_.call(grad_input)
-    _spread(in_format(grad_output, memory_format), grad_input, 2)
+    _distribute(in_format(grad_output, memory_format), grad_input, 2)
     return grad_input
 
 
 def adaptive_avg_pool3d_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     """The gradient divided, spread over each region"""
     grad_input = ops.zeros_like.call(self, None, None, None, None, "contiguous_format")
-    _spread(in_format(grad_output), grad_input, 3)
+    _distribute(in_format(grad_output), grad_input, 3)
     return grad_input
 
 
-def _spread(grad: Tensor, out: Tensor, dims: int) -> None:
+def _distribute(grad: Tensor, out: Tensor, dims: int) -> None:
     found = array_module(grad._device.type).zeros(out._size, grad._array.dtype)
     for at, region in _regions(out._size[-dims:], grad._size[-dims:]):
         part = grad._array[(..., *at)].reshape(*out._size[:-dims], *(1 for _ in at))
@@ -166,7 +166,7 @@ def _spread(grad: Tensor, out: Tensor, dims: int) -> None:
 
 def adaptive_max_pool1d(self: Tensor, output_size: Size) -> Two:
     """As images one element high."""
-    check_dim_range("adaptive_max_pool1d", Given(self, "self", 1), 2, 4)
+    check_dim_range("adaptive_max_pool1d", TensorArg(self, "self", 1), 2, 4)
     check_1d("adaptive_max_pool1d", "output_size", output_size)
     lines = ops.unsqueeze.call(self, -2)
     output, indices = ops.adaptive_max_pool2d.call(lines, (1, *output_size))
@@ -175,15 +175,15 @@ def adaptive_max_pool1d(self: Tensor, output_size: Size) -> Two:
 
 def adaptive_max_pool2d_meta(op: tuple[Structured, Structured], self: Tensor, output_size: Size) -> None:
     """One element per region, and its place in the image."""
-    _set_largest("adaptive_max_pool2d", op, self, output_size, 2)
+    _set_max_outputs("adaptive_max_pool2d", op, self, output_size, 2)
 
 
 def adaptive_max_pool3d_meta(op: tuple[Structured, Structured], self: Tensor, output_size: Size) -> None:
     """One element per region, and its place in the volume."""
-    _set_largest("adaptive_max_pool3d", op, self, output_size, 3)
+    _set_max_outputs("adaptive_max_pool3d", op, self, output_size, 3)
 
 
-def _set_largest(name: str, op: tuple[Structured, Structured], self: Tensor, output_size: Size, dims: int) -> None:
+def _set_max_outputs(name: str, op: tuple[Structured, Structured], self: Tensor, output_size: Size, dims: int) -> None:
     _check_not_empty(name, self, (dims + 1, dims + 2), ":")
     if len(output_size) != dims:
         raise RuntimeError(f"{name}(): internal error: output_size.size() must be {dims}")
@@ -196,15 +196,15 @@ def _set_largest(name: str, op: tuple[Structured, Structured], self: Tensor, out
 
 def adaptive_max_pool2d_out(self: Tensor, output_size: Size, out: Tensor, indices: Tensor) -> None:
     """The largest of each region; the first of several"""
-    _put_largest("adaptive_max_pool2d", self, out, indices, 2)
+    _store_max("adaptive_max_pool2d", self, out, indices, 2)
 
 
 def adaptive_max_pool3d_out(self: Tensor, output_size: Size, out: Tensor, indices: Tensor) -> None:
     """The largest of each region; the first of several"""
-    _put_largest("adaptive_max_pool3d_cpu", self, out, indices, 3)
+    _store_max("adaptive_max_pool3d_cpu", self, out, indices, 3)
 
 
-def _put_largest(name: str, self: Tensor, out: Tensor, indices: Tensor, dims: int) -> None:
+def _store_max(name: str, self: Tensor, out: Tensor, indices: Tensor, dims: int) -> None:
     if not self._dtype.is_floating_point:
         raise not_implemented(name, self._dtype)
     xp: Any = array_module(self._device.type)
@@ -232,11 +232,11 @@ def adaptive_max_pool2d_backward_out(grad_output: Tensor, self: Tensor, indices:
     """Zeros with the gradient added at the places that were chosen"""
     memory_format = suggested(self)
     ops.zero_.call(grad_input)
-    put_at_indices(grad_input, in_format(indices, memory_format), in_format(grad_output, memory_format), 2)
+    add_at_indices(grad_input, in_format(indices, memory_format), in_format(grad_output, memory_format), 2)
 
 
 def adaptive_max_pool3d_backward_out(grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor) -> None:
     """Zeros with the gradient added at the places that were chosen"""
     contiguous = in_format(grad_output)
     ops.zero_.call(grad_input)
-    put_at_indices(grad_input, in_format(indices), contiguous, 3)
+    add_at_indices(grad_input, in_format(indices), contiguous, 3)

@@ -1,4 +1,5 @@
-"""Average pooling (``aten/src/ATen/native/AveragePool2d.cpp``, ``AveragePool3d.cpp``, ``Pooling.cpp``)."""
+"""``avg_pool1d``, ``avg_pool2d``, ``avg_pool3d`` (``aten/src/ATen/native/AveragePool2d.cpp``, ``AveragePool3d.cpp``,
+``Pooling.cpp``)."""
 
 from __future__ import annotations
 
@@ -7,11 +8,11 @@ from typing import Any
 from dispatchviz.core.call.structured import Structured
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator.argument_checks import Given, check_dim_range
+from dispatchviz.core.native.iterator.argument_checks import TensorArg, check_dim_range
 from dispatchviz.core.native.iterator.memory_formats import CONTIGUOUS, in_format, strides_in, suggested
 from dispatchviz.core.native.iterator.tensor_iterator import accumulated, converted, not_implemented, store
 from dispatchviz.core.native.pooling.pool_shapes import Windows, check_pooled, pooled_space, windows_of
-from dispatchviz.core.native.pooling.pool_windows import divisors, extended, places
+from dispatchviz.core.native.pooling.pool_windows import divisors, kernel_positions, padded
 from dispatchviz.core.tensor.dtype import bool_
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
@@ -22,7 +23,7 @@ def avg_pool1d(
     self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool
 ) -> Tensor:
     """As images one element high."""
-    check_dim_range("avg_pool1d", Given(self, "self", 1), 2, 4)
+    check_dim_range("avg_pool1d", TensorArg(self, "self", 1), 2, 4)
     lines = ops.unsqueeze.call(self, -2)
     output = ops.avg_pool2d.call(
         lines, (1, *kernel_size), (1, *(stride or kernel_size)), (0, *padding), ceil_mode, count_include_pad, None
@@ -123,8 +124,8 @@ def _put_means(
     dims = len(windows.kernel)
     space = out._size[-dims:]
     array = converted(self._array, accumulated(self._dtype))
-    whole = extended(xp, array, windows, space, 0)
-    total = sum(whole[cut] for _, cut in places(windows, space))
+    whole = padded(xp, array, windows, space, 0)
+    total = sum(whole[cut] for _, cut in kernel_positions(windows, space))
     by = divisors(xp, self._size[-dims:], windows, space, count_include_pad, divisor_override)
     means = xp.trunc(total / by) if array.dtype.kind in "iu" else (total / by).astype(array.dtype)
     target = out._array if dims == 2 else _in_order(out)
@@ -185,7 +186,7 @@ def avg_pool2d_backward_out(
     ops.zero_.call(grad_input)
     grad = in_format(grad_output, suggested(self))
     windows = windows_of("avg_pool2d", 2, kernel_size, stride, padding)
-    _spread(grad, grad_input, windows, count_include_pad, divisor_override)
+    _distribute(grad, grad_input, windows, count_include_pad, divisor_override)
 
 
 def avg_pool3d_backward_out(
@@ -203,17 +204,19 @@ def avg_pool3d_backward_out(
     grad = in_format(grad_output)
     ops.zero_.call(grad_input)
     windows = windows_of("avg_pool3d", 3, kernel_size, stride, padding)
-    _spread(grad, grad_input, windows, count_include_pad, divisor_override)
+    _distribute(grad, grad_input, windows, count_include_pad, divisor_override)
 
 
-def _spread(grad: Tensor, out: Tensor, windows: Windows, count_include_pad: bool, divisor_override: int | None) -> None:
+def _distribute(
+    grad: Tensor, out: Tensor, windows: Windows, count_include_pad: bool, divisor_override: int | None
+) -> None:
     xp: Any = array_module(grad._device.type)
     dims = len(windows.kernel)
     space, lengths = grad._size[-dims:], out._size[-dims:]
     by = divisors(xp, lengths, windows, space, count_include_pad, divisor_override)
     part = (converted(grad._array, accumulated(out._dtype)) / by).astype(out._array.dtype)
-    whole = extended(xp, xp.zeros(out._size, out._array.dtype), windows, space, 0)
-    for _, cut in reversed(list(places(windows, space))):  # as the results follow each other
+    whole = padded(xp, xp.zeros(out._size, out._array.dtype), windows, space, 0)
+    for _, cut in reversed(list(kernel_positions(windows, space))):  # as the results follow each other
         whole[cut] += part
     inside = tuple(slice(pad, pad + length) for pad, length in zip(windows.padding, lengths, strict=True))
     store(out, whole[(..., *inside)])

@@ -1,5 +1,5 @@
-"""Maxima of windows that lie at random steps (``aten/src/ATen/native/FractionalMaxPooling.h``,
-``FractionalMaxPool2d.cpp``, ``FractionalMaxPool3d.cpp``).
+"""``fractional_max_pool2d``, ``fractional_max_pool3d``: windows at random steps
+(``aten/src/ATen/native/FractionalMaxPooling.h``, ``FractionalMaxPool2d.cpp``, ``FractionalMaxPool3d.cpp``).
 
 Rule: a random number u per example, channel and dimension says where the windows begin: the i-th of n at
 ``int((i + u) * a) - int(u * a)``, ``a`` being the room for windows over n - 1; the last one at the end. Images take
@@ -108,13 +108,13 @@ def _pool(dims: int, self: Tensor, kernel_size: Size, random_samples: Tensor, ou
     samples = random_samples._array[:count]
     samples = samples[..., ::-1] if dims == 2 else samples
     starts = [_starts(xp, samples[..., d], space[d], output._size[-dims + d], kernel_size[d]) for d in range(dims)]
-    places = _places(xp, starts, space, kernel_size)
+    places = _window_indices(xp, starts, space, kernel_size)
     if not places.shape[-1]:
         output._array[...], indices._array[...] = -xp.inf, _firsts(starts, space).reshape(indices._size)
         return
     planes = self._array.reshape(count, -1, math.prod(space))
     values = xp.take_along_axis(planes, places.reshape(*planes.shape[:2], -1), 2).reshape(places.shape)
-    chosen = _largest(xp, values)[..., None]
+    chosen = _argmax(xp, values)[..., None]
     output._array[...] = xp.take_along_axis(values, chosen, -1).reshape(output._size)
     indices._array[...] = xp.take_along_axis(places, chosen, -1).reshape(indices._size)
 
@@ -145,7 +145,7 @@ def _starts(xp: Any, samples: Any, length: int, count: int, kernel: int) -> Any:
     return starts
 
 
-def _spread(parts: list[Any], space: Size) -> Any:
+def _flat_indices(parts: list[Any], space: Size) -> Any:
     """Places in a plane, (N, C, ...) with dimensions for each part's own."""
     steps = list(accumulate(space[:0:-1], lambda a, b: a * b, initial=1))[::-1]
     total: Any = 0
@@ -159,17 +159,17 @@ def _spread(parts: list[Any], space: Size) -> Any:
 
 
 def _firsts(starts: list[Any], space: Size) -> Any:
-    return _spread(starts, space)
+    return _flat_indices(starts, space)
 
 
-def _places(xp: Any, starts: list[Any], space: Size, kernel_size: Size) -> Any:
+def _window_indices(xp: Any, starts: list[Any], space: Size, kernel_size: Size) -> Any:
     """(N, C, *output_size, elements of a window)"""
     parts = [start[..., None] + xp.arange(kernel) for start, kernel in zip(starts, kernel_size, strict=True)]
-    found = _spread(parts, space)
+    found = _flat_indices(parts, space)
     return found.reshape(*found.shape[: 2 + len(parts)], math.prod(kernel_size))
 
 
-def _largest(xp: Any, values: Any) -> Any:
+def _argmax(xp: Any, values: Any) -> Any:
     """The first of the largest, but the last that is no number if there is one."""
     missing = values != values
     last = values.shape[-1] - 1 - xp.argmax(missing[..., ::-1], -1)

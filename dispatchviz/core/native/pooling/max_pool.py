@@ -1,5 +1,5 @@
-"""Max pooling (``aten/src/ATen/native/DilatedMaxPool2d.cpp``, ``DilatedMaxPool3d.cpp``, ``MaxPooling.cpp``) and its
-inverse (``MaxUnpooling.cpp``)."""
+"""``max_pool1d``, ``max_pool2d``, ``max_pool3d``, ``max_unpool2d``, ``max_unpool3d``
+(``aten/src/ATen/native/DilatedMaxPool2d.cpp``, ``DilatedMaxPool3d.cpp``, ``MaxPooling.cpp``, ``MaxUnpooling.cpp``)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dispatchviz.core.autograd.variables.variable import requires_grad
 from dispatchviz.core.call.structured import Structured, resize
 from dispatchviz.core.device.array_library import array_module
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator.argument_checks import Given, check_dim_range
+from dispatchviz.core.native.iterator.argument_checks import TensorArg, check_dim_range
 from dispatchviz.core.native.iterator.memory_formats import CONTIGUOUS, in_format, strides_in, suggested
 from dispatchviz.core.native.iterator.tensor_iterator import not_implemented
 from dispatchviz.core.native.pooling.pool_shapes import Windows, check_pooled, pooled_length, pooled_space, windows_of
-from dispatchviz.core.native.pooling.pool_windows import largest, scattered
+from dispatchviz.core.native.pooling.pool_windows import max_with_indices, scattered
 from dispatchviz.core.tensor.dtype import bool_, int64
 from dispatchviz.core.tensor.tensor import Size, Tensor
 from dispatchviz.core.tensor.tensor_subclass_like import is_tensor_subclass_like
@@ -38,7 +38,7 @@ def max_pool1d(self: Tensor, kernel_size: Size, stride: Size, padding: Size, dil
         if self._dtype is bool_:
             raise not_implemented("max_pool1d_impl", self._dtype)
         windows = Windows(kernel_size, stride or kernel_size, padding, dilation)
-        output._array[...] = largest(array_module("cpu"), self._array, windows, (length,))[0]
+        output._array[...] = max_with_indices(array_module("cpu"), self._array, windows, (length,))[0]
     return ops.squeeze__dim.call(output, 0) if len(self._size) == 2 else output
 
 
@@ -81,7 +81,7 @@ def max_pool1d_with_indices(
     self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
 ) -> Two:
     """As images one element high."""
-    check_dim_range("max_pool1d_with_indices", Given(self, "self", 1), 2, 4)
+    check_dim_range("max_pool1d_with_indices", TensorArg(self, "self", 1), 2, 4)
     lines = ops.unsqueeze.call(self, -2)
     output, indices = ops.max_pool2d_with_indices.call(
         lines, (1, *kernel_size), (1, *(stride or kernel_size)), (0, *padding), (1, *dilation), ceil_mode
@@ -131,16 +131,16 @@ def max_pool2d_with_indices_out(
 ) -> None:
     """The largest of each window; the first of several"""
     windows = windows_of("max_pool2d", 2, kernel_size, stride, padding, dilation)
-    _put_largest(self, windows, "max_pool2d", out, indices)
+    _store_max(self, windows, "max_pool2d", out, indices)
 
 
-def _put_largest(self: Tensor, windows: Windows, name: str, out: Tensor, indices: Tensor) -> None:
+def _store_max(self: Tensor, windows: Windows, name: str, out: Tensor, indices: Tensor) -> None:
     if self._dtype is bool_:
         raise not_implemented(name, self._dtype)
     if self._dtype.is_complex:
         raise not_implemented(name, self._dtype)
     dims = len(windows.kernel)
-    found = largest(array_module(self._device.type), self._array, windows, out._size[-dims:])
+    found = max_with_indices(array_module(self._device.type), self._array, windows, out._size[-dims:])
     out._array[...], indices._array[...] = found
 
 
@@ -174,10 +174,10 @@ def max_pool2d_with_indices_backward_out(
     """Zeros with the gradient added at the places that were chosen"""
     ops.zero_.call(grad_input)
     memory_format = suggested(self)
-    put_at_indices(grad_input, in_format(indices, memory_format), in_format(grad_output, memory_format), 2)
+    add_at_indices(grad_input, in_format(indices, memory_format), in_format(grad_output, memory_format), 2)
 
 
-def put_at_indices(grad_input: Tensor, indices: Tensor, grad_output: Tensor, dims: int) -> None:
+def add_at_indices(grad_input: Tensor, indices: Tensor, grad_output: Tensor, dims: int) -> None:
     """Adds a gradient to the elements that were the largest, within each plane."""
     xp: Any = array_module(grad_input._device.type)
     found = xp.zeros(grad_input._size, grad_input._array.dtype)
@@ -208,7 +208,7 @@ def max_pool3d_with_indices(
     for tensor in (output, indices):
         ops.resize_.call(tensor, (*self._size[:-3], *space), None if memory_format == CONTIGUOUS else memory_format)
     _as_batch(input)
-    _put_largest(input, windows, "max_pool3d", output, indices)
+    _store_max(input, windows, "max_pool3d", output, indices)
     return output, indices
 
 
@@ -227,7 +227,7 @@ def max_pool3d_with_indices_backward(
     ops.resize_.call(grad_input, self._size, None)
     ops.zero_.call(grad_input)
     _as_batch(grad_input)
-    put_at_indices(grad_input, in_format(indices), in_format(grad_output), 3)
+    add_at_indices(grad_input, in_format(indices), in_format(grad_output), 3)
     return grad_input
 
 

@@ -1,4 +1,4 @@
-"""Shapes and checks of pooling (``aten/src/ATen/native/Pool.h``, ``Pooling.cpp``)."""
+"""Output shapes and argument checks of pooling (``aten/src/ATen/native/Pool.h``, ``Pooling.cpp``)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from dispatchviz.core.tensor.tensor import Size, Tensor
 
-_WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
+_NUMERALS = {1: "one int", 2: "two ints", 3: "three ints"}
 
 
 class Windows(NamedTuple):
@@ -21,12 +21,14 @@ class Windows(NamedTuple):
 def windows_of(name: str, dims: int, kernel_size: Size, stride: Size, padding: Size, dilation: Size = (1,)) -> Windows:
     """Single numbers repeated; no stride is the kernel's size. RuntimeError for lists of another length."""
     either = "either " if dims == 2 else ""
-    _check_length(kernel_size, dims, f"{name}: kernel_size must {either}be a single int, or a tuple of {_WORDS[dims]}")
-    omitted = f"{name}: stride must {either}be omitted, a single int, or a tuple of {_WORDS[dims]}"
+    _check_length(
+        kernel_size, dims, f"{name}: kernel_size must {either}be a single int, or a tuple of {_NUMERALS[dims]}"
+    )
+    omitted = f"{name}: stride must {either}be omitted, a single int, or a tuple of {_NUMERALS[dims]}"
     _check_length(stride or (1,), dims, omitted)
-    _check_length(padding, dims, f"{name}: padding must {either}be a single int, or a tuple of {_WORDS[dims]}")
+    _check_length(padding, dims, f"{name}: padding must {either}be a single int, or a tuple of {_NUMERALS[dims]}")
     be = "be either" if dims == 2 else "be"
-    _check_length(dilation, dims, f"{name}: dilation must {be} a single int, or a tuple of {_WORDS[dims]}")
+    _check_length(dilation, dims, f"{name}: dilation must {be} a single int, or a tuple of {_NUMERALS[dims]}")
     return Windows(*(_repeated(given, dims) for given in (kernel_size, stride or kernel_size, padding, dilation)))
 
 

@@ -1,4 +1,4 @@
-"""Arrays of pooling: what each place of a window meets."""
+"""Pooling windows of arrays: the input elements that each kernel position meets."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dispatchviz.core.native.pooling.pool_shapes import Windows
 from dispatchviz.core.tensor.tensor import Size
 
 
-def lowest(dtype: Any, xp: Any) -> Any:
+def lower_bound(dtype: Any, xp: Any) -> Any:
     """What no element is less than."""
     return -xp.inf if dtype.kind == "f" or (dtype.itemsize == 2 and dtype.kind == "V") else xp.iinfo(dtype).min
 
 
-def extended(xp: Any, array: Any, windows: Windows, space: Size, value: Any) -> Any:
+def padded(xp: Any, array: Any, windows: Windows, space: Size, value: Any) -> Any:
     """The array with padding on both sides, and after it as far as the last window reaches."""
     sides = [(0, 0)] * (array.ndim - len(space))
     lengths = zip(array.shape[array.ndim - len(space) :], space, *windows, strict=True)
@@ -27,7 +27,7 @@ def extended(xp: Any, array: Any, windows: Windows, space: Size, value: Any) -> 
     return xp.pad(array, sides, constant_values=value) if any(map(any, sides)) else array
 
 
-def places(windows: Windows, space: Size) -> Iterator[tuple[Size, Any]]:
+def kernel_positions(windows: Windows, space: Size) -> Iterator[tuple[Size, Any]]:
     """Of each place of the window: where it is, and the elements of the extended array that it meets."""
     for at in product(*map(range, windows.kernel)):
         cuts = (
@@ -37,7 +37,7 @@ def places(windows: Windows, space: Size) -> Iterator[tuple[Size, Any]]:
         yield at, (..., *cuts)
 
 
-def numbers_of_places(xp: Any, lengths: Size, windows: Windows, space: Size) -> tuple[Any, Any]:
+def flat_indices(xp: Any, lengths: Size, windows: Windows, space: Size) -> tuple[Any, Any]:
     """For each place of the window: the flat number of the element it meets, and whether there is one."""
     numbers, inside = [], []
     for at in product(*map(range, windows.kernel)):
@@ -53,12 +53,12 @@ def numbers_of_places(xp: Any, lengths: Size, windows: Windows, space: Size) -> 
     return xp.stack(numbers), xp.stack(inside)
 
 
-def largest(xp: Any, array: Any, windows: Windows, space: Size) -> tuple[Any, Any]:
+def max_with_indices(xp: Any, array: Any, windows: Windows, space: Size) -> tuple[Any, Any]:
     """The largest element of each window and its number: the first of several, the last nan."""
     lengths = array.shape[array.ndim - len(space) :]
-    whole = extended(xp, array, windows, space, lowest(array.dtype, xp))
-    stacked = xp.stack([whole[cut] for _, cut in places(windows, space)])
-    numbers, inside = numbers_of_places(xp, lengths, windows, space)
+    whole = padded(xp, array, windows, space, lower_bound(array.dtype, xp))
+    stacked = xp.stack([whole[cut] for _, cut in kernel_positions(windows, space)])
+    numbers, inside = flat_indices(xp, lengths, windows, space)
     best = xp.argmax(stacked, 0)
     if array.dtype.kind == "f":
         odd = xp.isnan(stacked)

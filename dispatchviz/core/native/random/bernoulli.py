@@ -1,4 +1,4 @@
-"""Draws of yes and no, and counts of them (``aten/src/ATen/native/Distributions.cpp``)."""
+"""``bernoulli``, ``bernoulli_``, ``geometric_`` (``aten/src/ATen/native/Distributions.cpp``)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.tensor_iterator import not_implemented, store
 from dispatchviz.core.native.random import distributions_helper
 from dispatchviz.core.native.random.generator import Generator
-from dispatchviz.core.native.random.uniform_normal import fill, generator_of, laid_out
+from dispatchviz.core.native.random.uniform_normal import fill, generator_of, in_memory_order
 from dispatchviz.core.tensor.tensor import Tensor, numel
 
 
@@ -63,7 +63,7 @@ def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> T
     wide = p._dtype.name == "float64"
     drawn = distributions_helper.uniform(generator_of(self, generator), numel(self._size), wide)
     xp = array_module(self._device.type)
-    store(self, xp.asarray(laid_out(drawn, self._size, [self._stride, p._stride])) < probabilities)
+    store(self, xp.asarray(in_memory_order(drawn, self._size, [self._stride, p._stride])) < probabilities)
     return self
 
 

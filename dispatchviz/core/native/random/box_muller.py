@@ -1,4 +1,5 @@
-"""Normal numbers from uniform ones, 16 at a time (``NormalFill16`` of ``cpu/DistributionTemplates.h``).
+"""Box-Muller transform: normal from uniform samples, 16 at a time (``NormalFill16`` of
+``cpu/DistributionTemplates.h``).
 
 Of 16 uniform numbers the first 8 give radii, the last 8 angles. In float32 PyTorch computes logarithm, sine and cosine
 by polynomials of its own (``cpu/avx_mathfun.h``, from the Cephes library), in float64 by the C library. Both are done

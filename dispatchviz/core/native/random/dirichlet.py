@@ -1,4 +1,4 @@
-"""Draws of shares that add up to 1, and their gradients (``aten/src/ATen/native/Distributions.h``).
+"""``_sample_dirichlet``, ``_dirichlet_grad`` (``aten/src/ATen/native/Distributions.h``).
 
 A draw changes with its concentration as a beta draw does: series near 0 and 1, an expansion for large concentrations, a
 rational approximation between.
@@ -16,7 +16,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.tensor_iterator import not_implemented, quiet, store
 from dispatchviz.core.native.random import rejection_sampling
 from dispatchviz.core.native.random.generator import Generator
-from dispatchviz.core.native.random.poisson_binomial_gamma import drawn, rounded_type
+from dispatchviz.core.native.random.poisson_binomial_gamma import fill_samples, rounded_type
 from dispatchviz.core.native.random.uniform_normal import generator_of
 from dispatchviz.core.native.special import special_arrays
 from dispatchviz.core.tensor.dtype import float32, float64
@@ -33,7 +33,7 @@ def _s_dirichlet(self: Tensor, generator: Generator | None) -> Tensor:
         raise not_implemented("dirichlet", self._dtype)
     gamma = ops.zeros.call(self._size, float64, "strided", self._device, None)
     source, least = generator_of(self, generator), float(numpy.finfo("float64").tiny)
-    drawn(gamma, lambda alpha: max(least, rejection_sampling.gamma(alpha, source, float)), self)
+    fill_samples(gamma, lambda alpha: max(least, rejection_sampling.gamma(alpha, source, float)), self)
     total = ops.expand.call(ops.sum_dim_IntList.call(gamma, (-1,), True, None), self._size, False)
     if result._array is not None:
         dtype = rounded_type(self)

@@ -1,4 +1,5 @@
-"""How many words of a generator make a number, and how (``aten/src/ATen/core/DistributionsHelper.h``).
+"""Uniform, normal, exponential, Cauchy and integer samples from random 32-bit outputs of a generator
+(``aten/src/ATen/core/DistributionsHelper.h``).
 
 Each function takes a generator and a count and returns a flat NumPy array, in the order in which PyTorch's serial CPU
 loops draw. The C library's functions are called, not NumPy's, so that every bit is PyTorch's.
@@ -104,13 +105,13 @@ def _log(number: float) -> float:
 
 def integers_between(generator: Generator, count: int, base: int, range_: int) -> Any:
     """Int64 numbers from [base, base + range)."""
-    words = _words(generator, range_ >= MANY_NUMBERS)(count)
+    words = _random_source(generator, range_ >= MANY_NUMBERS)(count)
     return (words % numpy.uint64(range_) + numpy.uint64(base % (1 << 64))).astype(numpy.int64)
 
 
 def integers(generator: Generator, count: int, range_: int, wide: bool) -> Any:
     """Uint64 numbers from [0, range), of one word each or of two (wide)."""
-    return _words(generator, wide)(count) % numpy.uint64(range_)
+    return _random_source(generator, wide)(count) % numpy.uint64(range_)
 
 
 def all_integers(generator: Generator, count: int) -> Any:
@@ -118,5 +119,5 @@ def all_integers(generator: Generator, count: int) -> Any:
     return generator.engine.double_words(count).astype(numpy.int64)
 
 
-def _words(generator: Generator, wide: bool) -> Callable[[int], Any]:
+def _random_source(generator: Generator, wide: bool) -> Callable[[int], Any]:
     return generator.engine.double_words if wide else generator.engine.words

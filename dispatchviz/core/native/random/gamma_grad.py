@@ -1,4 +1,5 @@
-"""How a gamma draw changes with its concentration (``aten/src/ATen/native/Distributions.h``).
+"""``_standard_gamma_grad``: derivative of a gamma sample by its concentration
+(``aten/src/ATen/native/Distributions.h``).
 
 Minus the derivative of the distribution function by alpha, divided by the density: a series for small numbers, an
 expansion for large concentrations, a rational approximation between.

@@ -1,4 +1,4 @@
-"""Generators of random numbers (``aten/src/ATen/CPUGeneratorImpl.cpp``, ``torch/csrc/Generator.cpp``).
+"""``torch.Generator``, ``manual_seed`` (``aten/src/ATen/CPUGeneratorImpl.cpp``, ``torch/csrc/Generator.cpp``).
 
 A generator is a stream of words, and one normal number that was made and not yet used. ``distributions_helper.py``
 turns words into numbers. NB: in PyTorch, the default CPU generator is seeded at random until ``manual_seed`` is called;
@@ -17,7 +17,7 @@ from dispatchviz.core.device.declared_in_c import DeclaredInC
 from dispatchviz.core.device.device import CPU, CUDA, Device, concrete
 from dispatchviz.core.keys.key_set import raw
 from dispatchviz.core.keys.keys import DispatchKey
-from dispatchviz.core.native.random.mersenne_twister import WORDS, MersenneTwister
+from dispatchviz.core.native.random.mersenne_twister import STATE_SIZE, MersenneTwister
 from dispatchviz.core.tensor.dtype import uint8
 from dispatchviz.core.tensor.tensor import Tensor, empty_strided
 
@@ -28,7 +28,7 @@ _HEAD = struct.Struct("<QiiQ")
 """Seed, words left, whether it is seeded, words drawn: before the words, which take 8 bytes each."""
 _TAIL = struct.Struct("<ddd i4x f ?3x")
 """An unused normal number is the second float64; whether there is one; the same in float32, which no kernel uses."""
-_BYTES = _HEAD.size + 8 * WORDS + _TAIL.size
+_BYTES = _HEAD.size + 8 * STATE_SIZE + _TAIL.size
 
 
 class Generator(metaclass=DeclaredInC, name="torch._C.Generator"):
@@ -77,7 +77,7 @@ class Generator(metaclass=DeclaredInC, name="torch._C.Generator"):
     def state_bytes(self) -> bytes:
         """PyTorch's layout, byte for byte (``CPUGeneratorImplState``)."""
         drawn, words = self.engine.state
-        left = WORDS + 1 - drawn if drawn else 1
+        left = STATE_SIZE + 1 - drawn if drawn else 1
         sample = self.next_double_normal_sample
         tail = _TAIL.pack(0, sample or 0, 0, sample is not None, 0, False)
         return b"".join((_HEAD.pack(self._seed, left, 1, drawn), words.astype("<u8").tobytes(), tail))
@@ -90,11 +90,11 @@ class Generator(metaclass=DeclaredInC, name="torch._C.Generator"):
                 f"{len(state)}"
             )
         seed, left, seeded, drawn = _HEAD.unpack_from(state)
-        if seeded != 1 or not 0 < left <= WORDS or drawn > WORDS:
+        if seeded != 1 or not 0 < left <= STATE_SIZE or drawn > STATE_SIZE:
             raise RuntimeError("Invalid mt19937 state")
-        _, sample, _, has_sample, _, _ = _TAIL.unpack_from(state, _HEAD.size + 8 * WORDS)
+        _, sample, _, has_sample, _, _ = _TAIL.unpack_from(state, _HEAD.size + 8 * STATE_SIZE)
         self._seed = seed
-        self.engine.state = drawn, numpy.frombuffer(state, "<u8", WORDS, _HEAD.size)
+        self.engine.state = drawn, numpy.frombuffer(state, "<u8", STATE_SIZE, _HEAD.size)
         self.next_double_normal_sample = sample if has_sample else None
 
     def get_state(self) -> Tensor:

@@ -1,4 +1,5 @@
-"""The words that PyTorch's CPU generator draws (``aten/src/ATen/core/MT19937RNGEngine.h``), made by NumPy's mt19937.
+"""``mt19937``, the Mersenne Twister of PyTorch's CPU generator (``aten/src/ATen/core/MT19937RNGEngine.h``), by NumPy's
+mt19937.
 
 Both run the same recurrence over 624 words from the same seeding, so the raw streams are equal bit for bit.
 """
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy
 
-WORDS = 624
+STATE_SIZE = 624
 """Words of state; they are made anew when all were drawn."""
 
 
@@ -44,5 +45,5 @@ class MersenneTwister:
     def state(self, value: tuple[int, Any]) -> None:
         drawn, words = value
         self._fresh = drawn == 0
-        inside = {"key": numpy.asarray(words, numpy.uint32), "pos": drawn or WORDS}
+        inside = {"key": numpy.asarray(words, numpy.uint32), "pos": drawn or STATE_SIZE}
         self._source.state = {"bit_generator": "MT19937", "state": inside}

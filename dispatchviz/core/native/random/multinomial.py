@@ -1,4 +1,5 @@
-"""Drawing categories by their weights (``Distributions.cpp``, ``cpu/MultinomialKernel.cpp``)."""
+"""``multinomial``: sampling categories by weight, with or without replacement (``Distributions.cpp``,
+``cpu/MultinomialKernel.cpp``)."""
 
 from __future__ import annotations
 
@@ -95,14 +96,14 @@ def _with_replacement(self: Tensor, num_samples: int, generator: Generator | Non
     ops.empty_memory_format.call(self._size[-1:], sums, "strided", self._device, None, None)
     source = generator_of(self, generator)
     drawn = [
-        numpy.searchsorted(_running_sums(row, sums), distributions_helper.uniform(source, num_samples, True))
+        numpy.searchsorted(_cumulative_sums(row, sums), distributions_helper.uniform(source, num_samples, True))
         for row in _rows(self)
     ]
     store(out, array_module(out._device.type).asarray(numpy.stack(drawn).reshape(out._size)))
     return out
 
 
-def _running_sums(row: Any, dtype: DType) -> Any:
+def _cumulative_sums(row: Any, dtype: DType) -> Any:
     """From the first weight to 1, added up in the weights' own dtype, compared in float64."""
     row = row.astype(dtype.numpy)
     _check_row(row)

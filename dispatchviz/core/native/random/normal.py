@@ -1,4 +1,4 @@
-"""``torch.normal`` with means and standard deviations of each element's own (``DistributionTemplates.h``)."""
+"""``normal`` with means and standard deviations of each element's own (``DistributionTemplates.h``)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def normal_out_Tensor_float_out(mean: Tensor, std: float, generator: Generator |
     """Means of each element's own, into out."""
     check_std(std)
     size = broadcast_sizes(mean._size, _like(out)._size)
-    _draw(out, size, std, generator)
+    _resize_and_fill(out, size, std, generator)
     return ops.add__Tensor.call(out, mean, 1)
 
 
@@ -64,7 +64,7 @@ def normal_out_float_Tensor_out(mean: float, std: Tensor, generator: Generator |
     """Deviations of each element's own, into out."""
     _check_stds(std)
     means = ops.full.call((), mean, out._dtype, "strided", out._device, None)
-    _draw(out, std._size, 1, generator)
+    _resize_and_fill(out, std._size, 1, generator)
     return ops.add__Tensor.call(ops.mul__Tensor.call(out, std), means, 1)
 
 
@@ -72,7 +72,7 @@ def normal_out_Tensor_Tensor_out(mean: Tensor, std: Tensor, generator: Generator
     """Both, into out."""
     _check_stds(std)
     size = broadcast_sizes(mean._size, std._size)
-    _draw(out, size, 1, generator)
+    _resize_and_fill(out, size, 1, generator)
     return ops.add__Tensor.call(ops.mul__Tensor.call(out, std), mean, 1)
 
 
@@ -80,7 +80,7 @@ def _like(tensor: Tensor) -> Tensor:
     return ops.empty_like.call(tensor, None, None, None, None, "contiguous_format")
 
 
-def _draw(out: Tensor, size: Size, std: float, generator: Generator | None) -> None:
+def _resize_and_fill(out: Tensor, size: Size, std: float, generator: Generator | None) -> None:
     if out._size != size:
         resize_output(out, size, contiguous_strides(size))
     if out._device.type != "meta":

@@ -1,6 +1,5 @@
-"""Tensors of Poisson, binomial and gamma draws (``aten/src/ATen/native/Distributions.cpp``): each element by its own
-parameters, one after the other in the order of memory.
-"""
+"""``poisson``, ``binomial``, ``_standard_gamma`` (``aten/src/ATen/native/Distributions.cpp``): each element by its own
+parameters, one after the other in the order of memory."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from dispatchviz.core.native.iterator.tensor_iterator import not_implemented, st
 from dispatchviz.core.native.random import rejection_sampling
 from dispatchviz.core.native.random.generator import Generator
 from dispatchviz.core.native.random.rejection_sampling import Rounding
-from dispatchviz.core.native.random.uniform_normal import generator_of, laid_out
+from dispatchviz.core.native.random.uniform_normal import generator_of, in_memory_order
 from dispatchviz.core.tensor.dtype import float32, float64
 from dispatchviz.core.tensor.tensor import Tensor, numel
 
@@ -24,13 +23,13 @@ from dispatchviz.core.tensor.tensor import Tensor, numel
 def _s_poisson(self: Tensor, generator: Generator | None) -> Tensor:
     """self holds the rates. RuntimeError for a negative one."""
     source, result = generator_of(self, generator), _zeros_like(self)
-    return _drawn("poisson_cpu", result, lambda rate: rejection_sampling.poisson(rate, source), self)
+    return _checked_samples("poisson_cpu", result, lambda rate: rejection_sampling.poisson(rate, source), self)
 
 
 def _s_binomial(count: Tensor, prob: Tensor, generator: Generator | None) -> Tensor:
     """How many of count tries succeed."""
     source, result, rounded = generator_of(count, generator), _zeros_like(count), _rounding(count)
-    return _drawn(
+    return _checked_samples(
         "binomial_cpu", result, lambda tries, p: rejection_sampling.binomial(tries, p, source, rounded), count, prob
     )
 
@@ -39,7 +38,7 @@ def _s_gamma(self: Tensor, generator: Generator | None) -> Tensor:
     """self holds the concentrations. No result is 0."""
     source, result, rounded = generator_of(self, generator), _zeros_like(self), _rounding(self)
     least = float(numpy.finfo(rounded_type(self)).tiny)
-    return _drawn(
+    return _checked_samples(
         "gamma_cpu", result, lambda alpha: max(least, rounded(rejection_sampling.gamma(alpha, source, rounded))), self
     )
 
@@ -57,17 +56,17 @@ def _zeros_like(self: Tensor) -> Tensor:
     return ops.zeros.call(self._size, self._dtype, "strided", self._device, None)
 
 
-def _drawn(kernel: str, result: Tensor, draw: Callable[..., float], *parameters: Tensor) -> Tensor:
+def _checked_samples(kernel: str, result: Tensor, draw: Callable[..., float], *parameters: Tensor) -> Tensor:
     """NotImplementedError for other dtypes than float32 and float64, RuntimeError for different ones."""
     for parameter in parameters:
         if parameter._dtype is not result._dtype:
             raise RuntimeError(f"Found dtype {parameter._dtype.legacy} but expected {result._dtype.legacy}")
     if result._dtype not in (float32, float64):
         raise not_implemented(kernel, result._dtype)
-    return drawn(result, draw, *parameters)
+    return fill_samples(result, draw, *parameters)
 
 
-def drawn(result: Tensor, draw: Callable[..., float], *parameters: Tensor) -> Tensor:
+def fill_samples(result: Tensor, draw: Callable[..., float], *parameters: Tensor) -> Tensor:
     """Fills ``result``, which takes the common size, with a draw for each element of the parameters."""
     if result._array is None:
         return result
@@ -77,9 +76,9 @@ def drawn(result: Tensor, draw: Callable[..., float], *parameters: Tensor) -> Te
     resize_in_order(result, size)
     expanded = [numpy.broadcast_to(on_host(parameter._array), size) for parameter in parameters]
     strides = [result._stride, *(_strides(parameter, result) for parameter in parameters)]
-    places = numpy.argsort(laid_out(numpy.arange(numel(size)), size, strides).reshape(-1))
+    places = numpy.argsort(in_memory_order(numpy.arange(numel(size)), size, strides).reshape(-1))
     found = numpy.array([draw(*(float(array.reshape(-1)[at]) for array in expanded)) for at in places])
-    store(result, array_module(result._device.type).asarray(laid_out(found, size, strides)))
+    store(result, array_module(result._device.type).asarray(in_memory_order(found, size, strides)))
     return result
 
 

@@ -1,4 +1,5 @@
-"""New tensors of random numbers: memory, then ``uniform_`` or ``normal_`` (``TensorFactories.cpp``)."""
+"""``rand``, ``randn``, ``rand_like``, ``randn_like``: an empty tensor, then ``uniform_`` or ``normal_``
+(``TensorFactories.cpp``)."""
 
 from __future__ import annotations
 

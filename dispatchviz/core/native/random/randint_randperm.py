@@ -1,4 +1,4 @@
-"""New tensors of whole random numbers: memory, then ``random_``; permutations (``TensorFactories.cpp``)."""
+"""``randint``, ``randint_like``, ``randperm`` (``TensorFactories.cpp``)."""
 
 from __future__ import annotations
 

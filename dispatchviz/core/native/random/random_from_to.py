@@ -1,4 +1,4 @@
-"""Filling tensors with whole random numbers: ``random_`` (``Distributions.cpp``, ``DistributionTemplates.h``)."""
+"""``random_``: random integers in place (``Distributions.cpp``, ``DistributionTemplates.h``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dispatchviz.core.call.structured import check_no_internal_overlap
 from dispatchviz.core.native.iterator.tensor_iterator import not_implemented
 from dispatchviz.core.native.random import distributions_helper
 from dispatchviz.core.native.random.generator import Generator
-from dispatchviz.core.native.random.uniform_normal import LARGEST, fill, generator_of
+from dispatchviz.core.native.random.uniform_normal import MAXIMUM, fill, generator_of
 from dispatchviz.core.tensor.dtype import DType, type_meta_name
 from dispatchviz.core.tensor.tensor import Tensor, numel
 from dispatchviz.core.thread.warning import warn
@@ -28,7 +28,7 @@ def random_(self: Tensor, generator: Generator | None) -> Tensor:
     check_no_internal_overlap(self)
     if self._dtype.is_complex:
         raise not_implemented("random_kernel_cpu", self._dtype)
-    range_ = 2 if self._dtype.name == "bool" else _largest(self._dtype) + 1
+    range_ = 2 if self._dtype.name == "bool" else _max_integer(self._dtype) + 1
     wide = self._dtype.name in ("int64", "float64")
     return fill(self, distributions_helper.integers(generator_of(self, generator), numel(self._size), range_, wide))
 
@@ -44,7 +44,7 @@ def random__from(self: Tensor, from_: int, to: int | None, generator: Generator 
     if to is None and from_ == _INT64_LOWEST:
         return _any_integers(self, generator)
     if to is None:
-        last = _largest(self._dtype)
+        last = _max_integer(self._dtype)
         from_ = _next_above(self._dtype, from_)
         _check_casted(
             self._dtype, from_, last, f"than or equal to 'to_inc' casted to dtype, but got from={from_} > to_inc"
@@ -81,7 +81,7 @@ def _any_integers(self: Tensor, generator: Generator | None) -> Tensor:
     return fill(self, distributions_helper.all_integers(generator_of(self, generator), numel(self._size)))
 
 
-def _largest(dtype: DType) -> int:
+def _max_integer(dtype: DType) -> int:
     """The largest whole number that is drawn: ``2**digits`` of a floating dtype."""
     if dtype.is_floating_point:
         return 1 << _DIGITS[dtype.name]
@@ -122,14 +122,14 @@ def _check_in_range(dtype: DType, low: int, last: int) -> None:
     if dtype.is_complex:
         raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     floating = dtype.is_floating_point
-    lowest: float = -LARGEST[dtype.name] if floating else _lowest(dtype)
-    largest: float = LARGEST[dtype.name] if floating else _largest(dtype)
+    lowest: float = -MAXIMUM[dtype.name] if floating else _min_integer(dtype)
+    largest: float = MAXIMUM[dtype.name] if floating else _max_integer(dtype)
     shown = type_meta_name(dtype)
     for name, bound in (("from", low), ("to - 1", last)):
         if not lowest <= bound <= largest:
             raise RuntimeError(f"{name} is out of bounds for {shown}")
     for name, bound in (("from", low), ("to - 1", last)) if floating else ():
-        if abs(bound) > _largest(dtype):
+        if abs(bound) > _max_integer(dtype):
             digits = _DIGITS[dtype.name]
             warn(
                 f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {shown} can "
@@ -139,5 +139,5 @@ def _check_in_range(dtype: DType, low: int, last: int) -> None:
             )
 
 
-def _lowest(dtype: DType) -> int:
+def _min_integer(dtype: DType) -> int:
     return 0 if dtype.name == "bool" else int(numpy.iinfo(dtype.numpy).min)

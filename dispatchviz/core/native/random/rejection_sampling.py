@@ -1,4 +1,4 @@
-"""Draws that take a varying number of words of a generator (``aten/src/ATen/native/Distributions.h``).
+"""Poisson, binomial and gamma samples by rejection sampling (``aten/src/ATen/native/Distributions.h``).
 
 Poisson, binomial and gamma. Single numbers; arithmetic is in doubles but where C++ has it in the tensor's own dtype.
 """

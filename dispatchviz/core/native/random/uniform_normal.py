@@ -1,4 +1,5 @@
-"""Filling tensors with real random numbers (``aten/src/ATen/native/Distributions.cpp``, ``DistributionTemplates.h``).
+"""``uniform_``, ``normal_``, ``exponential_``, ``cauchy_``, ``log_normal_``
+(``aten/src/ATen/native/Distributions.cpp``, ``DistributionTemplates.h``).
 
 Numbers are drawn one after the other and written in the order of memory; whole numbers are in ``random_from_to.py``.
 """
@@ -18,7 +19,7 @@ from dispatchviz.core.native.random.generator import Generator, default_generato
 from dispatchviz.core.tensor.dtype import REDUCED, DType, c_name, type_meta_name
 from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
-LARGEST = {
+MAXIMUM = {
     "float16": 65504.0,
     "bfloat16": 3.3895313892515355e38,
     "float32": 3.4028234663852886e38,
@@ -39,11 +40,11 @@ def generator_of(self: Tensor, generator: Generator | None) -> Generator:
 
 def fill(self: Tensor, numbers: Any) -> Tensor:
     """Writes a flat NumPy array into a tensor, in the order of its memory (``cpu_serial_kernel``)."""
-    store(self, array_module(self._device.type).asarray(laid_out(numbers, self._size, [self._stride])))
+    store(self, array_module(self._device.type).asarray(in_memory_order(numbers, self._size, [self._stride])))
     return self
 
 
-def laid_out(numbers: Any, size: Size, strides: list[Size]) -> Any:
+def in_memory_order(numbers: Any, size: Size, strides: list[Size]) -> Any:
     """Flat numbers in a shape; they follow the order in which a loop goes through memory of these strides."""
     slowest_first = memory_order(size, strides)[::-1]
     there = numbers.reshape([size[dim] for dim in slowest_first])
@@ -80,7 +81,7 @@ def uniform_meta_(self: Tensor, from_: float = 0, to: float = 1, generator: Gene
 
 
 def _check_bounds(self: Tensor, low: float, high: float) -> None:
-    largest = LARGEST.get(self._dtype.name, math.inf)
+    largest = MAXIMUM.get(self._dtype.name, math.inf)
     for name, bound in (("from", low), ("to", high)):
         if not abs(bound) <= largest:
             raise RuntimeError(f"{name} is out of bounds for {c_name(self._dtype)}")

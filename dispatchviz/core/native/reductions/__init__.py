@@ -1,1 +1,1 @@
-"""Reductions and scans: sums, variances, extreme values, running sums, histograms."""
+"""Reductions and scans: sums, variances, minima and maxima, cumulative sums, histograms."""

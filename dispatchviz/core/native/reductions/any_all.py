@@ -1,4 +1,4 @@
-"""Is something true, is everything (``aten/src/ATen/native/ReduceOps.cpp``).
+"""``any``, ``all`` (``aten/src/ATen/native/ReduceOps.cpp``).
 
 A reduction, as sums are (``reductions.py``): it writes into a view of its output that has the reduced
 dimensions with a stride of 0.

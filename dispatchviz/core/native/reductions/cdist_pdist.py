@@ -1,4 +1,4 @@
-"""Distances between the rows of matrices (``aten/src/ATen/native/Distance.cpp``).
+"""``cdist``, ``pdist``: pairwise distances between the rows of matrices (``aten/src/ATen/native/Distance.cpp``).
 
 ``p`` is the norm's; of its gradients, 0 stands wherever a distance is 0.
 """
@@ -35,7 +35,7 @@ def _norm(xp: Any, difference: Any, p: float) -> Any:
     return (length**p).sum(-1) ** (1 / p)
 
 
-def _slope(xp: Any, difference: Any, grad: Any, distance: Any, p: float) -> Any:
+def _difference_gradient(xp: Any, difference: Any, grad: Any, distance: Any, p: float) -> Any:
     """The gradient of the difference; ``grad`` and ``distance`` have a last dimension of one."""
     length, sign = xp.abs(difference), xp.sign(difference)
     if p == 0:
@@ -144,7 +144,12 @@ def _cdist_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tenso
     ops.fill__Scalar.call(grad_x1, 0)
     xp: Any = array_module(x1._device.type)
     slopes = quiet.run(
-        _slope, xp, _differences(first._array, second._array), grad._array[..., None], cdist._array[..., None], p
+        _difference_gradient,
+        xp,
+        _differences(first._array, second._array),
+        grad._array[..., None],
+        cdist._array[..., None],
+        p,
     )
     store(grad_x1, slopes.sum(-2).reshape(size))
     return ops.view.call(grad_x1, (*batch, rows, columns))
@@ -214,7 +219,7 @@ def _pdist_backward(grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tens
         xp: Any = array_module(self._device.type)
         first, second = xp.triu_indices(rows, 1)
         difference = self._array[first] - self._array[second]
-        slopes = quiet.run(_slope, xp, difference, grad._array[:, None], pdist._array[:, None], p)
+        slopes = quiet.run(_difference_gradient, xp, difference, grad._array[:, None], pdist._array[:, None], p)
         square = xp.zeros((rows, rows, self._size[1]), self._dtype.numpy)
         square[first, second], square[second, first] = slopes, -slopes
         store(result, square.sum(1))

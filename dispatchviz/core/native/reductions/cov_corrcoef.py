@@ -1,4 +1,4 @@
-"""Covariances and correlations (``aten/src/ATen/native/Correlation.cpp``)."""
+"""``cov``, ``corrcoef``: covariance and correlation matrices (``aten/src/ATen/native/Correlation.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The largest and the smallest so far (``aten/src/ATen/native/ReduceOps.cpp``): ``cummax``, ``cummin``."""
+"""``cummax``, ``cummin``: cumulative maximum and minimum, with indices (``aten/src/ATen/native/ReduceOps.cpp``)."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def _empty(like: Tensor, dtype: DType) -> Tensor:
 
 def cummax_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> Places:
     """Into two tensors. RuntimeError for other dtypes or devices."""
-    return _running("cummax", self, dim, values, indices)
+    return _cumulative("cummax", self, dim, values, indices)
 
 
 def cummin_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> Places:
     """Into two tensors. RuntimeError for other dtypes or devices."""
-    return _running("cummin", self, dim, values, indices)
+    return _cumulative("cummin", self, dim, values, indices)
 
 
-def _running(name: str, self: Tensor, dim: int, values: Tensor, indices: Tensor) -> Places:
+def _cumulative(name: str, self: Tensor, dim: int, values: Tensor, indices: Tensor) -> Places:
     _check_like(values, self)
     _check_like(indices, _empty(self, int64))
     for out in (values, indices):
@@ -83,16 +83,16 @@ def _loop(self: Tensor, values: Tensor, indices: Tensor, dim: int, name: str) ->
         raise not_implemented(f"cum{name[:3]}_cpu", self._dtype)
     xp: Any = array_module(self._device.type)
     source = self._array
-    found = _extremes_so_far(name, source, dim)
+    found = _cumulative_extrema(name, source, dim)
     is_new = (source == found) | (source != source)
     shape = [1] * source.ndim
     shape[dim] = source.shape[dim]
     steps = xp.arange(source.shape[dim]).reshape(shape)
-    indices._array[...] = _extremes_so_far("maximum", xp.where(is_new, steps, 0), dim)
+    indices._array[...] = _cumulative_extrema("maximum", xp.where(is_new, steps, 0), dim)
     values._array[...] = found
 
 
-def _extremes_so_far(name: str, array: Any, dim: int) -> Any:
+def _cumulative_extrema(name: str, array: Any, dim: int) -> Any:
     """The largest or smallest so far. CuPy accumulates sums and products only: the host does it for it."""
     return module_of(array).asarray(getattr(numpy, name).accumulate(on_host(array), dim))
 

@@ -1,4 +1,4 @@
-"""The gradient of a running product, an operator of its own (``aten/src/ATen/native/ReduceOps.cpp``).
+"""``cumprod_backward``: gradient of the cumulative product (``aten/src/ATen/native/ReduceOps.cpp``).
 
 It calls operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
 """

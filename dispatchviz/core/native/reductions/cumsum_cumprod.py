@@ -1,6 +1,6 @@
-"""Products, running sums and norms (``aten/src/ATen/native/ReduceOps.cpp``, ``LinearAlgebra.cpp``). Sums and
-means are in ``reductions.py``, variances in ``spreads.py``.
-"""
+"""``prod``, ``cumsum``, ``cumprod``, ``logsumexp``, ``norm``, ``linalg_vector_norm``
+(``aten/src/ATen/native/ReduceOps.cpp``, ``LinearAlgebra.cpp``). Sums and means are in ``sum_mean.py``, variances in
+``variance.py``."""
 
 from __future__ import annotations
 
@@ -94,15 +94,15 @@ def _chain(numbers: Any, axis: int) -> Any:
 
 def cumsum_meta(op: Structured, self: Tensor, dim: int, dtype: DType | None) -> None:
     """Same shape; integers and bool become int64."""
-    _running(op, self, dim, dtype)
+    _cumulative_meta(op, self, dim, dtype)
 
 
 def cumprod_meta(op: Structured, self: Tensor, dim: int, dtype: DType | None) -> None:
     """Same shape; integers and bool become int64."""
-    _running(op, self, dim, dtype)
+    _cumulative_meta(op, self, dim, dtype)
 
 
-def _running(op: Structured, self: Tensor, dim: int, dtype: DType | None) -> None:
+def _cumulative_meta(op: Structured, self: Tensor, dim: int, dtype: DType | None) -> None:
     wrap_dim(dim, len(self._size))
     given = None if op.variant == "functional" else op.output._dtype
     made = dtype or given or _summed(self._dtype)

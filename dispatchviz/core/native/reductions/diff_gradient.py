@@ -1,4 +1,4 @@
-"""Differences of neighbours (``aten/src/ATen/native/ReduceOps.cpp``): ``diff``, ``gradient``.
+"""``diff``, ``gradient``: finite differences (``aten/src/ATen/native/ReduceOps.cpp``).
 
 Where C++ evaluates the operands of a sign or the arguments of a call from right to left, the lines here stand in that
 order.

@@ -1,6 +1,5 @@
-"""Counts of what falls between edges (``aten/src/ATen/native/Histogram.cpp``, ``cpu/HistogramKernel.cpp``): ``histc``,
-``histogram``, ``histogramdd``. All of them count in ``_count``, points of N coordinates into boxes.
-"""
+"""``histc``, ``histogram``, ``histogramdd`` (``aten/src/ATen/native/Histogram.cpp``, ``cpu/HistogramKernel.cpp``). All
+of them count in ``_count``, points of N coordinates into boxes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running logarithms of sums of exponentials (``aten/src/ATen/native/ReduceOps.cpp``): ``logcumsumexp``."""
+"""``logcumsumexp``: logarithm of the cumulative sum of exponentials (``aten/src/ATen/native/ReduceOps.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The largest, the smallest, and where they are (``aten/src/ATen/native/ReduceAllOps.cpp``, ``TensorCompare.cpp``,
-``ReduceOps.cpp``). Of two tensors, element by element: ``clamp.py``.
-"""
+"""Minimum and maximum: ``max``, ``min``, ``amax``, ``amin``, ``argmax``, ``argmin``, ``aminmax``
+(``aten/src/ATen/native/ReduceAllOps.cpp``, ``TensorCompare.cpp``, ``ReduceOps.cpp``). Of two tensors, element by
+element: ``clamp.py``."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, numel
 
 def max(self: Tensor) -> Tensor:
     """The largest element."""
-    return _extreme_of_all("max", self)
+    return _reduce_all("max", self)
 
 
 def min(self: Tensor) -> Tensor:
     """The smallest element."""
-    return _extreme_of_all("min", self)
+    return _reduce_all("min", self)
 
 
-def _extreme_of_all(name: str, self: Tensor) -> Tensor:
+def _reduce_all(name: str, self: Tensor) -> Tensor:
     if not numel(self._size):
         raise RuntimeError(
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
@@ -37,10 +37,10 @@ def _extreme_of_all(name: str, self: Tensor) -> Tensor:
     out = ops.empty_memory_format.call((), self._dtype, "strided", self._device, None, None)
     if self._device.type == "cpu" and not self._is_contiguous:
         self = ops.contiguous.call(self, "contiguous_format")
-    return _put_extreme(name, self, out)
+    return _store_reduced(name, self, out)
 
 
-def _put_extreme(name: str, self: Tensor, out: Tensor) -> Tensor:
+def _store_reduced(name: str, self: Tensor, out: Tensor) -> Tensor:
     """``max_all_stub``"""
     if self._dtype.is_complex:
         raise not_implemented(f"{name}_all", self._dtype)
@@ -52,15 +52,15 @@ def _put_extreme(name: str, self: Tensor, out: Tensor) -> Tensor:
 
 def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
     """The largest element, into out; there is no check that there is one."""
-    return _extreme_into("max", self, out)
+    return _reduce_all_out("max", self, out)
 
 
 def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
     """The smallest element, into out; there is no check that there is one."""
-    return _extreme_into("min", self, out)
+    return _reduce_all_out("min", self, out)
 
 
-def _extreme_into(name: str, self: Tensor, out: Tensor) -> Tensor:
+def _reduce_all_out(name: str, self: Tensor, out: Tensor) -> Tensor:
     if self._device != out._device:
         raise RuntimeError("Expected self.device() == out.device() to be true, but got false.  " + IMPROVABLE)
     if not can_cast(self._dtype, out._dtype):
@@ -70,7 +70,7 @@ def _extreme_into(name: str, self: Tensor, out: Tensor) -> Tensor:
         )
     if out._size != ():
         resize_output(out, (), ())
-    return _put_extreme(name, self, out)
+    return _store_reduced(name, self, out)
 
 
 def max_other(self: Tensor, other: Tensor) -> Tensor:
@@ -160,15 +160,15 @@ def _reduce(function: str, self: Tensor, dim: Dims, keepdim: bool, out: Tensor) 
 
 def argmax_meta(op: Structured, self: Tensor, dim: int | None, keepdim: bool) -> None:
     """int64, without the reduced dimension."""
-    _place(op, "argmax", self, dim, keepdim)
+    _arg_meta(op, "argmax", self, dim, keepdim)
 
 
 def argmin_meta(op: Structured, self: Tensor, dim: int | None, keepdim: bool) -> None:
     """int64, without the reduced dimension."""
-    _place(op, "argmin", self, dim, keepdim)
+    _arg_meta(op, "argmin", self, dim, keepdim)
 
 
-def _place(op: Structured, name: str, self: Tensor, dim: int | None, keepdim: bool) -> None:
+def _arg_meta(op: Structured, name: str, self: Tensor, dim: int | None, keepdim: bool) -> None:
     if self._dtype.is_complex:
         raise RuntimeError(f"{name}(): does not support complex input")
     if dim is not None:
@@ -180,15 +180,15 @@ def _place(op: Structured, name: str, self: Tensor, dim: int | None, keepdim: bo
 
 def argmax_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> None:
     """The place of the largest; the first one of several"""
-    _find_place("argmax", self, dim, keepdim, out)
+    _arg_out("argmax", self, dim, keepdim, out)
 
 
 def argmin_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> None:
     """The place of the smallest; the first one of several"""
-    _find_place("argmin", self, dim, keepdim, out)
+    _arg_out("argmin", self, dim, keepdim, out)
 
 
-def _find_place(name: str, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> None:
+def _arg_out(name: str, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> None:
     source, axis = (self, dim) if dim is not None else (ops.reshape.call(self, (-1,)), 0)
     mask = reduced_mask((axis,), len(source._size))
     if dim is None:
@@ -205,15 +205,17 @@ def _find_place(name: str, self: Tensor, dim: int | None, keepdim: bool, out: Te
 
 def max_dim_meta(op: tuple[Structured, Structured], self: Tensor, dim: int, keepdim: bool) -> None:
     """Values and int64 places, without the dimension."""
-    _with_places(op, "max", self, dim, keepdim)
+    _values_and_indices_meta(op, "max", self, dim, keepdim)
 
 
 def min_dim_meta(op: tuple[Structured, Structured], self: Tensor, dim: int, keepdim: bool) -> None:
     """Values and int64 places, without the dimension."""
-    _with_places(op, "min", self, dim, keepdim)
+    _values_and_indices_meta(op, "min", self, dim, keepdim)
 
 
-def _with_places(op: tuple[Structured, Structured], name: str, self: Tensor, dim: int, keepdim: bool) -> None:
+def _values_and_indices_meta(
+    op: tuple[Structured, Structured], name: str, self: Tensor, dim: int, keepdim: bool
+) -> None:
     wrap_dim(dim, len(self._size))
     check_not_empty(f"{name}()", self, dim)
     if self._dtype.is_complex:
@@ -224,15 +226,15 @@ def _with_places(op: tuple[Structured, Structured], name: str, self: Tensor, dim
 
 def max_out_dim_max(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> None:
     """The largest along a dimension, and the first place of it"""
-    _values_and_places("argmax", self, dim, keepdim, values, indices)
+    _values_and_indices("argmax", self, dim, keepdim, values, indices)
 
 
 def min_out_dim_min(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> None:
     """The smallest along a dimension, and the first place of it"""
-    _values_and_places("argmin", self, dim, keepdim, values, indices)
+    _values_and_indices("argmin", self, dim, keepdim, values, indices)
 
 
-def _values_and_places(function: str, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> None:
+def _values_and_indices(function: str, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> None:
     if not self._size:
         ops.fill__Tensor.call(values, self)
         ops.fill__Scalar.call(indices, 0)

@@ -1,5 +1,5 @@
-"""How a reduction walks through memory: dimensions in the order of the loop, joined where they can be
-(``reorder_dimensions`` and ``coalesce_dimensions`` of ``aten/src/ATen/TensorIterator.cpp``).
+"""Loop order of a reduction: reordered and coalesced dimensions (``reorder_dimensions`` and ``coalesce_dimensions`` of
+``aten/src/ATen/TensorIterator.cpp``).
 
 Elementwise results have their own, simpler order in ``strides.py``.
 """

@@ -1,4 +1,4 @@
-"""Reductions of segments that lie behind each other (``aten/src/ATen/native/SegmentReduce.cpp``).
+"""``segment_reduce``: reductions of consecutive segments (``aten/src/ATen/native/SegmentReduce.cpp``).
 
 ``lengths`` says how long they are, or ``offsets`` where each begins and the last one ends; both have a row for each
 place of the dimensions before ``axis``.
@@ -38,11 +38,11 @@ _NEUTRAL = {
 }
 
 
-def _larger(xp: Any, total: Any, row: Any) -> Any:
+def _maximum(xp: Any, total: Any, row: Any) -> Any:
     return xp.where(xp.isnan(row), row, xp.where(total < row, row, total))
 
 
-def _smaller(xp: Any, total: Any, row: Any) -> Any:
+def _minimum(xp: Any, total: Any, row: Any) -> Any:
     return xp.where(xp.isnan(row), row, xp.where(row < total, row, total))
 
 
@@ -50,10 +50,10 @@ _STEPS: dict[str, Step] = {
     "sum": lambda xp, total, row: total + row,
     "mean": lambda xp, total, row: total + row,
     "prod": lambda xp, total, row: total * row,
-    "max": _larger,
-    "amax": _larger,
-    "min": _smaller,
-    "amin": _smaller,
+    "max": _maximum,
+    "amax": _maximum,
+    "min": _minimum,
+    "amin": _minimum,
 }
 
 
@@ -88,7 +88,7 @@ def segment_reduce_kernel(
     out = _empty(data, segments._size[-1] - (name == "offsets"), axis)
     _check_dtypes(data, name, segments, f"_segment_reduce_{name}_cpu_kernel1")
     xp = array_module(data._device.type)
-    quiet.run(_reduce, xp, _rows(data, axis), _rows(out, axis), _places(name, segments), reduce, initial)
+    quiet.run(_reduce, xp, _rows(data, axis), _rows(out, axis), _segments(name, segments), reduce, initial)
     return out
 
 
@@ -128,7 +128,7 @@ def _rows(tensor: Tensor, axis: int) -> Any:
     return tensor._array.reshape(math.prod(size[:axis]), size[axis], math.prod(size[axis + 1 :]))
 
 
-def _places(name: str, segments: Tensor) -> Iterator[Places]:
+def _segments(name: str, segments: Tensor) -> Iterator[Places]:
     width = segments._size[-1]
     for row, numbers in enumerate(segments._array.reshape(-1, width).tolist()):
         ends = numbers if name == "offsets" else accumulate(numbers, initial=0)
@@ -179,7 +179,7 @@ def _segment_reduce_backward_kernel(
     _check_dtypes(data, name, segments, f"_segment_reduce_cpu_{name}_backward_kernel1")
     xp = array_module(data._device.type)
     arrays = [_rows(each, axis) for each in (grad, output, data, found)]
-    for row, i, place in _places(name, segments):
+    for row, i, place in _segments(name, segments):
         grad_row, output_row, rows, into = arrays[0][row, i], arrays[1][row, i], arrays[2][row, place], arrays[3]
         if len(rows):
             into[row, place] = quiet.run(_gradient, xp, reduce, grad_row, output_row, rows, initial)

@@ -1,4 +1,4 @@
-"""Sums and means (``aten/src/ATen/native/ReduceOps.cpp``).
+"""``sum``, ``mean``, ``nansum``, ``nanmean``, ``count_nonzero`` (``aten/src/ATen/native/ReduceOps.cpp``).
 
 A reduction writes into a view of its output that keeps the reduced dimensions with a stride of 0. The CPU sum first
 fills that view with zeros, since it adds up in pieces (``SumKernel.cpp``); the CUDA one does not.

@@ -1,4 +1,4 @@
-"""Integrals by the trapezoid rule (``aten/src/ATen/native/Integration.cpp``).
+"""``trapezoid``, ``trapz``, ``cumulative_trapezoid`` (``aten/src/ATen/native/Integration.cpp``).
 
 Where C++ evaluates the operands of a sign from right to left, the lines here stand in that order.
 """

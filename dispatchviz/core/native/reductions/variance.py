@@ -1,4 +1,5 @@
-"""Variances and standard deviations (``aten/src/ATen/native/ReduceOps.cpp``: ``std_var_out``)."""
+"""Variance and standard deviation: ``var``, ``std``, ``var_mean``, ``std_mean`` (``std_var_out`` in
+``aten/src/ATen/native/ReduceOps.cpp``)."""
 
 from __future__ import annotations
 
@@ -19,22 +20,22 @@ from dispatchviz.core.thread import warning
 
 def var_correction(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool) -> Tensor:
     """The mean square distance from the mean."""
-    return _spread("var", _empty(self), self, dim, correction, keepdim)
+    return _std_var("var", _empty(self), self, dim, correction, keepdim)
 
 
 def var_out_correction_out(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool, out: Tensor) -> Tensor:
     """Into out."""
-    return _spread("var", out, self, dim, correction, keepdim)
+    return _std_var("var", out, self, dim, correction, keepdim)
 
 
 def std_correction(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool) -> Tensor:
     """The root of the mean square distance from the mean."""
-    return _spread("std", _empty(self), self, dim, correction, keepdim)
+    return _std_var("std", _empty(self), self, dim, correction, keepdim)
 
 
 def std_out_correction_out(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool, out: Tensor) -> Tensor:
     """Into out."""
-    return _spread("std", out, self, dim, correction, keepdim)
+    return _std_var("std", out, self, dim, correction, keepdim)
 
 
 def var(self: Tensor, unbiased: bool) -> Tensor:
@@ -72,12 +73,12 @@ Pair = tuple[Tensor, Tensor]
 
 def var_mean_correction(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool) -> Pair:
     """The mean square distance from the mean, and the mean."""
-    return _spread_and_mean("var_mean", self, dim, correction, keepdim)
+    return _std_var_mean("var_mean", self, dim, correction, keepdim)
 
 
 def std_mean_correction(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool) -> Pair:
     """Its root, and the mean."""
-    return _spread_and_mean("std_mean", self, dim, correction, keepdim)
+    return _std_var_mean("std_mean", self, dim, correction, keepdim)
 
 
 def var_mean(self: Tensor, unbiased: bool) -> Pair:
@@ -105,11 +106,11 @@ def _empty(like: Tensor, dtype: DType | None = None) -> Tensor:
     return ops.empty_memory_format.call((0,), dtype, "strided", like._device, None, None)
 
 
-def _spread(name: str, out: Tensor, self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool) -> Tensor:
+def _std_var(name: str, out: Tensor, self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool) -> Tensor:
     if not self._dtype.can_require_grad:
         raise RuntimeError("std and var only support floating point and complex dtypes")
     if self._dtype.is_complex:
-        return _complex_spread(name, out, self, dim, correction, keepdim)
+        return _std_var_of_complex(name, out, self, dim, correction, keepdim)
     mask = reduced_mask(dim, len(self._size))
     size = reduced_size(self._size, mask, keepdim)
     if out._size != size:
@@ -126,7 +127,7 @@ def _spread(name: str, out: Tensor, self: Tensor, dim: Dims, correction: Scalar 
         return ops.fill__Scalar.call(out, math.nan)
     if out._array is None:
         return out
-    found = _spread_of(values, mask, less, name == "std")
+    found = _std_var_array(values, mask, less, name == "std")
     if numel(size) == 1 and out._device.type == "cpu" and out._dtype not in REDUCED:
         if self._dtype in REDUCED:
             raise RuntimeError(f"std_var_all: Unsupported dtype {self._dtype.legacy}")
@@ -136,15 +137,15 @@ def _spread(name: str, out: Tensor, self: Tensor, dim: Dims, correction: Scalar 
     return out
 
 
-def _complex_spread(
+def _std_var_of_complex(
     name: str, out: Tensor, self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool
 ) -> Tensor:
     """The variance of both parts, added."""
     dtype = real_type(out._dtype)
     real = ops.real.call(self)
-    of_real = _spread("var", _empty(self, dtype), real, dim, correction, keepdim)
+    of_real = _std_var("var", _empty(self, dtype), real, dim, correction, keepdim)
     imaginary = ops.imag.call(self)
-    of_imaginary = _spread("var", _empty(self, dtype), imaginary, dim, correction, keepdim)
+    of_imaginary = _std_var("var", _empty(self, dtype), imaginary, dim, correction, keepdim)
     ops.add_out.call(of_real, of_imaginary, 1, out)
     return ops.sqrt_out.call(out, out) if name == "std" else out
 
@@ -159,7 +160,7 @@ def _warn_if_undefined(name: str, self: Tensor, mask: list[bool], correction: fl
         )
 
 
-def _spread_of(self: Tensor, mask: list[bool], correction: float, root: bool) -> Any:
+def _std_var_array(self: Tensor, mask: list[bool], correction: float, root: bool) -> Any:
     xp: Any = array_module(self._device.type)
     axes = tuple(i for i, reduced in enumerate(mask) if reduced)
     count = math.prod(length for length, reduced in zip(self._size, mask, strict=True) if reduced)
@@ -174,16 +175,16 @@ def _spread_of(self: Tensor, mask: list[bool], correction: float, root: bool) ->
     return quiet.run(spread)
 
 
-def _spread_and_mean(name: str, self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool) -> Pair:
+def _std_var_mean(name: str, self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool) -> Pair:
     if not self._dtype.can_require_grad:
         raise RuntimeError(f"{name} only support floating point and complex dtypes")
     spread, mean = _empty(self), _empty(self, self._dtype)
     if self._dtype.is_complex:
         raise NotImplementedError(f"{name} of complex tensors is not part of the model")
-    return _put_spread_and_mean(name, spread, mean, self, dim, correction, keepdim)
+    return _std_var_mean_out(name, spread, mean, self, dim, correction, keepdim)
 
 
-def _put_spread_and_mean(
+def _std_var_mean_out(
     name: str, spread: Tensor, mean: Tensor, self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool
 ) -> Pair:
     mask = reduced_mask(dim, len(self._size))
@@ -199,6 +200,6 @@ def _put_spread_and_mean(
     if spread._array is not None:
         axes = tuple(i for i, reduced in enumerate(mask) if reduced)
         values = self._array.astype(accumulated(self._dtype).numpy)
-        store(viewed[0], _spread_of(self, mask, less, name == "std_mean"))
+        store(viewed[0], _std_var_array(self, mask, less, name == "std_mean"))
         store(viewed[1], quiet.run(array_module(self._device.type).mean, values, axes, None, None, True))
     return spread, mean

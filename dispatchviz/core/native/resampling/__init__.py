@@ -1,1 +1,1 @@
-"""Images in another size: upsampling, grid sampling, im2col, padding."""
+"""Upsampling, grid sampling, im2col and col2im, padding."""

@@ -1,4 +1,4 @@
-"""Padding (``aten/src/ATen/native/PadNd.cpp``)."""
+"""``constant_pad_nd``, ``pad``, circular padding (``aten/src/ATen/native/PadNd.cpp``)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def constant_pad_nd(self: Tensor, pad: Size, value: Scalar) -> Tensor:
     sides = [(dim, pad[place], pad[place + 1]) for dim, place in places]
     inside = self
     for dim, left, right in sides:
-        inside = _cut(inside, dim, -min(left, 0), -min(right, 0))
+        inside = _cropped(inside, dim, -min(left, 0), -min(right, 0))
     if max(pad, default=0) <= 0:
         return ops.clone.call(inside, None)
     memory_format = suggested(self)
@@ -33,7 +33,7 @@ def constant_pad_nd(self: Tensor, pad: Size, value: Scalar) -> Tensor:
     ops.fill__Scalar.call(output, value)
     hole = output
     for dim, left, right in sides:
-        hole = _cut(hole, dim, max(left, 0), max(right, 0))
+        hole = _cropped(hole, dim, max(left, 0), max(right, 0))
     ops.copy_.call(hole, inside, False)
     return output
 
@@ -50,7 +50,7 @@ def _padded_size(self: Tensor, sides: list[tuple[int, int, int]]) -> Size:
     return tuple(size)
 
 
-def _cut(tensor: Tensor, dim: int, left: int, right: int) -> Tensor:
+def _cropped(tensor: Tensor, dim: int, left: int, right: int) -> Tensor:
     """Without so many elements at both ends."""
     if left:
         tensor = ops.narrow.call(tensor, dim, left, tensor._size[dim] - left)

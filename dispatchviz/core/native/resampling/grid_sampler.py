@@ -1,4 +1,4 @@
-"""Samples of images and volumes at the places of a grid, and grids of affine maps
+"""``grid_sampler_2d``, ``grid_sampler_3d``, ``affine_grid_generator`` and their backward passes
 (``aten/src/ATen/native/GridSampler.cpp``, ``AffineGridGenerator.cpp``).
 
 An input is (N, C, height, width) or (N, C, depth, height, width); the last dimension of a grid names a place, width

@@ -1,4 +1,5 @@
-"""Sums over the taps of samples, and their gradients (``aten/src/ATen/native/cpu/GridSamplerKernel.cpp``), as arrays.
+"""Grid sampling of arrays: weighted sums over taps, and their gradients
+(``aten/src/ATen/native/cpu/GridSamplerKernel.cpp``).
 
 Every step is rounded to the input's dtype, so that in half precision the order of the steps shows: an image's taps are
 added up all at once, but a cubic's row by row; gradients of a grid, channel by channel.
@@ -78,7 +79,7 @@ def input_gradient(given: Samples, grad: Any) -> Any:
     xp, total = given.xp, given.xp.zeros(given.values.shape, given.values.dtype)
     each = list(_columns_first(given) if given.mode[0] == BICUBIC else elements(given.by_dim, given.space))
     places = [xp.ravel_multi_index(xp.broadcast_arrays(*given.positions(one)), total.shape) for one in each]
-    shares = [_share(given, grad, one) for one in each]
+    shares = [_weighted(given, grad, one) for one in each]
     inside = [xp.broadcast_to(one.inside, grad.shape) for one in each]
     order = _order_of_adding(given, len(each), _count(grad.shape[2:]))
     chosen, where, shared = (_in_order(xp, parts, order) for parts in (inside, places, shares))
@@ -92,7 +93,7 @@ def _columns_first(given: Samples) -> Iterator[Element]:
         yield from elements([height, Taps([tap], width.scale)], given.space)
 
 
-def _share(given: Samples, grad: Any, element: Element) -> Any:
+def _weighted(given: Samples, grad: Any, element: Element) -> Any:
     if given.mode[0] == BICUBIC:
         return grad * element.weights[1] * element.weights[0]
     return grad * element.weight

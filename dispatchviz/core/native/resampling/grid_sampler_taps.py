@@ -1,4 +1,5 @@
-"""Where samples of a grid come from (``aten/src/ATen/native/GridSampler.h``, ``cpu/GridSamplerKernel.cpp``), as arrays.
+"""Grid sampling of arrays: the indices and weights of the taps that a sample is made of
+(``aten/src/ATen/native/GridSampler.h``, ``cpu/GridSamplerKernel.cpp``).
 
 Rule: along each dimension a sample is a sum of a few elements, its taps: the nearest one, the two around it, or four of
 a cubic. A sample of an image is the sum over all pairs of taps, one of each dimension, of a volume over all triples.

@@ -1,4 +1,5 @@
-"""Windows of images as columns, and back (``aten/src/ATen/native/Im2Col.cpp``, ``Col2Im.cpp``).
+"""``im2col``, ``col2im``: sliding windows as columns, and their inverse (``aten/src/ATen/native/Im2Col.cpp``,
+``Col2Im.cpp``).
 
 ``torch.nn.functional`` calls them unfold and fold.
 """
@@ -132,7 +133,7 @@ def _check_padding(padding: Size) -> None:
         raise RuntimeError(f"padding should be non-negative, but got pad_height: {padding[0]} pad_width: {padding[1]}")
 
 
-def _words(value: Size) -> str:
+def _pair(value: Size) -> str:
     return f"({value[0]}, {value[1]})"
 
 
@@ -153,9 +154,9 @@ def _check_image(self: Tensor, kernel_size: Size, dilation: Size, padding: Size,
     blocks = _blocks(size[-2:], kernel_size, dilation, padding, stride)
     if min(blocks) < 1:
         raise RuntimeError(
-            f"Given input with spatial size {_words(size[-2:])}, kernel_size={_words(kernel_size)}, "
-            f"dilation={_words(dilation)}, padding={_words(padding)}, calculated shape of the array of sliding blocks "
-            f"as {_words(blocks)}, but its components must be at least one."
+            f"Given input with spatial size {_pair(size[-2:])}, kernel_size={_pair(kernel_size)}, "
+            f"dilation={_pair(dilation)}, padding={_pair(padding)}, calculated shape of the array of sliding blocks "
+            f"as {_pair(blocks)}, but its components must be at least one."
         )
     return blocks
 
@@ -173,13 +174,13 @@ def _check_columns(
     if self._size[dim] % area:
         raise RuntimeError(
             f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
-            f"input.size(1)={self._size[dim]} and kernel_size={_words(kernel_size)}."
+            f"input.size(1)={self._size[dim]} and kernel_size={_pair(kernel_size)}."
         )
     blocks = _blocks(output_size, kernel_size, dilation, padding, stride)
     if self._size[-1] != math.prod(blocks):
         raise RuntimeError(
-            f"Given output_size={_words(output_size)}, kernel_size={_words(kernel_size)}, dilation={_words(dilation)}, "
-            f"padding={_words(padding)}, stride={_words(stride)}, expected size of input's dimension 2 to match the "
+            f"Given output_size={_pair(output_size)}, kernel_size={_pair(kernel_size)}, dilation={_pair(dilation)}, "
+            f"padding={_pair(padding)}, stride={_pair(stride)}, expected size of input's dimension 2 to match the "
             f"calculated number of sliding blocks {blocks[0]} * {blocks[1]} = {math.prod(blocks)}, but got "
             f"input.size(2)={self._size[-1]}."
         )

@@ -1,4 +1,4 @@
-"""What mirrored and repeated padding refuses (``aten/src/ATen/native/ReflectionPad.cpp``, ``Padding.h``)."""
+"""Shape checks of reflection and replication padding (``aten/src/ATen/native/ReflectionPad.cpp``, ``Padding.h``)."""
 
 from __future__ import annotations
 

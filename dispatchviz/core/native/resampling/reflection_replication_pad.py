@@ -1,4 +1,4 @@
-"""Padding with what is inside: mirrored or repeated edges.
+"""``reflection_pad1d/2d/3d``, ``replication_pad1d/2d/3d`` and their backward passes.
 
 Mirrors ``aten/src/ATen/native/ReflectionPad.cpp`` and ``ReplicationPadding.cpp``. Lengths of padding come in pairs, the
 last dimension first; negative ones cut.

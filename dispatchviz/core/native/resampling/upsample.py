@@ -1,4 +1,5 @@
-"""What resizing of images shares (``aten/src/ATen/native/UpSample.h``, ``cpu/UpSampleKernel.cpp``).
+"""Shared parts of upsampling: output sizes, scales, weights, checks (``aten/src/ATen/native/UpSample.h``,
+``cpu/UpSampleKernel.cpp``).
 
 Each dimension is resized by itself: every new element is a weighted sum of a few old ones, its taps. The backward hands
 each gradient to the same ones. ``scales`` are factors that a user gave, or None where only sizes are known.
@@ -237,11 +238,11 @@ def put_gradients(kernel: str, grad_output: Tensor, grad_input: Tensor, taps: Ax
     for i, each in enumerate(scales):
         axis = first + i
         found = taps(xp, dtype, grad_input._size[axis], grad_output._size[axis], each)
-        values = quiet.run(_handed_back, xp, values, axis, grad_input._size[axis], found)
+        values = quiet.run(_scatter_add_taps, xp, values, axis, grad_input._size[axis], found)
     store(grad_input, values)
 
 
-def _handed_back(xp: Any, values: Any, axis: int, length: int, taps: Taps) -> Any:
+def _scatter_add_taps(xp: Any, values: Any, axis: int, length: int, taps: Taps) -> Any:
     there = xp.moveaxis(values, axis, 0)
     total = xp.zeros((length, *there.shape[1:]), values.dtype)
     for index, weight in taps:

@@ -1,4 +1,4 @@
-"""Images resized by a cubic curve through four neighbours (``aten/src/ATen/native/UpSample*.cpp``)."""
+"""``upsample_bicubic2d``, with and without antialiasing (``aten/src/ATen/native/UpSample*.cpp``)."""
 
 from __future__ import annotations
 

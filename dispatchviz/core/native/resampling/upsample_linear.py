@@ -1,4 +1,4 @@
-"""Images resized by a line between two neighbours (``aten/src/ATen/native/UpSample*.cpp``)."""
+"""``upsample_linear1d``, ``upsample_bilinear2d``, ``upsample_trilinear3d`` (``aten/src/ATen/native/UpSample*.cpp``)."""
 
 from __future__ import annotations
 

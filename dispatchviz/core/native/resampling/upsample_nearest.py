@@ -1,4 +1,4 @@
-"""Images resized by taking the nearest element (``aten/src/ATen/native/UpSample*.cpp``)."""
+"""``upsample_nearest1d/2d/3d``, ``_upsample_nearest_exact*`` (``aten/src/ATen/native/UpSample*.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""The cells of LSTM and GRU that CUDA computes in one kernel: ``_thnn_fused_lstm_cell``, ``_thnn_fused_gru_cell``
-(``aten/src/ATen/native/cuda/RNN.cu``), and their differentiable backward functions (``native/RNN.cpp``).
-"""
+"""``_thnn_fused_lstm_cell``, ``_thnn_fused_gru_cell``: fused cells of CUDA (``aten/src/ATen/native/cuda/RNN.cu``), and
+their differentiable backward functions (``native/RNN.cpp``)."""
 
 from __future__ import annotations
 

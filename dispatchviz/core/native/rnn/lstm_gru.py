@@ -1,4 +1,4 @@
-"""Recurrent networks: ``lstm``, ``gru``, ``rnn_tanh``, ``rnn_relu`` (``aten/src/ATen/native/RNN.cpp``).
+"""``lstm``, ``gru``, ``rnn_tanh``, ``rnn_relu`` (``aten/src/ATen/native/RNN.cpp``).
 
 Layer for layer through cells (``rnn_cells.py``, ``rnn_layers.py``), unless a library does it: oneDNN an LSTM of floats
 on the CPU (``rnn_mkldnn.py``), cuDNN everything on CUDA (``rnn_cudnn.py``).

@@ -1,6 +1,5 @@
-"""Sequences of several lengths in one tensor: ``_pack_padded_sequence``, ``_pad_packed_sequence``, ``pad_sequence``
-(``aten/src/ATen/native/PackedSequence.cpp``).
-"""
+"""``_pack_padded_sequence``, ``_pad_packed_sequence``, ``pad_sequence``
+(``aten/src/ATen/native/PackedSequence.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An LSTM layer on arrays, forward and backward, for kernels that do all steps at once.
+"""An LSTM layer of NumPy or CuPy arrays, forward and backward, for kernels that do all time steps at once.
 
 Gates lie beside each other in PyTorch's order: input, forget, cell, output. Arrays are of one dtype.
 """

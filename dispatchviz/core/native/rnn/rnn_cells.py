@@ -1,6 +1,5 @@
-"""One step of a recurrent network: ``lstm_cell``, ``gru_cell``, ``rnn_tanh_cell``, ``rnn_relu_cell``
-(``aten/src/ATen/native/RNN.cpp``). The fused kernels that CUDA has are in ``fused_rnn_cells.py``.
-"""
+"""``lstm_cell``, ``gru_cell``, ``rnn_tanh_cell``, ``rnn_relu_cell``: one time step (``aten/src/ATen/native/RNN.cpp``).
+CUDA's fused kernels are in ``fused_rnn_cells.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether cuDNN computes a recurrent network (``aten/src/ATen/native/cudnn/RNN.cpp``).
+"""``_cudnn_rnn``: whether cuDNN computes a recurrent network (``aten/src/ATen/native/cudnn/RNN.cpp``).
 
 NB: ``_cudnn_rnn`` is not part of the model. Without cuDNN (``torch.backends.cudnn.enabled``), kernels of PyTorch's own
 run.

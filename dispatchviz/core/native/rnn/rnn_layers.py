@@ -1,4 +1,4 @@
-"""Cells run along a sequence, and layers upon each other (``aten/src/ATen/native/RNN.cpp``).
+"""Recurrent layers: a cell run over a sequence, bidirectional, stacked (``aten/src/ATen/native/RNN.cpp``).
 
 A layer takes (cell, input, hidden state, weights) and gives (outputs, last hidden state). Hidden states are tensors, or
 pairs of them for an LSTM; a bidirectional layer takes pairs of everything but the input.
@@ -178,7 +178,7 @@ def stacked(
         input, last = layer(cell, input, states[place], weights[place])
         finals += last if stack.bidirectional else [last]
         if stack.dropout != 0 and stack.train and place < stack.num_layers - 1:
-            input = _dropped(input, stack.dropout)
+            input = _dropout(input, stack.dropout)
     return input, finals
 
 
@@ -188,7 +188,7 @@ def _pairs(values: Sequence[Any]) -> list[tuple[Any, Any]]:
     return list(zip(values[::2], values[1::2], strict=True))
 
 
-def _dropped(input: Tensor | Packed, p: float) -> Tensor | Packed:
+def _dropout(input: Tensor | Packed, p: float) -> Tensor | Packed:
     if isinstance(input, Packed):
         return Packed(ops.dropout.call(input.data, p, True), input.batch_sizes)
     return ops.dropout.call(input, p, True)

@@ -1,4 +1,4 @@
-"""LSTMs of floats on the CPU: ``mkldnn_rnn_layer``, a call of oneDNN per layer and direction
+"""``mkldnn_rnn_layer``: float LSTMs on the CPU, a call of oneDNN per layer and direction
 (``aten/src/ATen/native/mkldnn/RNN.cpp``).
 
 NB: oneDNN's own rounding is not modelled; the workspace, which nobody but oneDNN can read, has the size that it has for

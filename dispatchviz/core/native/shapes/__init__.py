@@ -1,1 +1,2 @@
-"""Joining, splitting, repeating and rearranging tensors into new ones."""
+"""``cat``, ``stack``, ``split``, ``repeat``, ``roll``, ``diag``, ``tril`` and other operators that rearrange
+elements."""

@@ -1,4 +1,4 @@
-"""Several tensors made into one (``aten/src/ATen/native/TensorShape.cpp``): ``cat`` and ``stack``."""
+"""``cat``, ``stack`` (``aten/src/ATen/native/TensorShape.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Tensors padded, cut into chunks and joined chunk by chunk (``aten/src/ATen/native/TensorShape.cpp``)."""
+"""``_chunk_cat``: tensors padded, chunked and concatenated chunk by chunk
+(``aten/src/ATen/native/TensorShape.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Diagonals taken out, laid out and filled (``aten/src/ATen/native/TensorShape.cpp``, ``TensorTransformations.cpp``,
-``Fill.cpp``): ``diag``, ``diagflat``, ``fill_diagonal_``.
-"""
+"""``diag``, ``diagflat``, ``diag_embed.out``, ``fill_diagonal_`` (``aten/src/ATen/native/TensorShape.cpp``,
+``TensorTransformations.cpp``, ``Fill.cpp``)."""
 
 from __future__ import annotations
 

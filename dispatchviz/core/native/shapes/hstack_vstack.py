@@ -1,6 +1,5 @@
-"""Tensors side by side, after dimensions were added to those that have few (``aten/src/ATen/native/TensorShape.cpp``,
-``TensorTransformations.cpp``): ``hstack`` and its like, ``atleast_1d`` and its like. What joins them is ``cat``.
-"""
+"""``hstack``, ``vstack``, ``dstack``, ``column_stack``, ``atleast_1d/2d/3d``, ``concat``
+(``aten/src/ATen/native/TensorShape.cpp``, ``TensorTransformations.cpp``). They concatenate by ``cat``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Tensors laid out over several dimensions (``TensorShape.cpp``, ``Itertools.cpp``, ``TensorFactories.cpp`` in
-``aten/src/ATen/native``): ``meshgrid``, ``cartesian_prod``, ``combinations``, ``block_diag``, ``diag_embed``,
-``tril_indices``.
-"""
+"""``meshgrid``, ``cartesian_prod``, ``combinations``, ``block_diag``, ``diag_embed``, ``tril_indices``
+(``TensorShape.cpp``, ``Itertools.cpp``, ``TensorFactories.cpp`` in ``aten/src/ATen/native``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Channels into pixels, pixels into channels, channels among each other.
+"""``pixel_shuffle``, ``pixel_unshuffle``, ``channel_shuffle``.
 
 Mirrors ``aten/src/ATen/native/PixelShuffle.cpp`` and ``ChanelShuffle.cpp``.
 """
@@ -29,7 +29,7 @@ def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
     def shuffled(x: Any) -> Any:
         return x.reshape(-1, channels // (r * r), r, r, height, width).transpose(0, 1, 4, 2, 5, 3).reshape(whole)
 
-    return _moved(self, whole, shuffled)
+    return _rearranged(self, whole, shuffled)
 
 
 def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
@@ -49,7 +49,7 @@ def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
     def unshuffled(x: Any) -> Any:
         return x.reshape(-1, channels, height // r, r, width // r, r).transpose(0, 1, 3, 5, 2, 4).reshape(whole)
 
-    return _moved(self, whole, unshuffled)
+    return _rearranged(self, whole, unshuffled)
 
 
 def math_pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
@@ -89,7 +89,7 @@ def _check_pixels(name: str, self: Tensor, factor_name: str, factor: int) -> Siz
     return self._size
 
 
-def _moved(self: Tensor, size: Size, function: Any) -> Tensor:
+def _rearranged(self: Tensor, size: Size, function: Any) -> Tensor:
     """A new tensor in the suggested memory format, with the elements as an array function moves them."""
     memory_format = suggested(self)
     output = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
@@ -126,7 +126,7 @@ def channel_shuffle_cpu(self: Tensor, groups: int) -> Tensor:
         return ops.alias.call(self)
     batch, channels = self._size[:2]
     parts = (batch, groups, channels // groups, -1)
-    return _moved(self, self._size, lambda x: x.reshape(parts).swapaxes(1, 2).reshape(self._size))
+    return _rearranged(self, self._size, lambda x: x.reshape(parts).swapaxes(1, 2).reshape(self._size))
 
 
 def math_channel_shuffle(self: Tensor, groups: int) -> Tensor:

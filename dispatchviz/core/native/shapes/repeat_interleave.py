@@ -1,6 +1,5 @@
-"""Elements repeated, and windows over them (``Repeat.cpp``, ``TensorShape.cpp``, ``UnfoldBackward.cpp`` in
-``aten/src/ATen/native``): ``repeat_interleave``, ``unfold``.
-"""
+"""``repeat_interleave``, ``unfold``, ``tile`` (``Repeat.cpp``, ``TensorShape.cpp``, ``UnfoldBackward.cpp`` in
+``aten/src/ATen/native``)."""
 
 from __future__ import annotations
 

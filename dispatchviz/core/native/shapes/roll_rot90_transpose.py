@@ -1,6 +1,5 @@
-"""Dimensions turned and exchanged (``aten/src/ATen/native/TensorTransformations.cpp``, ``TensorShape.cpp``): ``roll``,
-``rot90``, ``fliplr``, ``swapaxes``, ``moveaxis``. ``flip`` is in ``split_flip_repeat.py``.
-"""
+"""``roll``, ``rot90``, ``fliplr``, ``flipud``, ``swapaxes``, ``moveaxis``
+(``aten/src/ATen/native/TensorTransformations.cpp``, ``TensorShape.cpp``). ``flip`` is in ``split_flip_repeat.py``."""
 
 from __future__ import annotations
 

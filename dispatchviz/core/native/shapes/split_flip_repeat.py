@@ -1,7 +1,6 @@
-"""A tensor cut up, turned round, repeated: ``diagonal``, ``split``, ``chunk``, ``flatten``, ``flip``, ``repeat``,
-``tril`` (``aten/src/ATen/native/TensorShape.cpp``, ``TensorTransformations.cpp``, ``TriangularOps.cpp``).
-``select`` and ``slice`` are in ``select_slice.py``.
-"""
+"""``diagonal``, ``split``, ``chunk``, ``flatten``, ``flip``, ``repeat``, ``tril``, ``triu``
+(``aten/src/ATen/native/TensorShape.cpp``, ``TensorTransformations.cpp``, ``TriangularOps.cpp``). ``select`` and
+``slice`` are in ``select_slice.py``."""
 
 from __future__ import annotations
 
@@ -128,7 +127,7 @@ def flip(self: Tensor, dims: Size) -> Tensor:
     """Some dimensions read from their end, in a new tensor. On the CPU the source is a view with negative steps."""
     mask = dim_mask(dims, len(self._size))
     out = ops.empty_like.call(self, None, None, None, None, "preserve_format")
-    if out._array is None or not _turns(self, mask):
+    if out._array is None or not _is_flip_needed(self, mask):
         return out if out._array is None else ops.copy_.call(out, self, False)
     if self._device.type == "cpu":
         ops.as_strided.call(self, self._size, (0,) * len(self._size), None)
@@ -136,7 +135,7 @@ def flip(self: Tensor, dims: Size) -> Tensor:
     return out
 
 
-def _turns(self: Tensor, mask: Sequence[bool]) -> bool:
+def _is_flip_needed(self: Tensor, mask: Sequence[bool]) -> bool:
     """Whether anything is to be turned: some dimension with several elements in memory."""
     parts = zip(mask, self._size, self._stride, strict=True)
     return numel(self._size) > 1 and any(turned and length > 1 and step for turned, length, step in parts)
@@ -187,24 +186,24 @@ def _triangular(op: Structured, name: str, self: Tensor) -> None:
 def tril(self: Tensor, diagonal: int, out: Tensor) -> None:
     """The elements on and below a diagonal, else 0"""
     if out._array is not None:
-        row, column = _places(self)
-        out._array[...] = _kept(self, column - row <= diagonal)
+        row, column = _row_and_column_indices(self)
+        out._array[...] = _masked(self, column - row <= diagonal)
 
 
 def triu(self: Tensor, diagonal: int, out: Tensor) -> None:
     """The elements on and above a diagonal, else 0"""
     if out._array is not None:
-        row, column = _places(self)
-        out._array[...] = _kept(self, column - row >= diagonal)
+        row, column = _row_and_column_indices(self)
+        out._array[...] = _masked(self, column - row >= diagonal)
 
 
-def _places(self: Tensor) -> tuple[Any, Any]:
+def _row_and_column_indices(self: Tensor) -> tuple[Any, Any]:
     xp = array_module(self._device.type)
     rows, columns = self._size[-2:]
     return xp.arange(rows).reshape(rows, 1), xp.arange(columns).reshape(1, columns)
 
 
-def _kept(self: Tensor, places: Any) -> Any:
+def _masked(self: Tensor, places: Any) -> Any:
     """Zeros elsewhere, also in the place of nan."""
     source = _batch_contiguous(self) if self._device.type == "cpu" and 0 not in self._size else self
     return array_module(self._device.type).where(places, source._array, self._dtype.numpy.type(0))

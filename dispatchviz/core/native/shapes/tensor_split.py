@@ -1,6 +1,5 @@
-"""A tensor cut into several (``aten/src/ATen/native/TensorShape.cpp``): ``tensor_split``, ``hsplit``, ``vsplit``,
-``dsplit``, ``unsafe_split``. ``split`` and ``chunk`` are in ``split_flip_repeat.py``.
-"""
+"""``tensor_split``, ``hsplit``, ``vsplit``, ``dsplit``, ``unsafe_split``, ``unsafe_chunk``
+(``aten/src/ATen/native/TensorShape.cpp``). ``split`` and ``chunk`` are in ``split_flip_repeat.py``."""
 
 from __future__ import annotations
 

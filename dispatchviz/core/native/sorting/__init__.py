@@ -1,1 +1,1 @@
-"""Sorting, searching, selecting by rank, unique elements."""
+"""Sorting, searching, order statistics, unique elements."""

@@ -1,4 +1,4 @@
-"""Which elements are among others (``aten/src/ATen/native/TensorCompare.cpp``): ``isin``."""
+"""``isin`` (``aten/src/ATen/native/TensorCompare.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Single elements by their rank or their number (``aten/src/ATen/native/Sorting.cpp``, ``TensorCompare.cpp``):
-``kthvalue``, ``median``, ``nanmedian``, ``mode``. Whole orders are in ``sort_topk.py``.
-"""
+"""``kthvalue``, ``median``, ``nanmedian``, ``mode`` (``aten/src/ATen/native/Sorting.cpp``, ``TensorCompare.cpp``).
+``sort`` and ``topk`` are in ``sort_topk.py``."""
 
 from __future__ import annotations
 
@@ -13,14 +12,14 @@ from dispatchviz.core.autograd.variables.legacy_type import type_string
 from dispatchviz.core.call.structured import resize_in_order
 from dispatchviz.core.device.array_library import array_module, on_host
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator.argument_checks import Given, check_scalar_types
+from dispatchviz.core.native.iterator.argument_checks import TensorArg, check_scalar_types
 from dispatchviz.core.native.iterator.memory_overlap import check_no_overlap
 from dispatchviz.core.native.iterator.tensor_iterator import not_implemented, store
 from dispatchviz.core.native.iterator.wrap_dim import wrap_dim
 from dispatchviz.core.native.reductions.min_max import check_not_empty
-from dispatchviz.core.native.sorting.quickselect import place_of_rank
+from dispatchviz.core.native.sorting.quickselect import index_of_rank
 from dispatchviz.core.native.sorting.sort_topk import ranks_of
-from dispatchviz.core.native.sorting.std_sort import sorted_places, standard_nth_element
+from dispatchviz.core.native.sorting.std_sort import sorted_indices, standard_nth_element
 from dispatchviz.core.tensor.dtype import Category, DType, bfloat16, bool_, int64
 from dispatchviz.core.tensor.tensor import Tensor, numel
 
@@ -85,7 +84,7 @@ def kthvalue_out(self: Tensor, k: int, dim: int, keepdim: bool, values: Tensor, 
     if self._dtype is bool_ or self._dtype.is_complex:
         raise not_implemented("kthvalue_cpu", self._dtype)
     if numel(self._size):
-        _put(values, indices, self, _along(self, dim, lambda row: place_of_rank(row, k - 1)), dim)
+        _put(values, indices, self, _along(self, dim, lambda row: index_of_rank(row, k - 1)), dim)
     return _without_unit_dim(values, indices, dim, keepdim)
 
 
@@ -180,8 +179,8 @@ def _median_with_indices(
     if not keepdim or not self._size:
         results = ops.unsqueeze.call(values, dim), ops.unsqueeze.call(indices, dim)
     if rows._stride[dim] > 1:  # the loop wants the elements of a row side by side
-        rows = ops.contiguous.call(_moved_last(rows, dim), "contiguous_format")
-        results = _moved_last(results[0], dim), _moved_last(results[1], dim)
+        rows = ops.contiguous.call(_dim_to_last(rows, dim), "contiguous_format")
+        results = _dim_to_last(results[0], dim), _dim_to_last(results[1], dim)
         dim = len(rows._size) - 1
     _check_ordered("median_out", self)
     if numel(rows._size):
@@ -190,7 +189,7 @@ def _median_with_indices(
 
 
 def _check_types(values: Tensor, indices: Tensor, self: Tensor) -> None:
-    check_scalar_types("median", Given(indices, "indices", 1), int64)
+    check_scalar_types("median", TensorArg(indices, "indices", 1), int64)
     if type_string(values) != type_string(self):
         raise RuntimeError(
             f"Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type "
@@ -198,7 +197,7 @@ def _check_types(values: Tensor, indices: Tensor, self: Tensor) -> None:
         )
 
 
-def _moved_last(tensor: Tensor, dim: int) -> Tensor:
+def _dim_to_last(tensor: Tensor, dim: int) -> Tensor:
     return ops.squeeze__dim.call(ops.transpose_.call(ops.unsqueeze.call(tensor, -1), dim, -1), dim)
 
 
@@ -245,7 +244,7 @@ def mode_out(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Ten
 
 
 def _most_frequent(row: Any) -> int:
-    order = numpy.array(sorted_places(ranks_of(row)))
+    order = numpy.array(sorted_indices(ranks_of(row)))
     ordered = row[order]
     ends = numpy.flatnonzero(numpy.append(numpy.asarray(ordered[1:] != ordered[:-1]), True))
     counts = numpy.diff(ends, prepend=-1)

@@ -1,4 +1,4 @@
-"""Quantiles (``aten/src/ATen/native/Sorting.cpp``): ``quantile``, ``nanquantile``."""
+"""``quantile``, ``nanquantile`` (``aten/src/ATen/native/Sorting.cpp``)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def quantile(self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolat
 
 def quantile_scalar(self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str) -> Tensor:
     """Of one share."""
-    return quantile(self, _share(self, q), dim, keepdim, interpolation)
+    return quantile(self, _scalar_q(self, q), dim, keepdim, interpolation)
 
 
 def quantile_out(self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, out: Tensor) -> Tensor:
@@ -33,7 +33,7 @@ def quantile_scalar_out(
     self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str, out: Tensor
 ) -> Tensor:
     """Of one share, into out."""
-    return quantile_out(self, _share(self, q), dim, keepdim, interpolation, out)
+    return quantile_out(self, _scalar_q(self, q), dim, keepdim, interpolation, out)
 
 
 def nanquantile(self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str) -> Tensor:
@@ -44,7 +44,7 @@ def nanquantile(self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpo
 
 def nanquantile_scalar(self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str) -> Tensor:
     """Of one share."""
-    return nanquantile(self, _share(self, q), dim, keepdim, interpolation)
+    return nanquantile(self, _scalar_q(self, q), dim, keepdim, interpolation)
 
 
 def nanquantile_out(self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, out: Tensor) -> Tensor:
@@ -56,10 +56,10 @@ def nanquantile_scalar_out(
     self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str, out: Tensor
 ) -> Tensor:
     """Of one share, into out."""
-    return nanquantile_out(self, _share(self, q), dim, keepdim, interpolation, out)
+    return nanquantile_out(self, _scalar_q(self, q), dim, keepdim, interpolation, out)
 
 
-def _share(self: Tensor, q: float) -> Tensor:
+def _scalar_q(self: Tensor, q: float) -> Tensor:
     if not 0 <= q <= 1:
         raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
     return ops.scalar_tensor.call(q, self._dtype, "strided", self._device, None)
@@ -122,7 +122,7 @@ def _computed(
             f"{interpolation}"
         )
     size = _result_size(self, q, dim, keepdim)
-    _check_shares(q)
+    _check_q(q)
     ordered = _ordered(self, dim)
     lengths = size[1:] if q._size else size
     ordered = ops.view.call(ordered, (*lengths, ordered._size[-1]))
@@ -137,7 +137,7 @@ def _computed(
     return ops.squeeze__dim.call(ops.transpose_.call(ops.unsqueeze_.call(found, 0), 0, -1), -1)
 
 
-def _check_shares(q: Tensor) -> None:
+def _check_q(q: Tensor) -> None:
     if q._device.type == "cpu":
         not_less = ops.ge_Scalar.call(q, 0)
         inside = ops.all.call(ops.logical_and_.call(not_less, ops.le_Scalar.call(q, 1)))
@@ -177,7 +177,7 @@ def _ranks_of_numbers(ordered: Tensor, q: Tensor) -> Tensor:
 
 def _at(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
     """The elements at the ranks, or between two of them."""
-    below = _as_places(ranks)
+    below = _as_indices(ranks)
     found = ops.gather.call(ordered, -1, below, False)
     if interpolation not in ("linear", "midpoint"):
         return found
@@ -185,10 +185,10 @@ def _at(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
         weights = ops.full_like.call(ranks, 0.5, None, None, None, None, None)
     else:
         weights = ops.sub_Tensor.call(ranks, below, 1)
-    above = ops.gather.call(ordered, -1, _as_places(ops.ceil_.call(ranks)), False)
+    above = ops.gather.call(ordered, -1, _as_indices(ops.ceil_.call(ranks)), False)
     return ops.lerp__Tensor.call(found, above, weights)
 
 
-def _as_places(ranks: Tensor) -> Tensor:
+def _as_indices(ranks: Tensor) -> Tensor:
     """``toType(kLong)``"""
     return ops.to_dtype_layout.call(ranks, int64, "strided", ranks._device, None, False, False, None)

@@ -1,11 +1,12 @@
-"""Which of several equal elements ``kthvalue`` finds: that of Sedgewick's quickselect (``native/Sorting.cpp``)."""
+"""Quickselect: which of several equal elements ``kthvalue`` finds (``quick_select_template`` in
+``native/Sorting.cpp``)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 
-def place_of_rank(row: Any, rank: int) -> int:
+def index_of_rank(row: Any, rank: int) -> int:
     """Where the element of a rank is in a 1-dim array; nan counts as larger than all numbers."""
     order = row.argsort(kind="stable")
     place = int(order[rank])
@@ -23,7 +24,7 @@ def _selected(values: list[Any], places: list[int], rank: int) -> int:
             left = low
         if high >= rank:
             right = high - 1
-    if right == left + 1 and _is_larger(values[left], values[right]):
+    if right == left + 1 and _is_greater(values[left], values[right]):
         _swap(values, places, left, right)
     return places[rank]
 
@@ -32,15 +33,15 @@ def _partition(values: list[Any], places: list[int], left: int, right: int) -> t
     """Round the median of the first, the middle and the last element: where the two walks met."""
     _swap(values, places, (left + right) // 2, left + 1)
     for one, other in ((left + 1, right), (left, right), (left + 1, left)):
-        if _is_larger(values[one], values[other]):
+        if _is_greater(values[one], values[other]):
             _swap(values, places, one, other)
     low, high, pivot = left + 1, right, values[left]
     while True:
         low += 1
-        while _is_larger(pivot, values[low]):
+        while _is_greater(pivot, values[low]):
             low += 1
         high -= 1
-        while _is_larger(values[high], pivot):
+        while _is_greater(values[high], pivot):
             high -= 1
         if high < low:
             break
@@ -49,7 +50,7 @@ def _partition(values: list[Any], places: list[int], left: int, right: int) -> t
     return low, high
 
 
-def _is_larger(one: Any, other: Any) -> bool:
+def _is_greater(one: Any, other: Any) -> bool:
     return bool((one != one and other == other) or one > other)
 
 

@@ -1,4 +1,4 @@
-"""Places in sorted sequences (``aten/src/ATen/native/Bucketization.cpp``): ``searchsorted``, ``bucketize``."""
+"""``searchsorted``, ``bucketize`` (``aten/src/ATen/native/Bucketization.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Elements in order (``aten/src/ATen/native/Sorting.cpp``, ``TopKImpl.h``): ``sort``, ``argsort``, ``msort``, ``topk``.
-Single elements by their rank are in ``kthvalue_median.py``.
-"""
+"""``sort``, ``argsort``, ``msort``, ``topk`` (``aten/src/ATen/native/Sorting.cpp``, ``TopKImpl.h``). Order statistics
+are in ``kthvalue_median.py``."""
 
 from __future__ import annotations
 
@@ -61,9 +60,9 @@ def sort_stable_out(
     if self._device.type == "cpu":
         _fill_indices(indices, axis)
     if values._array is not None and numel(self._size):
-        places = _sorting(self, axis, descending)
+        places = _stable_argsort(self, axis, descending)
         if not stable and self._device.type == "cpu" and self._stride[axis]:  # one number repeated is left alone
-            places = _like_the_library(self, axis, descending, places)
+            places = _argsort_like_std_sort(self, axis, descending, places)
         indices._array[...] = places
         values._array[...] = array_module(self._device.type).take_along_axis(self._array, places, axis)
 
@@ -76,7 +75,7 @@ def _fill_indices(indices: Tensor, axis: int) -> None:
     ops.copy_.call(indices, ops.as_strided.call(places, size, stride, None), False)
 
 
-def _sorting(self: Tensor, axis: int, descending: bool) -> Any:
+def _stable_argsort(self: Tensor, axis: int, descending: bool) -> Any:
     """The places in order; equal elements keep theirs also when the order is turned round."""
     xp: Any = array_module(self._device.type)
     if not descending:
@@ -85,7 +84,7 @@ def _sorting(self: Tensor, axis: int, descending: bool) -> Any:
     return self._size[axis] - 1 - xp.flip(turned, axis)
 
 
-def _like_the_library(self: Tensor, axis: int, descending: bool, places: Any) -> Any:
+def _argsort_like_std_sort(self: Tensor, axis: int, descending: bool, places: Any) -> Any:
     """The same, but where there are equal elements in a row that is long enough to move them about."""
     if self._size[axis] <= std_sort.SHORT:
         return places
@@ -94,7 +93,7 @@ def _like_the_library(self: Tensor, axis: int, descending: bool, places: Any) ->
     for row, ordered in zip(rows, found.reshape(rows.shape), strict=True):
         ranks = ranks_of(row, descending)
         if not _all_differ(ranks):
-            ordered[...] = std_sort.sorted_places(ranks)
+            ordered[...] = std_sort.sorted_indices(ranks)
     return numpy.moveaxis(found, -1, axis)
 
 
@@ -170,22 +169,22 @@ def topk_out(self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values
         axis = wrap_dim(dim, len(self._size))
         cut = (*[slice(None)] * axis, slice(0, k))
         if self._device.type == "cpu":
-            places = _chosen(self, k, axis, largest, sorted)
+            places = _topk_indices(self, k, axis, largest, sorted)
         else:
-            places = _sorting(self, axis, largest)[cut]
+            places = _stable_argsort(self, axis, largest)[cut]
         indices._array[...] = places
         values._array[...] = array_module(self._device.type).take_along_axis(self._array, places, axis)
 
 
-def _chosen(self: Tensor, k: int, axis: int, largest: bool, sorted: bool) -> Any:
+def _topk_indices(self: Tensor, k: int, axis: int, largest: bool, sorted: bool) -> Any:
     """Places of the first k, row by row as the CPU takes them."""
     length = self._size[axis]
     rows = numpy.moveaxis(self._array, axis, -1)
-    found = [_first(ranks_of(row, largest), k, sorted) for row in rows.reshape(-1, length)]
+    found = [_first_k(ranks_of(row, largest), k, sorted) for row in rows.reshape(-1, length)]
     return numpy.moveaxis(numpy.array(found, numpy.int64).reshape(*rows.shape[:-1], k), -1, axis)
 
 
-def _first(ranks: list[int], k: int, sorted: bool) -> list[int]:
+def _first_k(ranks: list[int], k: int, sorted: bool) -> list[int]:
     if sorted and _all_differ(ranks):
         return [int(place) for place in numpy.argsort(ranks)[:k]]
     places = list(range(len(ranks)))

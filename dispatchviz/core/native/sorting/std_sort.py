@@ -1,5 +1,5 @@
-"""Where equal elements end up in ``std::sort``, ``std::nth_element`` and ``std::partial_sort`` of GCC's C++ library,
-with which PyTorch's CPU sorts: none of them keeps their order.
+"""``std::sort``, ``std::nth_element`` and ``std::partial_sort`` of GCC's C++ library: the order that they give equal
+elements, with which PyTorch's CPU sorts; none of them is stable.
 
 All work on a list of places, compared by their ``ranks``.
 """
@@ -22,7 +22,7 @@ def standard_sort(places: Places, ranks: Ranks, end: int | None = None) -> None:
     places[:end] = sorted(places[:end], key=ranks.__getitem__)
 
 
-def sorted_places(ranks: Ranks) -> Places:
+def sorted_indices(ranks: Ranks) -> Places:
     """All places, sorted."""
     places = list(range(len(ranks)))
     standard_sort(places, ranks)

@@ -1,4 +1,4 @@
-"""Each element once (``aten/src/ATen/native/Unique.cpp``)."""
+"""``_unique``, ``_unique2``, ``unique_dim``, ``unique_consecutive`` (``aten/src/ATen/native/Unique.cpp``)."""
 
 from __future__ import annotations
 

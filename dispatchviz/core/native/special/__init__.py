@@ -1,1 +1,1 @@
-"""Special functions."""
+"""Special functions: ``torch.special``."""

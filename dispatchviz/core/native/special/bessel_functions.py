@@ -1,4 +1,5 @@
-"""Bessel and Airy functions, orthogonal polynomials (``aten/src/ATen/native/UnaryOps.cpp``, ``BinaryOps.cpp``).
+"""``special.bessel_j0``, ``special.airy_ai``, ``special.chebyshev_polynomial_t`` and their like
+(``aten/src/ATen/native/UnaryOps.cpp``, ``BinaryOps.cpp``): Bessel and Airy functions, orthogonal polynomials.
 
 Two tables of kernels that are all alike, on the arrays of ``bessel_arrays.py`` and ``polynomial_arrays.py``. Results
 are floating. There are loops for float and double only; no function has a derivative.

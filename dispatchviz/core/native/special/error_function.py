@@ -1,4 +1,5 @@
-"""The error function, which the array libraries lack (``erf`` of the C library and of Sleef, in PyTorch)."""
+"""``erf`` of arrays, the error function, which the array libraries lack (that of the C library and of Sleef, in
+PyTorch)."""
 
 from __future__ import annotations
 

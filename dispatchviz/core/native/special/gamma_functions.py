@@ -1,6 +1,5 @@
-"""The gamma function's relatives (``aten/src/ATen/native/UnaryOps.cpp``, ``BinaryOps.cpp``), on the arrays of
-``special_arrays.py``.
-"""
+"""``lgamma``, ``digamma``, ``polygamma``, ``mvlgamma``, ``igamma``, ``igammac`` (``aten/src/ATen/native/UnaryOps.cpp``,
+``BinaryOps.cpp``), on the arrays of ``special_arrays.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Special functions of arrays of doubles, which the array libraries lack.
+"""``erfinv``, ``erfcx``, ``digamma``, ``zeta``, ``igamma``, ``i0e`` and others of float64 arrays, which the array
+libraries lack.
 
 Each takes the array library first. Well-known series and recurrences in double precision, accurate to some 1e-13 where
 PyTorch's own float64 kernels are (``aten/src/ATen/native/Math.h``).

@@ -1,7 +1,6 @@
-"""Special functions (``aten/src/ATen/native/UnaryOps.cpp``, ``BinaryOps.cpp``), on the arrays of
-``special_arrays.py``: the error function's relatives, Bessel functions, entropies, zeta.
-Those of the gamma function are in ``gamma_functions.py``.
-"""
+"""``erfc``, ``erfinv``, ``special.i0e``, ``special.ndtri``, ``special.entr``, ``special.xlogy``, ``special.zeta`` and
+others (``aten/src/ATen/native/UnaryOps.cpp``, ``BinaryOps.cpp``), on the arrays of ``special_arrays.py``. Those of the
+gamma function are in ``gamma_functions.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dimensions in another order (``aten/src/ATen/native/TensorShape.cpp``): ``permute`` and ``movedim``.
+"""``permute``, ``movedim`` (``aten/src/ATen/native/TensorShape.cpp``).
 
 Swapping two dimensions is in ``views.py``.
 """
@@ -45,10 +45,10 @@ def movedim_intlist(self: Tensor, source: Size, destination: Size) -> Tensor:
     _check_unique("destination", destinations, destination)
     if rank == 0:
         return ops.alias.call(self)
-    return ops.permute.call(self, moved(rank, sources, destinations))
+    return ops.permute.call(self, movedim_order(rank, sources, destinations))
 
 
-def moved(rank: int, sources: Sequence[int], destinations: Sequence[int]) -> Size:
+def movedim_order(rank: int, sources: Sequence[int], destinations: Sequence[int]) -> Size:
     """The order in which ``movedim`` puts the dimensions."""
     taken = dict(zip(destinations, sources, strict=True))
     rest = iter([dim for dim in range(rank) if dim not in sources])

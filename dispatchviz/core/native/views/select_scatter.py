@@ -1,6 +1,5 @@
-"""Views written in a copy (``aten/src/ATen/native/TensorShape.cpp``): ``select_scatter``, ``slice_scatter``,
-``diagonal_scatter``, ``as_strided_scatter``.
-"""
+"""``select_scatter``, ``slice_scatter``, ``diagonal_scatter``, ``as_strided_scatter``
+(``aten/src/ATen/native/TensorShape.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Parts of a tensor as views (``aten/src/ATen/native/TensorShape.cpp``): ``select``, ``slice``, ``narrow``, ``unbind``,
-``tensor_split``, and the backwards of the first two.
-"""
+"""``select``, ``slice``, ``narrow``, ``unbind``, ``tensor_split``, ``select_backward``, ``slice_backward``
+(``aten/src/ATen/native/TensorShape.cpp``)."""
 
 from __future__ import annotations
 

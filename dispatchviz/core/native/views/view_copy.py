@@ -1,6 +1,6 @@
-"""Views that copy (``CompositeViewCopyKernels.cpp``, ``aten/src/ATen/native/TensorShape.cpp``): what a view shows, in
-memory of its own. Functionalization puts them in the place of views.
-"""
+"""``view_copy``, ``expand_copy``, ``select_copy`` and the other ``*_copy`` operators (``CompositeViewCopyKernels.cpp``,
+``aten/src/ATen/native/TensorShape.cpp``): what a view shows, in memory of its own. Functionalization replaces views by
+them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Views and reshaping (``aten/src/ATen/native/TensorShape.cpp``).
+"""``view``, ``reshape``, ``as_strided``, ``expand``, ``t``, ``transpose``, ``squeeze``, ``unsqueeze``
+(``aten/src/ATen/native/TensorShape.cpp``).
 
 Every view ends in ``as_strided``, ``view`` or ``alias``; those make the new tensor on the same storage. In-place
 variants end in ``as_strided_``, which gives the same tensor another geometry.
@@ -249,21 +250,21 @@ def mT(self: Tensor) -> Tensor:
     """Swaps the last two dimensions; a number itself. RuntimeError for a vector."""
     if not self._size:
         _warn_of_number("Tensor.mT", "This function is the identity in these cases.", 4373)
-    return _turned(self, "mT")
+    return _matrix_transpose(self, "mT")
 
 
 def mH(self: Tensor) -> Tensor:
     """Swaps the last two dimensions and conjugates. RuntimeError for a vector."""
     if not self._size:
         _warn_of_number("Tensor.mH", _USE_CONJ, 4382)
-    return _conjugate(_turned(self, "mH"))
+    return _conjugate(_matrix_transpose(self, "mH"))
 
 
 def adjoint(self: Tensor) -> Tensor:
     """``mH`` by another name."""
     if not self._size:
         _warn_of_number("adjoint()", _USE_CONJ, 4390)
-    return _conjugate(_turned(self, "adjoint()"))
+    return _conjugate(_matrix_transpose(self, "adjoint()"))
 
 
 def matrix_H(self: Tensor) -> Tensor:
@@ -274,7 +275,7 @@ def matrix_H(self: Tensor) -> Tensor:
     elif rank != 2:
         more = " For batches of matrices, consider using tensor.mH" if rank > 2 else ""
         raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {rank}-D tensor.{more}")
-    return _conjugate(_turned(self, "H"))
+    return _conjugate(_matrix_transpose(self, "H"))
 
 
 _USE_CONJ = "Consider using x.conj()."
@@ -285,7 +286,7 @@ def _warn_of_number(name: str, instead: str, line: int) -> None:
     warn_once(f"{name} of a number", f"{name} is deprecated on 0-D tensors. {instead}", place)
 
 
-def _turned(self: Tensor, name: str) -> Tensor:
+def _matrix_transpose(self: Tensor, name: str) -> Tensor:
     if len(self._size) == 1:
         raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
     return ops.transpose_int.call(self, -2, -1) if self._size else self

@@ -1,4 +1,4 @@
-"""Batch rules of ``glu``, the one activation that is not pointwise (``BatchRulesActivation.cpp``)."""
+"""Batch rules of ``glu``, ``glu_backward`` (``BatchRulesActivation.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batch rules of elementwise operators of two tensors and more (``BatchRulesBinaryOps.cpp``).
+"""Batch rules of binary and ternary pointwise operators, ``where``, ``masked_select`` (``BatchRulesBinaryOps.cpp``).
 
 Batch dimensions go to the front; a batched tensor of lower rank gets dimensions of size 1 behind its batch dimension,
 so that the physical tensors broadcast as the examples would.

@@ -21,7 +21,7 @@ from dispatchviz.core.layers.functorch.plumbing import Batched, Kernel, exclude_
 from dispatchviz.core.tensor.tensor import Size, Tensor
 
 
-class How(NamedTuple):
+class ConvOptions(NamedTuple):
     """What a convolution is told besides its tensors."""
 
     stride: Size
@@ -31,7 +31,7 @@ class How(NamedTuple):
     output_padding: Size
     groups: int
 
-    def times(self, size: int) -> How:
+    def times(self, size: int) -> ConvOptions:
         """With as many times the groups."""
         return self._replace(groups=self.groups * size)
 
@@ -49,7 +49,7 @@ def convolution(
     *how: object,
 ) -> Batched:
     """A bias that is batched, or meets a batched weight, is added afterwards."""
-    told = How(*how)  # type: ignore[arg-type]
+    told = ConvOptions(*how)  # type: ignore[arg-type]
     separate = bias is not None and (weight_bdim is not None or bias_bdim is not None)
     result = _convolution((input, input_bdim), (weight, weight_bdim), None if separate else bias, told)
     if not separate or bias is None:
@@ -61,7 +61,7 @@ def convolution(
     return ops.add_Tensor.call(first, second, 1), 0
 
 
-def _convolution(input: Batched, weight: Batched, bias: Tensor | None, how: How) -> Batched:
+def _convolution(input: Batched, weight: Batched, bias: Tensor | None, how: ConvOptions) -> Batched:
     (x, x_bdim), (w, w_bdim) = input, weight
     if w_bdim is None:
         if x_bdim is None:
@@ -105,7 +105,7 @@ def convolution_backward_plumbing(
     output_mask: tuple[bool, ...],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
     """One call if all are batched, otherwise one for each gradient; that of the bias is a sum."""
-    how = How(stride, padding, dilation, transposed, output_padding, groups)
+    how = ConvOptions(stride, padding, dilation, transposed, output_padding, groups)
     level = current_layer().level
     tensors = (grad_output, input, weight)
     if not any(is_batched_at_level(tensor, level) for tensor in tensors):
@@ -128,7 +128,7 @@ def convolution_backward_plumbing(
 
 
 def _all_batched(
-    grad: Batched, x: Batched, w: Batched, how: How, output_mask: tuple[bool, ...], level: int
+    grad: Batched, x: Batched, w: Batched, how: ConvOptions, output_mask: tuple[bool, ...], level: int
 ) -> tuple[Tensor | None, Tensor | None]:
     """BNO, BNI, BOI -> N(BO), N(BI), (BO)I"""
     assert grad[1] is not None
@@ -152,15 +152,15 @@ def _dummy(tensor: Tensor, bdim: int | None, dim: int, size: int) -> Tensor:
     return ops.expand.call(ops.new_empty.call(one, (), None, None, None, None), shape, False)
 
 
-def _for_input(grad: Tensor, dummy: Tensor, weight: Tensor, how: How) -> Tensor:
+def _for_input(grad: Tensor, dummy: Tensor, weight: Tensor, how: ConvOptions) -> Tensor:
     return ops.convolution_backward.call(grad, dummy, weight, None, *how, (True, False, False))[0]
 
 
-def _for_weight(grad: Tensor, input: Tensor, dummy: Tensor, how: How) -> Tensor:
+def _for_weight(grad: Tensor, input: Tensor, dummy: Tensor, how: ConvOptions) -> Tensor:
     return ops.convolution_backward.call(grad, input, dummy, None, *how, (False, True, False))[1]
 
 
-def _input_gradient(grad: Batched, x: Batched, w: Batched, how: How) -> Batched:
+def _input_gradient(grad: Batched, x: Batched, w: Batched, how: ConvOptions) -> Batched:
     """``convolution_backward_input_batch_rule``"""
     (g, g_bdim), (weight, w_bdim) = grad, w
     if w_bdim is None:
@@ -186,7 +186,7 @@ def _input_gradient(grad: Batched, x: Batched, w: Batched, how: How) -> Batched:
     return reshape_dim_into(2, 2, found), 1
 
 
-def _weight_gradient(grad: Batched, x: Batched, w: Batched, how: How) -> Batched:
+def _weight_gradient(grad: Batched, x: Batched, w: Batched, how: ConvOptions) -> Batched:
     """``convolution_backward_weight_batch_rule``"""
     (g, g_bdim), (inputs, x_bdim) = grad, x
     if g_bdim is not None and x_bdim is not None:

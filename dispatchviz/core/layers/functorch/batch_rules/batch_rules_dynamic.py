@@ -1,4 +1,4 @@
-"""What vmap cannot do: values that Python would see, shapes that depend on values (``BatchRulesDynamic.cpp``)."""
+"""Operators that vmap refuses: ``item``, ``allclose``, data-dependent shapes (``BatchRulesDynamic.cpp``)."""
 
 from __future__ import annotations
 

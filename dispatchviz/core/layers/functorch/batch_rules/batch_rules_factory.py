@@ -1,4 +1,4 @@
-"""Batch rules of what forward AD makes its tangents with, and of spaced numbers (``BatchRulesFactory.cpp``).
+"""Batch rules of ``_new_zeros_with_same_feature_meta``, ``linspace``, ``logspace`` (``BatchRulesFactory.cpp``).
 
 ``zeros_like`` and its like are in ``batch_rules_unary.py``.
 """

@@ -1,4 +1,4 @@
-"""What batch rules have in common (``aten/src/ATen/functorch/BatchRulesHelper.cpp``).
+"""Helpers of batch rules: move, merge and split the batch dimension (``aten/src/ATen/functorch/BatchRulesHelper.cpp``).
 
 Names of operators are called as C++ calls them: in full, so that each call shows up on its own.
 """

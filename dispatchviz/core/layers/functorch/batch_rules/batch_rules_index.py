@@ -1,4 +1,4 @@
-"""Batch rules of indexing with lists of tensors: ``index``, ``index_put`` (``BatchRulesScatterOps.cpp``).
+"""Batch rules of ``index``, ``index_put`` (``BatchRulesScatterOps.cpp``).
 
 Rule 1: if only self is batched, the list gets a None in front; if only indices are, they broadcast by themselves; if
 both are, the batch dimension gets an index of its own, which counts from 0.

@@ -1,4 +1,4 @@
-"""Batch rules of operators that take one row of indices along a dimension (``BatchRulesScatterOps.cpp``)."""
+"""Batch rules of ``index_select``, ``index_copy``, ``index_add``, ``index_fill`` (``BatchRulesScatterOps.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Batch rules of matrix products (``BatchRulesLinearAlgebra.cpp``): all become ``matmul``, which knows batches.
+"""Batch rules of ``dot``, ``mv``, ``addmm``, ``addmv``, ``baddbmm``: decomposed to ``matmul``, which knows batches
+(``BatchRulesLinearAlgebra.cpp``).
 
 If only one of two factors is batched, the other is not expanded.
 """

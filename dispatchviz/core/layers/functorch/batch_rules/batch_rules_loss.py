@@ -1,4 +1,4 @@
-"""Batch rules of losses (``BatchRulesLoss.cpp``)."""
+"""Batch rules of ``mse_loss``, ``binary_cross_entropy`` and other losses (``BatchRulesLoss.cpp``)."""
 
 from __future__ import annotations
 

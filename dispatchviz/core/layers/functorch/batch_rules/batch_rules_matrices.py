@@ -1,4 +1,4 @@
-"""Batch rules of decompositions and of solving (``BatchRulesLinearAlgebra.cpp``).
+"""Batch rules of matrix decompositions and solvers (``BatchRulesLinearAlgebra.cpp``).
 
 These operators know batches of matrices, so the batch goes to the front. Where two tensors meet, both may need it.
 """

@@ -1,4 +1,5 @@
-"""Batch rules of embedding, padding, resizing, sampling and of moving pixels (``BatchRulesModules.cpp``)."""
+"""Batch rules of ``embedding``, padding, upsampling, ``grid_sampler``, ``pixel_shuffle``
+(``BatchRulesModules.cpp``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random operators under vmap (``BatchRulesRandomness.cpp``, ``VmapModeRegistrations.cpp``).
+"""Batch rules of random operators (``BatchRulesRandomness.cpp``, ``VmapModeRegistrations.cpp``).
 
 They are asked at FuncTorchVmapMode, which every vmap includes, because a random operator need not have a batched
 argument at all. Whether examples share their numbers is for the user to say: ``randomness`` of ``vmap``.
@@ -87,7 +87,7 @@ def inplace(name: str) -> Kernel:
             value, bdim = unwrap_at_level(self, vmap_layer().level)
             value = move_batch_dim_to_front(value, bdim)
             randomness = check_randomness()
-            _check_not_shared(randomness, bdim)
+            _check_not_broadcast(randomness, bdim)
             if randomness == "same" and bdim is not None:
                 intermediate = ops.empty_memory_format.call(self._size, self._dtype, None, self._device, None, None)
                 call_operator(find(op_name), (intermediate, *extra))
@@ -127,14 +127,14 @@ def native_dropout(ks: int, self: Tensor, p: float, train: bool | None) -> tuple
         value = move_batch_dim_to_front(value, bdim)
         randomness = layer.randomness if train is False else check_randomness()
         if train is not False and randomness == "same":
-            return _dropped_out(self, 1 - p)
+            return _dropout_with_mask(self, 1 - p)
         if bdim is None:
             value = ops.expand.call(value, (layer.batch_size, *value._size), False)
         output, mask = ops.native_dropout.call(value, p, train)
         return make_batched(output, 0, layer.level), make_batched(mask, 0, layer.level)
 
 
-def _dropped_out(self: Tensor, kept: float) -> tuple[Tensor, Tensor]:
+def _dropout_with_mask(self: Tensor, kept: float) -> tuple[Tensor, Tensor]:
     mask = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
     ops.bernoulli__float.call(mask, kept, None)
     scale = 1 / kept if kept else 0.0
@@ -207,7 +207,7 @@ def bernoulli_with_tensor(ks: int, self: Tensor, p: Tensor, *extra: Any) -> Tens
         if own[1] is None and other[1] is not None:
             vmap_incompatible_inplace_error("inplace bernoulli")
         value, probabilities = aligned(own, other)
-        _check_not_shared(randomness, own[1])
+        _check_not_broadcast(randomness, own[1])
         if randomness == "same" and own[1] is not None:
             drawn = ops.empty_memory_format.call(self._size, self._dtype, None, self._device, None, None)
             ops.copy_.call(self, ops.bernoulli__Tensor.call(drawn, probabilities, *extra), False)
@@ -234,7 +234,7 @@ def multinomial(ks: int, self: Tensor, num_samples: int, *extra: Any) -> Tensor:
         return make_batched(result, 0, layer.level)
 
 
-def _check_not_shared(randomness: str, bdim: int | None) -> None:
+def _check_not_broadcast(randomness: str, bdim: int | None) -> None:
     """RuntimeError if all examples would share what each is to have of its own."""
     if randomness == "different" and bdim is None:
         raise RuntimeError(

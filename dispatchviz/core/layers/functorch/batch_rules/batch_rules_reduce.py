@@ -86,7 +86,7 @@ def dist_decomp(ks: int, self: Tensor, other: Tensor, p: Scalar) -> Tensor:
 # -- over named dimensions ---------------------------------------------------------------------------------------------
 
 
-class Places(NamedTuple):
+class ArgumentPositions(NamedTuple):
     """Where an operator that reduces has its arguments."""
 
     dim: int = 1
@@ -98,7 +98,7 @@ class Places(NamedTuple):
         return self.keepdim if isinstance(self.keepdim, bool) else bool(args[self.keepdim])
 
 
-def reduction(places: Places) -> Callable[[OperatorEntry, int, list[Any]], None]:
+def reduction(places: ArgumentPositions) -> Callable[[OperatorEntry, int, list[Any]], None]:
     """``boxed_reduction_batch_rule``"""
 
     def rule(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
@@ -113,7 +113,7 @@ def reduction(places: Places) -> Callable[[OperatorEntry, int, list[Any]], None]
     return rule
 
 
-def _reduce(op: OperatorEntry, stack: list[Any], places: Places, level: int) -> None:
+def _reduce(op: OperatorEntry, stack: list[Any], places: ArgumentPositions, level: int) -> None:
     begin = len(stack) - len(op.schema.arguments)
     args = stack[begin:]
     value, bdim = unwrap_at_level(args[0], level)
@@ -144,24 +144,25 @@ def _named(dim: Size | int | None, rank: int, one_dim: bool) -> Size:
     return tuple(dim) if dim else tuple(range(max(1, rank)))
 
 
-_SAME_RANK = Places(1, True)
-_THIRD_SAME_RANK = Places(2, True)
-_CORRECTION = Places(1, 3)
+_SAME_RANK = ArgumentPositions(1, True)
+_THIRD_SAME_RANK = ArgumentPositions(2, True)
+_CORRECTION = ArgumentPositions(1, 3)
 
-PLACES: dict[str, Places] = {
+PLACES: dict[str, ArgumentPositions] = {
     **dict.fromkeys(
-        ("sum.dim_IntList", "mean.dim", "prod.dim_int", "any.dim", "all.dim", "any.dims", "all.dims"), Places()
+        ("sum.dim_IntList", "mean.dim", "prod.dim_int", "any.dim", "all.dim", "any.dims", "all.dims"),
+        ArgumentPositions(),
     ),
-    **dict.fromkeys(("amax", "amin", "max.dim", "min.dim", "argmax", "argmin", "logsumexp"), Places()),
-    "aminmax": Places(),
-    "count_nonzero.dim_IntList": Places(1, False),
-    **dict.fromkeys(("nansum", "median.dim", "nanmedian.dim", "mode"), Places()),
+    **dict.fromkeys(("amax", "amin", "max.dim", "min.dim", "argmax", "argmin", "logsumexp"), ArgumentPositions()),
+    "aminmax": ArgumentPositions(),
+    "count_nonzero.dim_IntList": ArgumentPositions(1, False),
+    **dict.fromkeys(("nansum", "median.dim", "nanmedian.dim", "mode"), ArgumentPositions()),
     **dict.fromkeys(("_fft_r2c", "_fft_c2r", "_fft_c2c"), _SAME_RANK),
     **dict.fromkeys(("cumsum", "cumprod", "sort", "_softmax", "_log_softmax"), _SAME_RANK),
     **dict.fromkeys(("cummax", "cummin", "logcumsumexp", "_safe_softmax"), _SAME_RANK),
     **dict.fromkeys(("sort.stable", "topk", "rot90"), _THIRD_SAME_RANK),
     **dict.fromkeys(("std.correction", "var.correction", "std_mean.correction", "var_mean.correction"), _CORRECTION),
-    **dict.fromkeys(("linalg_vector_norm", "norm.ScalarOpt_dim", "kthvalue"), Places(2, 3)),
+    **dict.fromkeys(("linalg_vector_norm", "norm.ScalarOpt_dim", "kthvalue"), ArgumentPositions(2, 3)),
 }
 
 # -- backward of softmax -----------------------------------------------------------------------------------------------

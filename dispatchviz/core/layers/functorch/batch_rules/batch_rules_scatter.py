@@ -1,4 +1,4 @@
-"""Batch rules of gathering and scattering along one dimension (``BatchRulesScatterOps.cpp``).
+"""Batch rules of ``gather``, ``scatter``, ``scatter_add``, ``select_scatter`` (``BatchRulesScatterOps.cpp``).
 
 All tensors get the batch dimension in front, those of 0-dim examples a dimension for the index. Operators that take one
 row of indices are in ``batch_rules_index_dim.py``, those with lists in ``batch_rules_index.py``; ``masked_fill`` is

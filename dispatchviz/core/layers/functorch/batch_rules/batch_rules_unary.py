@@ -1,4 +1,5 @@
-"""Batch rules of operators of one tensor (``BatchRulesUnaryOps.cpp``, ``BatchRulesFactory.cpp``).
+"""Batch rules of unary operators, ``clone``, ``view_as_complex`` (``BatchRulesUnaryOps.cpp``,
+``BatchRulesFactory.cpp``).
 
 Most need no rule at all: the operator runs on the physical tensor, and the batch dimension stays where it was.
 """

@@ -1,4 +1,4 @@
-"""Batch rules for many operators at once: they work on the stack, by the operator's schema.
+"""Boxed batch rules for many operators at once, by the operator's schema.
 
 Those of ``aten/src/ATen/functorch/BatchRulesHelper.h``; the one for reductions is in ``batch_rules_reduce.py``.
 """

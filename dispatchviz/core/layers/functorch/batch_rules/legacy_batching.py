@@ -1,4 +1,5 @@
-"""Batch rules in the older style, without plumbing (``LegacyBatchingRegistrations.cpp``): in-place views, lists.
+"""Legacy batch rules, without plumbing: in-place views, ``cat``, ``stack``, ``split``
+(``LegacyBatchingRegistrations.cpp``).
 
 They get the batched tensors themselves, take them apart with ``logical_to_physical``, and exclude FuncTorchBatched
 only around what that does: with nested vmaps the calls after it come back to FuncTorchBatched and go on from there.
