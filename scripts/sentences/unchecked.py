@@ -1,4 +1,4 @@
-"""Kinds of sentences that PyTorch is not asked about, by reason."""
+"""Kinds of sentences that are not checked against PyTorch, by reason."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
         "program ended",
         "error",
         "error: rule",
-        "error: who changed it",
+        "error: what changed it",
         "anomaly in an unknown line",
         "saved tensors released",
         "unknown step",
@@ -33,7 +33,7 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
         "redispatch: BackendSelect",
         "redispatch: BackendSelect with tensors",
         "key set: empty",
-        "key set: higher keys kept out",
+        "key set: higher keys excluded",
         "boxed arguments",
         "boxed results",
         "unboxed",
@@ -58,14 +58,14 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
         "autograd fallback: warns",
         "signature",
         "AccumulateGrad made",
-        "AccumulateGrad remembered",
+        "AccumulateGrad referenced",
         "BatchedTensor made",
         "CopySlices made",
         "Function not recorded",
         "Function recorded",
         "GraphRoot made",
         "GraphRoot runs",
-        "Node done, nothing goes on",
+        "Node done, no gradients",
         "Node made",
         "Node of a Function",
         "TensorWrapper made",
@@ -83,7 +83,7 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
         "dual level opened",
         "element-wise forward formula",
         "forward formula",
-        "geometry changed",
+        "sizes and strides changed",
         "grad complete",
         "grad mode is off",
         "grad mode off",
@@ -98,7 +98,7 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
         "guard",
         "guard ended",
         "handler done",
-        "handler passes on",
+        "handler returns NotImplemented",
         "hook after accumulation",
         "hook replaces gradients",
         "hook replaces nothing",
@@ -106,18 +106,18 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
         "inference mode off",
         "inference mode on",
         "inner transform begins",
-        "input handed out as a view",
+        "input returned as a view",
         "input not in the graph of backward",
         "jvp of a Function",
         "linear forward formula",
-        "mode asked",
+        "mode called",
         "never differentiable",
         "no edges counted",
         "no gradient retained",
         "no differentiable input requires grad",
         "non-differentiable output",
         "order of Nodes",
-        "output asked for",
+        "output requested",
         "pack hook ran",
         "plain output of a Function",
         "proxy copied",
@@ -127,13 +127,13 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
         "tangent of the base made",
         "tangent taken",
         "tangent written in place",
-        "tensor subclass asked",
-        "transform back on the stack",
+        "tensor subclass called",
+        "transform pushed again",
         "transform begins",
         "transform ends",
-        "transform steps off",
+        "transform popped",
         "unpack hook ran",
-        "view's Node made anew",
+        "view's Node regenerated",
         "wrapped number",
         "known Node",
         "meta checks",
@@ -155,16 +155,16 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
         "packed tensor saved",
         "checkpointed version passed",
     ),
-    "says what a key or an alias is for, in words": (
+    "says what a key or an alias is for": (
         "key: what for",
         "key: functionality",
         "key: Undefined",
         "alias: what it is",
-        "alias: stands for",
+        "alias: covers",
         "autograd cell: generated",
         "autograd cell: Python",
     ),
-    "asked of PyTorch by a test of its own (tests/claims/test_tables.py)": (
+    "checked against PyTorch by a test of its own (tests/claims/test_tables.py)": (
         "fallthrough: redispatch",
         "fallthrough: PythonDispatcher loops",
     ),
@@ -173,5 +173,5 @@ UNCHECKED: dict[str, tuple[str, ...]] = {
 
 
 def reason(kind: str) -> str:
-    """Why a kind is not asked about; empty if it is not listed here."""
+    """Why a kind is not checked; empty if it is not listed here."""
     return next((why for why, kinds in UNCHECKED.items() if kind in kinds), "")

@@ -44,8 +44,8 @@ def test_accumulators_go_before_all_others_and_tie_among_themselves() -> None:
         "AccumulateGrad has (MulBackward0, seq 0; ExpBackward0, seq 1 wait)."
     )
     assert started(2, NO_NUMBER, ((3, NO_NUMBER),), (9,)) == (
-        "AccumulateGrad (a) runs with the gradient t9: no ready Node has a larger number (AccumulateGrad (b) waits; "
-        "between equals the order inside the heap decides)."
+        "AccumulateGrad (a) runs with the gradient t9: no ready Node has a larger sequence number (AccumulateGrad (b) waits; "
+        "of equal ones the order in the heap decides)."
     )
 
 
@@ -59,7 +59,10 @@ def test_an_inner_backward_goes_first_whatever_the_numbers() -> None:
     told = [why_here(trace, event.seq) for event in trace if isinstance(event, ev.NodeStarted)]
     (inner,) = [text.partition(": ")[2] for text in told if "inner" in text]
     waits = f"SinBackward0, seq {waiting.grad_fn._sequence_nr()} waits"
-    assert inner == f"it belongs to the inner backward pass, which goes first whatever the numbers ({waits})."
+    assert (
+        inner
+        == f"it belongs to the inner (reentrant) backward pass, which goes first whatever the sequence numbers ({waits})."
+    )
 
 
 def _inner() -> None:
@@ -76,7 +79,7 @@ def test_a_node_runs_even_without_any_gradient() -> None:
 @pytest.mark.parametrize(
     ("how", "text"),
     [
-        ("stolen", "a.grad takes the gradient t8 over without a copy (because): t9 has its memory."),
+        ("stolen", "a.grad is set to the gradient t8 without a copy (because): t9 shares its memory."),
         ("copied", "a.grad gets a copy of the gradient t8 (because)."),
         ("added in place", "The gradient t8 is added to a.grad in place (because)."),
         ("added out of place", "a.grad becomes a new tensor, the old one plus the gradient t8 (because)."),
@@ -91,7 +94,7 @@ def test_what_becomes_of_a_leafs_gradient(how: str, text: str) -> None:
     [
         (
             (ev.GradientBuffered, 0, 0, 8, "stored", "it is the first gradient for this input"),
-            "t8 is kept for MulBackward0: the first gradient to come there.",
+            "t8 is stored in the input buffer of MulBackward0: the first gradient to arrive there.",
         ),
         (
             (ev.GradientBuffered, 0, 1, 8, "added in place", "nobody else holds it"),
@@ -107,14 +110,14 @@ def test_what_becomes_of_a_leafs_gradient(how: str, text: str) -> None:
         (
             (ev.GradientCaptured, 2, 0, 8, 0),
             (
-                "grad() asked for the gradient of a: t8, which has arrived at AccumulateGrad (a), becomes its first "
+                "grad() requests the gradient of a: t8, which has arrived at AccumulateGrad (a), becomes its first "
                 "result."
             ),
         ),
-        ((ev.DependencyMet, 0, 2), "A gradient has come for MulBackward0: it waits for two more gradients."),
+        ((ev.DependencyMet, 0, 2), "A gradient has arrived for MulBackward0: it waits for two more gradients."),
         (
             (ev.DependencyMet, 0, 0),
-            "A gradient has come for MulBackward0: it has all it waits for. Its count is zero: it is ready.",
+            "A gradient has arrived for MulBackward0: it has all it waits for. Its count is zero: it is ready.",
         ),
         (
             (ev.NodeQueued, 0, 0, "cpu", ((1, 1), (0, 0))),
@@ -123,7 +126,7 @@ def test_what_becomes_of_a_leafs_gradient(how: str, text: str) -> None:
                 "then MulBackward0, seq 0."
             ),
         ),
-        ((ev.NodeFinished, 0, (8, None)), "MulBackward0 is done and hands back t8 for edge 0 and nothing for edge 1."),
+        ((ev.NodeFinished, 0, (8, None)), "MulBackward0 is done and returns t8 for edge 0 and nothing for edge 1."),
     ],
 )  # fmt: skip
 def test_gradients_on_their_way(event: tuple[Any, ...], text: str) -> None:
@@ -132,16 +135,16 @@ def test_gradients_on_their_way(event: tuple[Any, ...], text: str) -> None:
 
 def test_what_is_counted_before_anything_runs() -> None:
     assert why(ev.DependenciesCounted, ((1, 1), (2, 2))) == (
-        "Before anything runs the engine counts the edges into each Node: ExpBackward0 has 1, AccumulateGrad (a) has "
-        "2. A Node waits until that many gradients have come, defined or not."
+        "Before any Node runs the engine counts the edges into each Node (dependencies): ExpBackward0 has 1, AccumulateGrad (a) has "
+        "2. A Node is ready when that many gradients have arrived, defined or not."
     )
 
 
 def test_how_a_backward_pass_starts() -> None:
     assert why(ev.BackwardStarted, 0, ((0, 0), (1, 0)), (8, 9), False, True, False, 1) == (
-        "The engine starts at MulBackward0 and ExpBackward0, with the gradients t8 and t9, and hands what arrives for "
+        "The engine starts at MulBackward0 and ExpBackward0, with the gradients t8 and t9, and returns what arrives for "
         "the inputs to the caller: no leaf's .grad is written. The backward pass is itself recorded "
-        "(create_graph=True). It was started in the middle of another backward pass, which waits."
+        "(create_graph=True). It is reentrant: it was started inside another backward pass, which waits for it."
     )
 
 
@@ -149,7 +152,7 @@ def test_an_error_is_told_with_the_rule_that_was_broken() -> None:
     message = "a leaf Variable that requires grad is being used in an in-place operation."
     assert why(ev.ErrorRaised, "RuntimeError", message) == (
         f"Raised here: RuntimeError: {message} An in-place operator makes its Node the grad_fn of what it writes to: "
-        "the leaf would be a leaf no longer, and nothing would write its .grad. Inside torch.no_grad() it may be "
+        "the leaf would no longer be a leaf, and nothing would write its .grad. Inside torch.no_grad() it may be "
         "changed."
     )
 
@@ -161,12 +164,12 @@ def test_a_count_that_reaches_zero_is_told_with_the_edges_that_were_counted() ->
     told = [why_here(trace, event.seq) for event in trace if isinstance(event, ev.DependencyMet)]
     assert told == [
         (
-            "A gradient has come for MulBackward0: it has all it waits for, since one edge leads to it. Its count is "
+            "A gradient has arrived for MulBackward0: it has all it waits for, since one edge leads to it. Its count is "
             "zero: it is ready."
         ),
-        "A gradient has come for AccumulateGrad (x): it waits for one more gradient of 2.",
+        "A gradient has arrived for AccumulateGrad (x): it waits for one more gradient of 2.",
         (
-            "A gradient has come for AccumulateGrad (x): it has all two gradients it waits for. Its count is zero: it "
+            "A gradient has arrived for AccumulateGrad (x): it has all two gradients it waits for. Its count is zero: it "
             "is ready."
         ),
     ]

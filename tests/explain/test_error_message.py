@@ -104,7 +104,7 @@ def test_an_extension_without_cuda() -> None:
 def test_a_backend_kernel_switched_the_composite_off() -> None:
     text = "Could not run 'aten::to.dtype' with arguments from the 'AutogradPrivateUse1' backend."
     found = answer(text)
-    assert "switches the operator's composite kernel off" in found.causes[0]
+    assert "disables the operator's composite kernel" in found.causes[0]
     assert "aten::_to_copy" in found.todo[1]
 
 

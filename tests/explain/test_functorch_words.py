@@ -39,7 +39,7 @@ def test_layers() -> None:
     trace = recorded(torch.sin)
     first, back = sentences(trace, ev.DynamicLayerPushed)
     assert first.startswith("A transform begins: the vmap of level 1 is on top of the stack.")
-    assert back == "The call below has come back, so the vmap of level 1 is on top of the stack again."
+    assert back == "The call below has returned, so the vmap of level 1 is pushed back onto the stack."
     step, end = sentences(trace, ev.DynamicLayerPopped)
     assert step.endswith("so that the call goes on where it would have gone without any transform.")
     assert end == "The vmap of level 1 is over and leaves the stack: calls are ordinary calls again."
@@ -47,7 +47,9 @@ def test_layers() -> None:
 
 def test_a_layer_above_another_hands_over_to_it() -> None:
     trace = recorded(torch.vmap(torch.sin))
-    assert sentences(trace, ev.DynamicLayerPopped)[0].endswith("so that the call goes on to the transform of level 1.")
+    assert sentences(trace, ev.DynamicLayerPopped)[0].endswith(
+        "so that the call is handled by the transform of level 1."
+    )
 
 
 def test_who_is_hidden_from_whom() -> None:
@@ -58,7 +60,7 @@ def test_who_is_hidden_from_whom() -> None:
 def test_calls_say_which_way_they_go() -> None:
     said = [text.split(". The highest key")[0] for text in sentences(recorded(torch.sin), ev.Dispatched)]
     assert said[0] == "torch.sin(t0) calls the operator aten::sin"
-    assert said[1] == "The transform on top calls aten::sin again, with only its own keys left open"
+    assert said[1] == "The transform on top calls aten::sin again, with all keys but its own excluded"
     assert said[2] == (
         "sin (BatchRulesUnaryOps.cpp) calls aten::sin on what the batched tensors wrap: a call from the top"
     )
@@ -67,7 +69,7 @@ def test_calls_say_which_way_they_go() -> None:
 
 def test_kernels_say_what_they_are_for() -> None:
     front, rule, back, *_ = sentences(recorded(torch.sin), ev.KernelEntered)
-    assert "gives the call to the transform on top of the stack" in front
+    assert "passes the call to the transform on top of the stack" in front
     assert "It is a batch rule" in rule
     assert "takes the transform off the stack" in back
 
@@ -81,8 +83,8 @@ def test_the_loop_and_decompositions_are_told_from_batch_rules() -> None:
 
 def test_guards_give_their_reasons() -> None:
     guards = sentences(recorded(torch.sin), ev.GuardEntered)
-    assert guards[0].endswith("only its own keys are left open.")
-    assert guards[1].endswith("the tensors are unwrapped, and this vmap has had its turn.")
+    assert guards[0].endswith("all keys but its own are excluded.")
+    assert guards[1].endswith("the tensors are unwrapped, and this vmap has already been handled.")
     assert guards[2].endswith("the call leaves the transform with the sets that it came with.")
 
 
@@ -90,7 +92,7 @@ def test_results_on_a_stack_are_not_called_arguments() -> None:
     trace = recorded(torch.sin)
     words = [why_here(trace, e.seq) for e in trace if isinstance(e, (ev.Boxed, ev.Unboxed))]
     assert words[0].startswith("The arguments of aten::sin")
-    assert words[4].startswith("What the kernel of aten::sin gave")
+    assert words[4].startswith("What the kernel of aten::sin returned")
 
 
 def test_the_source_shown_is_the_batch_rule() -> None:

@@ -61,7 +61,8 @@ def test_a_view_that_was_written_to_has_its_history_made_anew() -> None:
 def test_a_sibling_is_made_anew_when_it_is_read() -> None:
     trace = traced(LEAF + "b = a.exp()\ns, t = b[1:3], b[:2]\ns.mul_(2)\nt.grad_fn\n")
     assert (
-        "t is a view of b, and their version has moved since t's history was made" in said(trace, ev.HistoryRebased)[-1]
+        "t is a view of b, and their version has changed since t's grad_fn was set"
+        in said(trace, ev.HistoryRebased)[-1]
     )
 
 
@@ -96,7 +97,7 @@ def test_a_view_of_what_requires_no_grad_may_be_written_to_with_plain_numbers() 
     trace = traced("import torch\nb = torch.ones(4)\nwith torch.no_grad():\n    v = b[1:3]\nv.mul_(2)\n")
     assert said(trace, ev.ViewMade) == [
         (
-            "t1 is a view: it shares the memory of b and remembers it as its base. It was made while grad mode "
+            "t1 is a view: it shares the memory of b and has it as its base. It was made while grad mode "
             "was off: "
             "while grad mode is on, writing to it in place raises an error as soon as its base, or what is written, "
             "requires grad."
@@ -106,7 +107,7 @@ def test_a_view_of_what_requires_no_grad_may_be_written_to_with_plain_numbers() 
 
 def test_whole_numbers_have_no_history_to_spoil() -> None:
     trace = traced("import torch\nb = torch.arange(4)\nwith torch.no_grad():\n    v = b[1:3]\n")
-    assert said(trace, ev.ViewMade) == ["t1 is a view: it shares the memory of b and remembers it as its base."]
+    assert said(trace, ev.ViewMade) == ["t1 is a view: it shares the memory of b and has it as its base."]
 
 
 def test_what_a_function_gives_is_told_once_and_as_it_will_be() -> None:
@@ -146,7 +147,7 @@ def test_hooks_that_come_later_take_the_version_away() -> None:
     late = "c.grad_fn._raw_saved_self.register_hooks(lambda t: t.clone(), lambda t: t)\n"
     trace = traced(f"{LEAF}b = a * 1\nc = b * b\n{late}b.add_(1)\n")
     (bumped,) = said(trace, ev.VersionBumped)
-    assert "saved version 0 as other: its backward will refuse." in bumped
+    assert "saved version 0 as other: its backward will raise an error." in bumped
     assert "saved version 0 as self, packed by a hook" in bumped
 
 
@@ -155,7 +156,7 @@ def test_a_checkpoint_refuses_only_if_its_input_has_changed() -> None:
     trace = traced(f"{LEAF}{checkpoint}b = a * 1\nc = checkpoint(lambda t: t * t, b, use_reentrant=False)\nb.add_(1)\n")
     (bumped,) = said(trace, ev.VersionBumped)
     assert bumped.endswith(
-        "what it kept will be computed anew, which is refused if an input of the checkpoint has changed."
+        "what it saved will be recomputed, which raises an error if an input of the checkpoint has changed."
     )
 
 
@@ -166,21 +167,21 @@ def test_a_function_refuses_when_it_asks() -> None:
         "    @staticmethod\n    def backward(ctx, grad):\n        return grad\n"
         "b = a * 1\nc = Square.apply(b)\nb.add_(1)\n"
     )
-    assert "asking for ctx.saved_tensors in backward will raise an error." in said(trace, ev.VersionBumped)[-1]
+    assert "reading ctx.saved_tensors in backward will raise an error." in said(trace, ev.VersionBumped)[-1]
 
 
 def test_detaching_in_place_is_told_with_who_will_refuse() -> None:
     trace = traced(LEAF + "b = a * 2\nc = b.cosh()\nb.detach_()\n")
     assert said(trace, ev.RequiresGradSet)[-1] == (
-        "b forgets its history: MulBackward0 is its grad_fn no longer, it is a leaf now. CoshBackward0, made "
+        "b loses its history: MulBackward0 is no longer its grad_fn, it is a leaf now. CoshBackward0, made "
         "on line 4, "
-        "saved it as self and would need its history: its backward will refuse."
+        "saved it as self and would need its history: its backward will raise an error."
     )
 
 
 def test_detach_has_one_reason() -> None:
     trace = traced(LEAF + "b = a.detach()\n")
-    assert said(trace, ev.NoNodeMade)[-1] == "No Node is made: to give a tensor without history is what detach is for."
+    assert said(trace, ev.NoNodeMade)[-1] == "No Node is made: detach returns a tensor without history."
     assert "never differentiable" not in kinds(trace)
 
 
@@ -206,9 +207,9 @@ def test_inference_mode_that_is_off_is_told_as_such() -> None:
     assert [text.rpartition(": ")[2] for text in guards] == ["inference mode is on.", "inference mode is off."]
     assert said(trace, ev.GradModeChanged) == [
         "Inference mode switches grad mode off as well.",
-        "inference_mode(False) switches grad mode on: operators record their way back.",
+        "inference_mode(False) switches grad mode on: operators record Nodes again.",
         "Leaving inference mode puts grad mode back off, for inference mode is still on.",
-        "Leaving inference mode puts grad mode back on: operators record their way back.",
+        "Leaving inference mode puts grad mode back on: operators record Nodes again.",
     ]
 
 
@@ -224,8 +225,8 @@ def test_rows_say_what_the_sentences_say() -> None:
     rows = {label(trace, event.seq) for event in trace}
     assert {
         "b.grad_fn = CopySlices (rebased)",
-        "s.grad_fn = AsStridedBackward0 (made anew)",
-        "keeps other = c (packed)",
+        "s.grad_fn = AsStridedBackward0 (regenerated)",
+        "saves other = c (packed)",
         "c is detached in place",
     } <= rows
 
@@ -245,7 +246,7 @@ def test_a_node_without_a_derivative_tells_its_edges_once() -> None:
     made = next(e for e in trace if isinstance(e, ev.NodeCreated) and e.name == "torch::autograd::NotImplemented")
     assert why_here(trace, made.seq) == (
         "An input requires grad, and the derivative of aten::scatter.reduce is not implemented: this Node, "
-        "NotImplemented, keeps the place in the graph and raises an error if a backward pass runs it."
+        "NotImplemented, takes its place in the graph and raises an error if a backward pass runs it."
     )
     edges = [e for e in trace if isinstance(e, ev.EdgesCollected) and e.node == made.node]
     assert [len(e.edges) for e in edges] == [1]

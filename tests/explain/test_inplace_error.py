@@ -46,13 +46,13 @@ def test_the_step_that_writes_in_place_names_the_node_and_the_versions(outcome: 
     (bump,) = bumps(outcome.trace)
     assert why_here(outcome.trace, bump.seq) == (
         "y was changed in place: its version goes from 0 to 1. MulBackward0 (n2), made on line 6, saved "
-        "version 0 as other and self: its backward will refuse."
+        "version 0 as other and self: its backward will raise an error."
     )
 
 
 def test_it_is_told_before_the_backward_begins(outcome: Outcome) -> None:
     log = "\n".join(text_log(outcome.trace))
-    assert 0 < log.index("its backward will refuse") < log.index("backward from")
+    assert 0 < log.index("its backward will raise an error") < log.index("backward from")
 
 
 def test_the_error_names_the_saving_node_the_line_and_the_versions(outcome: Outcome) -> None:

@@ -112,7 +112,7 @@ def test_keys_by_name() -> None:
     assert find_key("autogradcuda") is DispatchKey.AutogradCUDA
     assert find_key("DispatchKey.CPU") is DispatchKey.CPU
     assert len(runtime_keys(["Autograd", "Dense", "CPU"])) == 18 + 16 + 1
-    with pytest.raises(DispatchvizError, match=r"Autograd is an alias: it stands for 18 keys; .* such as AutogradCUDA"):
+    with pytest.raises(DispatchvizError, match=r"Autograd is an alias: it covers 18 keys; .* such as AutogradCUDA"):
         runtime_key("Autograd")
     with pytest.raises(DispatchvizError, match="Dense has no cell of its own"):
         runtime_key("Dense")

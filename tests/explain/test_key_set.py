@@ -42,10 +42,10 @@ def test_why_each_key_is_in_the_set_of_a_call() -> None:
     card = key_set_card(trace, step(trace, ev.KeySetComputed))
     assert card is not None
     assert dict(card.reasons) == {
-        "AutocastCUDA": "x and y carry it, as every CUDA tensor does. Not in the set: the thread keeps it out while "
+        "AutocastCUDA": "x and y carry it, as every CUDA tensor does. Not in the set: the thread excludes it while "
         "autocast is off.",
         "AutogradCUDA": "x and y are CUDA tensors, and every ordinary CUDA tensor carries it from the moment it is "
-        "made, whether it requires grad or not. The highest key left, so it wins.",
+        "made, whether it requires grad or not. The highest key left, so its kernel is called.",
         "ADInplaceOrView": "x and y carry it, as every ordinary tensor does; the thread includes it by default too. "
         "Not in the set: its cell of aten::add.Tensor holds a fallthrough, so the operator's mask takes it out.",
         "BackendSelect": "The thread includes it by default. Not in the set: its cell of aten::add.Tensor holds a "
@@ -106,8 +106,8 @@ def test_keys_kept_out_by_a_guard() -> None:
     card = key_set_card(tape.trace(), len(tape.events) - 1)
     assert card is not None
     assert dict(card.reasons)["AutogradCUDA"] == (
-        "x is a CUDA tensor, and every ordinary CUDA tensor carries it from the moment it is made, whether it requires "
-        "grad or not. Not in the set: the guard AutoDispatchBelowADInplaceOrView keeps it out, because autograd has "
+        "x is a CUDA tensor, and every ordinary CUDA tensor has it from the moment it is made, whether it requires "
+        "grad or not. Not in the set: the guard AutoDispatchBelowADInplaceOrView excludes it, because autograd has "
         "had its turn."
     )
 

@@ -46,7 +46,7 @@ def test_the_rows_of_the_backward() -> None:
     assert [label(trace, seq) for seq in inside(trace, step(trace, ev.BackwardStarted))][:9] == [
         "backward from SumBackward0",
         "grad mode off (backward without create_graph)",
-        "2 edges to wait for",
+        "2 edges counted",
         "SumBackward0 is ready",
         "run SumBackward0, seq 1",
         "tensor t5  [2, 2] float32 cuda:0",

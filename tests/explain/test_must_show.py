@@ -24,7 +24,7 @@ def why(trace: Trace, kind: type[ev.Event], nth: int = 0) -> str:
 def test_why_AutogradCUDA_is_in_the_set_although_only_x_requires_grad(trace: Trace) -> None:
     assert why(trace, ev.KeySetComputed) == (
         "AutogradCUDA is the highest key left and wins: x and y are CUDA tensors, and every ordinary CUDA tensor "
-        "carries it from the moment it is made. Only x requires grad, y does not; no key depends on that."
+        "has it from the moment it is made. Only x requires grad, y does not; no key depends on that."
     )
 
 
@@ -32,7 +32,7 @@ def test_why_AutogradCUDA_is_in_the_set_although_only_x_requires_grad(trace: Tra
     ("x_grad", "y_grad", "note"),
     [
         (False, True, "Only y requires grad, x does not; no key depends on that."),
-        (True, True, "That x and y require grad plays no part: no key depends on it."),
+        (True, True, "That x and y require grad changes nothing here: no key depends on it."),
         (False, False, "None of them requires grad; no key depends on that."),
     ],
 )
@@ -43,7 +43,7 @@ def test_no_key_depends_on_requires_grad(x_grad: bool, y_grad: bool, note: str) 
 def test_which_keys_were_skipped_and_whose_fallthroughs_they_have(trace: Trace) -> None:
     assert why(trace, ev.FallthroughSkipped) == (
         "ADInplaceOrView and BackendSelect were in the set too, but aten::add.Tensor has nothing to do there: their "
-        'cells hold a fallthrough ("go on to the next key"), and the operator\'s mask leaves such keys out. They are '
+        'cells hold a fallthrough ("go on to the next key"), and the operator\'s mask removes such keys. They are '
         "the keys' own fallbacks, used by every operator that registers nothing else there "
         "(VariableFallbackKernel.cpp, BackendSelectFallbackKernel.cpp)."
     )
@@ -53,21 +53,21 @@ def test_the_AutogradCUDA_cell_holds_the_kernel_of_the_alias_Autograd(trace: Tra
     assert why(trace, ev.KernelSelected) == (
         "The AutogradCUDA cell of aten::add.Tensor holds VariableType::add_Tensor, the kernel registered to the alias "
         "key Autograd. Nothing is registered for AutogradCUDA itself, so the alias filled this cell when the table was "
-        "built, as it did for every autograd key without a better claim."
+        "built, as it did for every autograd key without a kernel of higher precedence."
     )
 
 
 def test_the_autograd_kernel(trace: Trace) -> None:
     assert why(trace, ev.KernelEntered) == (
         "VariableType::add_Tensor runs. It computes nothing itself: if an input requires grad and grad mode is on, it "
-        "writes down the way back (a Node); then it passes the call on to the keys below."
+        "records the operator in the backward graph (a Node); then it redispatches to the keys below."
     )
 
 
 def test_the_Node_is_created_because_of_x(trace: Trace) -> None:
     assert why(trace, ev.NodeCreated) == (
-        "x requires grad, so the way back through aten::add.Tensor is written down as a Node: AddBackward0, sequence "
-        "number 0. Of several Nodes that are ready the engine runs the largest number first."
+        "x requires grad, so the call of aten::add.Tensor is recorded as a Node: AddBackward0, sequence "
+        "number 0. Of several ready Nodes the engine runs the one with the largest sequence number first."
     )
 
 
@@ -111,24 +111,24 @@ def test_an_only_edge(trace: Trace) -> None:
 
 def test_why_no_Node_is_made() -> None:
     assert why(founding(False, False), ev.NoNodeMade) == (
-        "None of x and y requires grad, so aten::add.Tensor needs no way back: no Node is made."
+        "None of x and y requires grad, so aten::add.Tensor is not recorded for backward: no Node is made."
     )
 
 
 def test_the_guard(trace: Trace) -> None:
     assert why(trace, ev.GuardEntered) == (
-        "Until the guard AutoDispatchBelowADInplaceOrView ends, the thread keeps out the autograd keys and "
-        "ADInplaceOrView: autograd has had its turn, so calls that the kernels below make record nothing again."
+        "Until the guard AutoDispatchBelowADInplaceOrView ends, the thread excludes the autograd keys and "
+        "ADInplaceOrView: autograd has already been handled, so calls that the kernels below make record nothing again."
     )
     assert why(trace, ev.GuardLeft) == (
-        "The guard AutoDispatchBelowADInplaceOrView ends and writes back the sets that it found: calls from here on "
+        "The guard AutoDispatchBelowADInplaceOrView ends and restores the sets that it saved: calls from here on "
         "can reach autograd again."
     )
 
 
 def test_the_redispatch_with_the_set_before_and_after_the_mask(trace: Trace) -> None:
     assert why(trace, ev.Dispatched, 1) == (
-        "VariableType::add_Tensor passes the call on. It received 0x1000010002 (AutogradCUDA, CUDA) and masks it with "
+        "VariableType::add_Tensor redispatches. It received 0x1000010002 (AutogradCUDA, CUDA) and masks it with "
         "after_autograd_keyset, which keeps every key below the autograd keys: 0x10002 (CUDA) is left, so CUDA is next."
     )
 
@@ -153,7 +153,7 @@ def test_the_call_comes_from_the_user(trace: Trace) -> None:
         "input, Tensor other, *, Number alpha = 1, Tensor out = None); it leads to the operator aten::add.Tensor."
     )
     assert why(trace, ev.Dispatched) == (
-        "torch.add(x, y) calls the operator aten::add.Tensor. The highest key of its key set picks the kernel: "
+        "torch.add(x, y) calls the operator aten::add.Tensor. The highest key of its key set selects the kernel: "
         "AutogradCUDA."
     )
 
@@ -166,7 +166,7 @@ def test_requires_grad_changes_no_key(trace: Trace) -> None:
 
 
 OFF = "off: no key changes and the autograd kernels still run, but they make no Nodes until it is on again."
-ON = "on: operators record their way back."
+ON = "on: operators record Nodes again."
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_a_backward_says_whose_gradients_it_writes() -> None:
         "What arrives for b, which backward(inputs=) names, goes into .grad; no other leaf's .grad is written."
     )
     (start,) = said(grad_of_a(), ev.BackwardStarted)
-    assert start.endswith("and hands what arrives for a to the caller: no leaf's .grad is written.")
+    assert start.endswith("and returns what arrives for a to the caller: no leaf's .grad is written.")
 
 
 def test_what_is_needed_and_what_is_not() -> None:

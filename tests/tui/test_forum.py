@@ -51,7 +51,7 @@ def test_the_key_set_says_why_autograd_is_in_it_although_only_x_requires_grad() 
     at = step(trace, ev.KeySetComputed, within=the_add(trace))
     seen(
         at,
-        "every ordinary CUDA tensor carries it from the moment it is made",
+        "every ordinary CUDA tensor has it from the moment it is made",
         "Only x requires grad, y does not",
         "AutogradCUDA ■ ■ ■ · · ■ ■ ◀ wins",
         "0x1000010002",
@@ -81,7 +81,7 @@ def test_the_node_the_empty_edge_and_the_generated_line() -> None:
 def test_the_guard_the_redispatch_and_the_kernel() -> None:
     trace = traced("forum.py")
     guard = step(trace, ev.GuardEntered, within=the_add(trace))
-    seen(guard, "AutoDispatchBelowADInplaceOrView", "autograd has had its turn")
+    seen(guard, "AutoDispatchBelowADInplaceOrView", "autograd has already been handled")
     passed_on = step(trace, redispatch(), within=guard)
     seen(
         passed_on, "0x1000010002 (AutogradCUDA, CUDA)", "after_autograd_keyset", "0x10002 (CUDA)", "received mask left"

@@ -1,4 +1,4 @@
-"""Why a key is in the key set of a call, or why it is not: one sentence per key, in the user's words."""
+"""Why a key is in the key set of a call, or why it is not: one sentence per key, with the user's names."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def _carried(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str
     who = tensor_names(trace, carriers, computed.seq)
     several = len(set(carriers)) > 1
     if not backend:
-        return f"{who} {'carry' if several else 'carries'} it{_habit(key)}"
+        return f"{who} {'have' if several else 'has'} it{_habit(key)}"
     device = backend_name(highest_backend(backend))
     lower = [backend_name(found) for found in backends(computed.united) if backend_bit(found) < backend]
     rank = f" ({device} comes before {listed(lower)})" if lower else ""
     kind = f"{who} {f'are {device} tensors' if several else f'is {_article(device)} {device} tensor'}{rank}"
     if key == DispatchKey.AutogradFunctionality:
-        return f"{kind}, and every ordinary {device} tensor carries it from the moment it is made"
+        return f"{kind}, and every ordinary {device} tensor has it from the moment it is made"
     return kind
 
 
@@ -74,49 +74,49 @@ def _included(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> st
 
 
 def exclusion(trace: Trace, seq: int, key: DispatchKey) -> str:
-    """Why the thread excludes a key at a step: ``autograd has had its turn``."""
+    """Why the thread excludes a key at a step: ``autograd has already been handled``."""
     guard = excluder(trace, seq, raw(key))
     if guard is not None:
-        return f"the guard {guard.guard} keeps it out, because {guard_reason(trace, guard)}"
+        return f"the guard {guard.guard} excludes it, because {guard_reason(trace, guard)}"
     if is_autograd(key.name) and latest(index(trace).inference, seq):
-        return "inference mode keeps it out"
+        return "inference mode excludes it"
     if key.name.startswith("Autocast") and default_excluded_set & raw(key):
-        return "the thread keeps it out while autocast is off"
+        return "the thread excludes it while autocast is off"
     return "the thread excludes it"
 
 
 def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
-    """Why a guard stands where it stands."""
+    """Why a guard is active where it is."""
     if guard.guard == "InferenceMode":
         return f"inference mode is {'off' if guard.included & raw(DispatchKey.ADInplaceOrView) else 'on'}"
     parent = trace[guard.parent] if guard.parent is not None else None
     if isinstance(parent, ev.BindingEntered) and guard.guard.startswith("AutoDispatchBelow"):
-        return f"a new tensor has no history, so autograd has no part in {parent.function}"
+        return f"a new tensor has no history, so autograd has nothing to record in {parent.function}"
     if guard.guard == "StashTorchDispatchModeGuard":
         return "a mode does not see what its own handler calls"
     if guard.included & ~guard.included_before & raw(DispatchKey.PythonTLSSnapshot):
-        return "a dispatch mode is on, and every call must get to it"
+        return "a dispatch mode is on, and every call must reach it"
     kernel = around(trace, guard.seq, ev.KernelEntered)
     if kernel is not None and key_of_kernel(trace, kernel) == "Python":
-        return "everything above Python has had its turn"
+        return "all keys above Python have already been handled"
     if transform := functorch_sentences.guard_reason(trace, guard):
         return transform
     if kernel is None and guard.guard == "AutoDispatchBelowADInplaceOrView":
         return "what is made here is new and has no history"
     key = key_of_kernel(trace, kernel) if kernel is not None else ""
     if is_autograd(key):
-        return "autograd has had its turn"
+        return "autograd has already been handled"
     if key.startswith("Autocast"):
-        return "autocast has had its turn"
+        return "autocast has already been handled"
     if key == "ADInplaceOrView":
-        return "autograd and ADInplaceOrView have had their turn"
+        return "autograd and ADInplaceOrView have already been handled"
     if key and raw(DispatchKey[key]) & guard.excluded & ~guard.excluded_before:
-        return f"{key} has had its turn"
+        return f"{key} has already been handled"
     if key == "Functionalize":
-        return "what is tried here, on meta tensors, is for their shapes alone"
+        return "this runs on meta tensors, for their shapes alone"
     if kernel is not None:
-        return f"{kernel.kernel} wants what it calls to pass by them"
-    return _of_new_numbers(trace, guard) or "the program itself asked for that"
+        return f"{kernel.kernel} excludes them for the operators that it calls"
+    return _of_new_numbers(trace, guard) or "the program itself entered it"
 
 
 MODES = raw(DispatchKey.Python, DispatchKey.FuncTorchDynamicLayerFrontMode, DispatchKey.FuncTorchDynamicLayerBackMode)
@@ -124,14 +124,14 @@ TRACER = raw(DispatchKey.Tracer)
 
 
 def _of_new_numbers(trace: Trace, guard: ev.GuardEntered) -> str:
-    """Of the guards that stand while a tensor is made from Python's numbers (``torch/csrc/utils/tensor_new.cpp``)."""
+    """The reason of a guard around the making of a tensor from Python's numbers (``torch/csrc/utils/tensor_new.cpp``)."""
     if around(trace, guard.seq, ev.BindingEntered) is None:
         return ""
     taken = guard.excluded & ~guard.excluded_before
     if taken == TRACER:
         return "torch.jit.trace is not to record how a tensor is made of Python's numbers"
     if taken & MODES == MODES:
-        return "no mode and no transform may see, or wrap, a new tensor before it is finished"
+        return "no mode and no transform may intercept the making of a new tensor, or wrap it before it is finished"
     return ""
 
 
@@ -165,7 +165,7 @@ def _fate(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed, key: D
         return f"not in the set: its cell of {call.operator} holds a fallthrough, so the operator's mask takes it out"
     if next(functionalities(computed.effective)) == key:
         return "the highest key left, so it wins"
-    return f"in the set, and left for later: {call.key} is higher"
+    return f"in the set, but not the highest: {call.key} is higher"
 
 
 def higher_keys_kept_out(trace: Trace, computed: ev.KeySetComputed) -> str:
@@ -181,8 +181,8 @@ def higher_keys_kept_out(trace: Trace, computed: ev.KeySetComputed) -> str:
     guard = excluder(trace, computed.seq, raw(above[0]))
     if guard is None:
         why = exclusion(trace, computed.seq, above[0])
-        return f"{names} would come before it, but {why.replace(' it ', f' {_them(above)} ')}"
-    return f"{names} {have} no say here: {guard_reason(trace, guard)} ({guard.guard})"
+        return f"{names} would be higher, but {why.replace('excludes it', f'excludes {_them(above)}')}"
+    return f"{names} {have} been excluded: {guard_reason(trace, guard)} ({guard.guard})"
 
 
 def _them(keys: list[DispatchKey]) -> str:
@@ -204,6 +204,6 @@ def grad_note(trace: Trace, computed: ev.KeySetComputed) -> str:
         return f"{capital(nobody, _names(trace, computed))} grad; no key depends on that."
     who = f"{tensor_names(trace, needed, computed.seq)} {'require' if len(needed) > 1 else 'requires'} grad"
     if not others:
-        return f"That {who} plays no part: no key depends on it."
+        return f"That {who} changes nothing here: no key depends on it."
     do = "do" if len(others) > 1 else "does"
     return f"Only {who}, {tensor_names(trace, others, computed.seq)} {do} not; no key depends on that."

@@ -123,14 +123,18 @@ def _given_reason(trace: Trace, call: ev.Dispatched, kernel: ev.KernelEntered | 
     if kernel is None:
         return "In the set that was given."
     if kept and not kernel.key_set & column.bit:
-        return f"{kernel.kernel} put it in: it {purpose(DispatchKey[column.functionality])}."
+        return f"{kernel.kernel} added it: it {purpose(DispatchKey[column.functionality])}."
     if not kept:
         if column.name == key_of_kernel(trace, kernel):
-            return f"{kernel.kernel} ran for this key and takes it out, so that the call goes on below it."
+            return f"{kernel.kernel} ran for this key and removes it, so that the redispatch reaches the keys below it."
         mask = mask_of(trace, call)
         by = f", by {mask.name}" if mask else ""
-        return f"Taken out together with the key that ran{by}."
-    return "Highest key left, so it wins." if column.name == call.key else f"Kept for later: {call.key} is higher."
+        return f"Removed together with the key whose kernel ran{by}."
+    return (
+        "Highest key left, so it wins."
+        if column.name == call.key
+        else f"In the set, but not the highest: {call.key} is higher."
+    )
 
 
 def _argument(trace: Trace, parameter: str, tensor: int, at: int) -> str:

@@ -13,48 +13,49 @@ NOT_IMPLEMENTED = "autogradNotImplementedFallback"
 
 
 def autograd(op: OperatorEntry, cell: Cell) -> Statement:
-    """Of a cell with a kernel."""
+    """The sentence on the kernel of an autograd cell."""
     assert cell.kernel is not None
     name, key = cell.kernel.name, cell.key
     holds = (CellHolds(op.name, str(key), name, cell.reason),)
     if cell.reason == MATH:
         return Statement(
             "autograd cell: composite",
-            f"{name} runs already at {key}, above the backend: it takes the call apart into other operators. Each of "
-            f"them passes {key} by itself and records its own derivative. {op.name} needs none and leaves no Node.",
+            f"{name} runs already at {key}, above the backend: it decomposes the call into other operators. Each of "
+            f"them is dispatched through {key} by itself and records its own derivative. {op.name} needs none and "
+            "leaves no Node.",
             holds,
         )
     if cell.reason == FALLBACK:
         return Statement(
             "autograd cell: fallback",
-            "It passes the call on to the keys below (ks & after_autograd_keyset), without a guard, and records no "
+            "It redispatches to the keys below (ks & after_autograd_keyset), without a guard, and records no "
             "derivative. If an input requires grad and the kernel below gives a result without a history, that result "
             "gets a Node (WarnNotImplemented) that only warns when backward reaches it: no gradient goes on from "
-            "there. That is where the gradient of an operator without an autograd kernel is lost. (A kernel that calls "
-            "differentiable operators keeps theirs.)",
+            "there. That is where the gradient of an operator without an autograd kernel is lost. (A kernel that "
+            "calls differentiable operators keeps theirs.)",
             holds,
         )
     if any(argument.is_write and argument.kwarg_only for argument in op.schema.arguments):
         return Statement(
             "autograd cell: out",
-            f"{name} records nothing: out= forms have no derivative. If an argument requires grad and grad mode is on, "
-            "it raises RuntimeError (functions with out=... arguments don't support automatic differentiation); else "
-            "it passes the call on below.",
+            f"{name} records nothing: out= forms have no derivative. If an argument requires grad and grad mode is "
+            "on, it raises RuntimeError (functions with out=... arguments don't support automatic differentiation); "
+            "otherwise it redispatches to the keys below.",
             (AutogradKernel(op.name, "out"),),
         )
     if name == NOT_IMPLEMENTED:
         return Statement(
             "autograd cell: not implemented",
             "The operator has no derivative. If an input requires grad and grad mode is on, this kernel makes a Node "
-            "that raises when backward reaches it (derivative for ... is not implemented), passes the call on below, "
-            "and ties the result to that Node.",
+            "that raises when backward reaches it (derivative for ... is not implemented), redispatches to the keys "
+            "below, and sets that Node as the grad_fn of the result.",
             (AutogradKernel(op.name, "not implemented"),),
         )
     if name.startswith("wrapper_"):
         return Statement(
             "autograd cell: composite of nested tensors",
-            f"{name} computes nothing itself: it takes the call apart into other operators, which pass the autograd "
-            "keys by themselves and record their own derivatives.",
+            f"{name} computes nothing itself: it decomposes the call into other operators, which are dispatched "
+            "through the autograd keys by themselves and record their own derivatives.",
             holds,
         )
     if not name.startswith("VariableType::"):
@@ -69,16 +70,16 @@ def autograd(op: OperatorEntry, cell: Cell) -> Statement:
 def _generated(op: OperatorEntry, name: str) -> Statement:
     node = node_of(op.name.removeprefix("aten::"))
     begin = f"{name} computes nothing itself. If an input requires grad and grad mode is on, "
-    end = "the call on with every key below autograd (ks & after_autograd_keyset)"
+    end = "with every key below autograd (ks & after_autograd_keyset)"
     if node:
         return Statement(
             "autograd cell: Node",
-            f"{begin}it makes a Node, the operator's way back ({node}). Then it passes {end}, and ties what comes back "
-            "to the Node.",
+            f"{begin}it makes a Node ({node}), which computes the operator's gradients in backward. Then it "
+            f"redispatches {end}, and sets the Node as the grad_fn of the result.",
             (AutogradKernel(op.name, node),),
         )
     return Statement(
         "autograd cell: generated",
-        f"{begin}and the operator has a derivative for that input, it makes a Node, the operator's way back, and ties "
-        f"to it what comes back. It passes {end}.",
+        f"{begin}and the operator has a derivative for that input, it makes a Node, which computes the operator's "
+        f"gradients in backward, and sets it as the grad_fn of the result. It redispatches {end}.",
     )

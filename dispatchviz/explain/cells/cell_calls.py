@@ -1,4 +1,4 @@
-"""What a call meets in a cell: what the kernel there does, what comes next, or the error."""
+"""What a call that lands in a cell does: what the kernel there computes, what comes next, or the error."""
 
 from __future__ import annotations
 
@@ -44,25 +44,25 @@ def _kernel(op: OperatorEntry, cell: Cell) -> Statement:
     if kernel.fallthrough:
         return _fallthrough(cell)
     if cell.reason == AMBIGUOUS:
-        text = "The call raises RuntimeError (ambiguous autogradother). In inference mode it does not come here."
+        text = "The call raises RuntimeError (ambiguous autogradother). In inference mode it does not reach this cell."
         return Statement("cell: ambiguous", text, holds(cell))
     if is_autograd(key.name):
         return autograd(op, cell)
     if cell.reason == MATH:
         return Statement(
             "cell: composite",
-            f"{kernel.name} computes nothing for {key} in particular: it is made of calls of other operators, each "
-            "through the dispatcher, and their kernels do the work.",
+            f"{kernel.name} computes nothing for {key} in particular: it calls other operators, each through the "
+            "dispatcher, and their kernels do the work.",
             holds(cell),
         )
     if key == K.Undefined:
-        text = "It runs when no key is left at all, as for a call without tensors."
+        text = "It runs when the key set is empty, as for a call without tensors."
         return Statement("cell: no key", text, holds(cell))
     if cell.reason == FALLBACK:
         return _fallback(cell)
     if is_backend(key.name):
         return _backend(op, cell)
-    text = f"The kernels at {key} have a task of their own: this key {purpose(key.functionality)}."
+    text = f"The kernels at {key} compute no result: this key {purpose(key.functionality)}."
     return Statement("cell: layer", text, holds(cell))
 
 
@@ -71,8 +71,8 @@ def _error(op: OperatorEntry, key: DispatchKey) -> Statement:
         begins = "There were no tensor arguments to this function"
         return Statement(
             "cell: empty, no key",
-            f"A call that brings no key at all (no tensors, an empty list) raises NotImplementedError: {begins}, ... "
-            f"no fallback function is registered for schema {op.name}.",
+            f"A call with an empty key set (no tensors, an empty list) raises NotImplementedError: {begins}, ... no "
+            f"fallback function is registered for schema {op.name}.",
             (MissingRaises(op.name, str(key), begins),),
         )
     begins = f"Could not run '{op.name}' with arguments from the '{key}' backend."
@@ -88,14 +88,14 @@ def _fallthrough(cell: Cell) -> Statement:
     whose = "this operator's own" if cell.reason == KERNEL else "the key's fallback"
     return Statement(
         "cell: fallthrough",
-        f"A call never comes here. The cell holds a fallthrough ({whose}): it is no function but a hole in the "
-        f"operator's mask, which takes {cell.key} out of the set of every call before the highest key is picked.",
+        f"No call reaches this cell. It holds a fallthrough ({whose}): it is no function but a zero in the operator's "
+        f"mask, which takes {cell.key} out of the set of every call before the highest key is picked.",
         holds(cell),
     )
 
 
 LOOPS = ("batchedTensorForLoopFallback", "batchedNestedTensorForLoopFallback", "at::batchedTensorForLoopFallback")
-"""Fallbacks of operators without a rule for whole batches."""
+"""Fallbacks of operators without a batch rule."""
 
 
 def _fallback(cell: Cell) -> Statement:
@@ -110,11 +110,11 @@ def _fallback(cell: Cell) -> Statement:
     if cell.kernel.name in LOOPS:
         return Statement(
             "cell: batching fallback",
-            "The operator has no rule for whole batches. The fallback calls it once for each example and puts the "
-            "results together again.",
+            "The operator has no batch rule. The fallback calls it once for each example of the batch and stacks the "
+            "results.",
             holds(cell),
         )
-    text = f"The fallback does for any operator what this key is for: it {purpose(cell.key.functionality)}."
+    text = f"The fallback serves every operator: it {purpose(cell.key.functionality)}."
     return Statement("cell: fallback", text, holds(cell))
 
 
@@ -132,17 +132,17 @@ def _backend(op: OperatorEntry, cell: Cell) -> Statement:
         return _for_many_backends(op, cell, name)
     return Statement(
         "cell: backend",
-        f"{name} gives the result for {key} tensors, by itself or with the help of operators that it calls. The call "
-        "goes no further.",
+        f"{name} gives the result for {key} tensors, by itself or with the help of operators that it calls. It does "
+        "not redispatch.",
         holds(cell),
     )
 
 
 def _for_many_backends(op: OperatorEntry, cell: Cell, name: str) -> Statement:
-    """Of an alias that leaves the autograd keys out."""
+    """Of an alias that does not cover the autograd keys."""
     begin = (
-        f"{name} is one function for many backends: what has to be computed on {cell.key} it gets by calling other "
-        "operators, below autograd."
+        f"{name} is one function for many backends: what has to be computed on {cell.key} is done by other operators "
+        "that it calls, below autograd."
     )
     recorder = op.kernel(K.Autograd)
     if recorder is None or not recorder.name.startswith("VariableType::"):
@@ -152,30 +152,30 @@ def _for_many_backends(op: OperatorEntry, cell: Cell, name: str) -> Statement:
         return Statement("cell: explicit composite without derivative", text, holds(cell))
     return Statement(
         "cell: explicit composite",
-        f"{begin} A derivative is not made of theirs but registered to Autograd: {recorder.name}, the operator's "
-        f"autograd kernel, runs before the call comes to {cell.key}.",
+        f"{begin} Its derivative does not come from theirs but is registered to Autograd: {recorder.name}, the "
+        f"operator's autograd kernel, runs before the call reaches {cell.key}.",
         holds(cell),
     )
 
 
 def _carried(key: DispatchKey) -> Statement | None:
-    """Why a call comes to an autograd key at all: the founding question."""
+    """Why a call reaches an autograd key at all: the founding question."""
     backend = backend_of(key)
     if not is_autograd(key.name) or backend is None:
         return None
     carries = (BackendKeys(str(backend), tensor_set(backend)),)
     if key == K.AutogradOther:
-        text = "Tensors of backends without an autograd key of their own (HIP, VE, MKL-DNN, FPGA, ...) carry this key."
+        text = "Tensors of backends without an autograd key of their own (HIP, VE, MKL-DNN, FPGA, ...) have this key."
         return Statement("cell: AutogradOther's tensors", text, carries)
     own = AUTOGRAD_KEY[backend.backend]
     if own != key and key != K.AutogradNestedTensor:
-        text = f"No tensor carries {key}: {backend} tensors carry {own} instead."
-        return Statement("cell: no tensor carries it", text, carries)
+        text = f"No tensor has the key {key}: {backend} tensors have {own} instead."
+        return Statement("cell: no tensor has the key", text, carries)
     return Statement(
-        "cell: every tensor carries both",
-        f"Why a call comes here: every ordinary {backend} tensor carries both {backend} and {key} from the moment it "
-        f"is made, whether it requires grad or not (the two alone are {hexed(raw(key, backend))}). {key} is the higher "
-        f"one, so its cell is first, and {backend}, which computes, is for later.",
+        "cell: every tensor has both keys",
+        f"Why a call comes here: every ordinary {backend} tensor has both keys, {backend} and {key}, from the moment "
+        f"it is made, whether it requires grad or not (the two alone are {hexed(raw(key, backend))}). {key} is the "
+        f"higher one, so its cell comes first; {backend}, which computes, comes later.",
         carries,
     )
 
@@ -194,17 +194,17 @@ def _way(op: OperatorEntry, cell: Cell) -> Statement | None:
     visits = CallVisits(op.name, str(backend), tuple(str(visited.key) for visited in found.cells))
     claims: tuple[Claim, ...] = (BackendKeys(str(backend), found.tensor), visits)
     if cell in found.cells or not is_backend(cell.key.name):
-        return Statement("way of a call", text, claims)
-    return Statement("way of a call past the cell", text + _missed(cell, found), claims)
+        return Statement("path of a call", text, claims)
+    return Statement("path of a call past the cell", text + _missed(cell, found), claims)
 
 
 def _missed(cell: Cell, found: Way) -> str:
-    """Why such a call does not come to the cell."""
+    """Why such a call does not reach the cell."""
     last = found.cells[-1]
-    ends = "takes it apart first" if last.reason == MATH else "ends it"
+    ends = "decomposes it first" if last.reason == MATH else "ends it"
     return (
-        f" So it does not come to this cell: {last.key} {ends}. Only calls below autograd do: in inference mode, or "
-        "from a kernel that keeps the autograd keys out."
+        f" So it does not reach this cell: {last.key} {ends}. Only calls below autograd do: in inference mode, or "
+        "from a kernel that excludes the autograd keys."
     )
 
 

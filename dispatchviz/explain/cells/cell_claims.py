@@ -1,4 +1,4 @@
-"""Why a cell holds what it holds, in sentences: the rule that filled it, and what became of every other claim."""
+"""Why a cell holds what it holds, in sentences: the rule that filled it, and what became of every other candidate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dispatchviz.core.table.precedence import (
     NESTED,
 )
 from dispatchviz.explain.cells.pytorch_tables import served
-from dispatchviz.explain.keys.alias_keys import ALIAS_WORDS
+from dispatchviz.explain.keys.alias_keys import ALIAS_TEXTS
 from dispatchviz.explain.sentences.english import counted, listed
 from dispatchviz.explain.sentences.sentence_claims import AliasKeys, CellHolds
 from dispatchviz.explain.sentences.statement import Statement
@@ -29,11 +29,11 @@ TAGS = {
     DEFAULT_BACKEND: "from an alias that serves every backend without a kernel of its own",
     NESTED: "from the alias of composites written for nested tensors",
     MATH: "a composite: written in terms of other operators, which bring their own derivatives",
-    AUTOGRAD: "from the alias Autograd, which stands for the autograd keys of all backends",
-    BATCHED: "from the alias for operators that vmap may take apart",
+    AUTOGRAD: "from the alias Autograd, which covers the autograd keys of all backends",
+    BATCHED: "from the alias for operators that vmap may decompose",
     FALLBACK: "the key's own fallback, the same for every operator that has nothing better there",
-    AMBIGUOUS: "two claims that exclude each other; a call fails",
-    MISSING: "nobody claims the cell; a call fails",
+    AMBIGUOUS: "two kernels that exclude each other; a call fails",
+    MISSING: "nothing fills the cell; a call fails",
 }
 """PyTorch's tags, and what each means."""
 
@@ -49,7 +49,7 @@ def because(op: OperatorEntry, cell: Cell) -> Statement:
             _holds(cell),
         )
     if cell.reason == KERNEL:
-        text = f"{cell.kernel.name} is registered for {key} itself. Such a kernel comes before every other claim."
+        text = f"{cell.kernel.name} is registered for {key} itself. Such a kernel takes precedence over all others."
         return Statement("cell: own kernel", text, _holds(cell))
     if cell.reason == FALLBACK:
         return Statement(
@@ -78,14 +78,14 @@ def _covered(op: OperatorEntry, cell: Cell, source: DispatchKey) -> Statement:
     """How an alias fills the cell, and how many others with it."""
     key, many = cell.key, len(ALIAS_MEMBERS[source])
     filled = sum(cell in ALIAS_MEMBERS[source] for cell in served(op, source))
-    stands = f"The alias {source} stands for {counted(many, 'key')}: {ALIAS_WORDS[source]}."
+    stands = f"The alias {source} covers {counted(many, 'key')}: {ALIAS_TEXTS[source]}."
     here = ", this one among them" if key in ALIAS_MEMBERS[source] else "; Undefined is none of them, but gets it too"
-    others = f" ({many - filled} have a better claim)" if filled < many else ""
+    others = f" ({many - filled} have a kernel of higher precedence)" if filled < many else ""
     cells = "all their cells" if filled == many else f"{filled} of their cells{others}"
     return Statement(
         "cell: filled by an alias",
         f"{_nothing_itself(key)} {stands} When kernels are registered, not when the operator is called, the alias is "
-        f"put into the table: its kernel fills {cells}{here}. A call then just reads the cell.",
+        f"resolved: its kernel fills {cells}{here}. A call then just reads the cell.",
         (*_holds(cell), AliasKeys(str(source), tuple(map(str, sorted(ALIAS_MEMBERS[source]))))),
     )
 
@@ -95,33 +95,37 @@ def _ambiguous(op: OperatorEntry, cell: Cell) -> Statement:
     return Statement(
         "cell: why ambiguous",
         f"The operator has a composite kernel and kernels of its own for {listed(names)}. AutogradOther serves all of "
-        "these backends at once, so PyTorch cannot know whether to run the composite (whose derivative comes from its "
-        "parts) or the backend's kernel (which has none), and puts a kernel there that only raises.",
+        "these backends at once, so PyTorch cannot decide whether to run the composite (whose derivative comes from "
+        "its parts) or the backend's kernel (which has none), and puts a kernel there that only raises.",
         _holds(cell),
     )
 
 
 def outcome(op: OperatorEntry, cell: Cell, candidate: Candidate) -> str:
-    """What became of a claim, as a short sentence without its full stop."""
+    """What became of a candidate, as a short sentence without its full stop."""
     source = candidate.source
     if candidate.outcome == TAKEN:
         return "taken"
     if candidate.outcome == NOTHING:
         return "nothing registered" if candidate.reason != FALLBACK else f"{cell.key} has no fallback"
     if candidate.outcome == NOT_CONSIDERED:
-        return "nothing registered" if candidate.kernel is None else "has a kernel, but comes after the one taken"
+        return (
+            "nothing registered"
+            if candidate.kernel is None
+            else "has a kernel, but of lower precedence than the one taken"
+        )
     if candidate.outcome.startswith("does not stand"):
-        return f"has a kernel, but does not stand for {cell.key}" + _beside(source, cell.key)
+        return f"has a kernel, but does not cover {cell.key}" + _beside(source, cell.key)
     return f"has a kernel, but {candidate.outcome}"
 
 
 def _beside(source: DispatchKey, key: DispatchKey) -> str:
-    """Which near relative of the key the alias stands for, where that is the usual mistake."""
+    """Which related keys the alias covers instead, where that is the usual mistake."""
     if source == K.Autograd and not key.name.startswith("Autograd"):
         return ", only for autograd keys"
     if source in (K.CompositeExplicitAutograd, K.CompositeExplicitAutogradNonFunctional):
         if key.name.startswith("Autograd"):
             return ", only for backends"
         if key.functionality == K.Sparse:
-            return ": it leaves sparse layouts out"
+            return ": it does not cover sparse layouts"
     return ""

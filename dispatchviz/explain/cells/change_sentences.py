@@ -1,4 +1,4 @@
-"""Sentences of a registration that was tried: the cell, other cells, where calls go, what PyTorch forgets."""
+"""Sentences of a registration that was tried: the cell, other cells, the path of calls, stale cells."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ K = DispatchKey
 
 
 def of_kernel(tried: Tried, cell: Cell) -> tuple[Statement, ...]:
-    """A kernel of the reader's."""
+    """Of a kernel registered by the reader."""
     return (*_here(tried, cell), *_elsewhere(tried, cell), *_reached(tried), *_stale(tried))
 
 
 def of_removal(tried: Tried, cell: Cell) -> tuple[Statement, ...]:
-    """The kernel in the cell, taken away."""
+    """Of the kernel in the cell, deregistered."""
     return (*_here(tried, cell), *_elsewhere(tried, cell), *_way_left(tried, cell), *_stale(tried))
 
 
 def of_fallthrough(tried: Tried) -> tuple[Statement, ...]:
-    """A fallthrough."""
+    """Of a fallthrough registered by the reader."""
     return (*_masked(tried), *_next(tried), *_stale(tried), *_loop(tried))
 
 
@@ -46,7 +46,7 @@ def _here(tried: Tried, cell: Cell) -> Iterator[Statement]:
         yield Statement("change: cell stays", text, tried.holds(cell_of(tried.after, cell.key)))
         return
     inactive = cell.reason == KERNEL and cell.kernel is not None and new.kernel is YOURS and new.reason == KERNEL
-    behind = f"; {cell.kernel.name} waits behind it, inactive" if inactive and cell.kernel else ""
+    behind = f"; {cell.kernel.name} is kept behind it, inactive" if inactive and cell.kernel else ""
     yield Statement("change: cell holds", f"The {cell.key} cell then holds {_named(new)}{behind}.", tried.holds(new))
     if new.kernel is not YOURS:
         yield from _consequence(tried, cell, [new])
@@ -75,26 +75,26 @@ def _named(cell: Cell) -> str:
 
 
 def _consequence(tried: Tried, old: Cell, cells: list[Cell]) -> Iterator[Statement]:
-    """What it means that cells got other kernels: what a call meets there."""
+    """What it means that cells got other kernels: what a call that lands there does."""
     new = cells[0]
     claims = tried.holds(*cells)
     if new.reason == MISSING:
-        yield Statement("change: calls fail", f"Calls that come there then fail: {_failure(cells)}.", claims)
+        yield Statement("change: calls fail", f"Calls that land there then fail: {_failure(cells)}.", claims)
         return
     if not is_autograd(new.key.name):
         return
     if old.reason == MATH and new.reason != AMBIGUOUS and tried.how == IMPL and is_backend(tried.under.name):
         yield Statement(
-            "change: composite switched off",
-            "That is meant so: at an autograd key the composite takes a call apart before it can reach the backend, "
-            "and your kernel would never run. So a backend's own kernel switches the composite off there.",
+            "change: composite disabled",
+            "This is by design: at an autograd key the composite decomposes a call before it can reach the backend, "
+            "and your kernel would never run. So a backend's own kernel disables the composite there.",
             claims,
         )
     if new.reason == AUTOGRAD and new.kernel is not None:
         yield Statement(
             "change: Node instead of composite",
-            f"{new.kernel.name} makes the operator's Node and passes the call on to the kernel below; backward then "
-            "calls PyTorch's formula of this operator, whose operators the backend needs, too.",
+            f"{new.kernel.name} makes the operator's Node and redispatches to the kernel below; backward then "
+            "evaluates PyTorch's formula of this operator, and the backend needs the operators that it calls, too.",
             claims,
         )
     elif new.reason == FALLBACK and old.reason == MATH:
@@ -102,8 +102,8 @@ def _consequence(tried: Tried, old: Cell, cells: list[Cell]) -> Iterator[Stateme
     elif new.reason == FALLBACK and old.reason != FALLBACK:
         yield Statement(
             "change: autograd fallback",
-            "The fallback passes the call on and records no derivative: the result is computed, the operator's own "
-            "gradient ends there.",
+            "The fallback redispatches and records no derivative: the result is computed, the operator's own gradient "
+            "ends there.",
             claims,
         )
     elif new.reason == AMBIGUOUS:
@@ -114,8 +114,8 @@ def _consequence(tried: Tried, old: Cell, cells: list[Cell]) -> Iterator[Stateme
         )
     elif new.reason == MATH:
         yield Statement(
-            "change: composite takes apart",
-            "The composite takes the call apart there, and the derivative comes from its parts.",
+            "change: composite decomposes",
+            "The composite decomposes the call there, and the derivative comes from the operators that it calls.",
             claims,
         )
 
@@ -134,7 +134,7 @@ def _fallback_left(new: Cell, claims: tuple[CellAfter, ...]) -> Statement:
 
 
 PARTS = {"aten::to": "aten::_to_copy", "aten::reshape": "aten::view, aten::clone and aten::_unsafe_view"}
-"""What some composites come down to on any backend."""
+"""The operators that some composites call on any backend."""
 
 
 def _parts(cell: Cell) -> str:
@@ -154,7 +154,7 @@ def _failure(cells: list[Cell]) -> str:
 
 
 def _reached(tried: Tried) -> Iterator[Statement]:
-    """Whether an ordinary tensor of a backend comes to a kernel registered for it."""
+    """Whether a call with an ordinary tensor of a backend reaches a kernel registered for it."""
     if not is_backend(tried.under.name):
         return
     found = way(tried.after, tried.under)
@@ -163,9 +163,9 @@ def _reached(tried: Tried) -> Iterator[Statement]:
     last = found.cells[-1]
     yield Statement(
         "change: kernel is not reached",
-        f"But a call with an ordinary {tried.under} tensor never gets there: it lands in {last.key}, which holds "
-        f"{_named(last)} and does not ask whether {tried.under} has a kernel. The new kernel runs only below autograd, "
-        "as in inference mode.",
+        f"But a call with an ordinary {tried.under} tensor never reaches it: the call lands in {last.key}, which "
+        f"holds {_named(last)} and does not depend on whether {tried.under} has a kernel. The new kernel runs only "
+        "below autograd, as in inference mode.",
         tried.visits(found),
     )
 
@@ -192,8 +192,8 @@ def _stale(tried: Tried) -> Iterator[Statement]:
     if stale:
         yield Statement(
             "change: stale cells",
-            f"PyTorch does not recompute {said_keys(stale)} then: until another change does, what is in there is out "
-            "of date, and PyTorch's own invariant check fails.",
+            f"PyTorch does not recompute {said_keys(stale)} then: until another change does, what they hold is out of "
+            "date, and PyTorch's own invariant check fails.",
             (StaleAfter(tried.before.name, tried.how, str(tried.under), tuple(map(str, stale))),),
         )
 
@@ -202,15 +202,15 @@ def _stale(tried: Tried) -> Iterator[Statement]:
 
 
 def _masked(tried: Tried) -> Iterator[Statement]:
-    """What else a fallthrough changes: it counts as a kernel where a composite asks whether there is one."""
+    """What else a fallthrough changes: it counts as a kernel where that decides on a composite."""
     key = tried.under
     claims = tried.holds(*tried.effects.values())
     others = {other: new for other, new in tried.effects.items() if other != key}
     if not others:
-        text = "It would do nothing but take the key out of the mask of calls."
+        text = "It would only take the key out of the operator's mask."
         yield Statement("fallthrough: only the mask", text, claims)
         return
-    text = f"It would take the key out of the mask of calls, and counts as a kernel of {key} all the same."
+    text = f"It would take the key out of the operator's mask, and still counts as a kernel of {key}."
     yield Statement("fallthrough: counts as kernel", text, claims)
     yield from _elsewhere(tried, cell_of(tried.before, key))
 
@@ -234,11 +234,12 @@ def _loop(tried: Tried) -> Iterator[Statement]:
         yield Statement(
             "fallthrough: PythonDispatcher loops",
             "This key is the one that loops: every FULL_AFTER set keeps PythonDispatcher, so a kernel that masks its "
-            "set and passes the call on comes here again, at every level.",
+            "set and redispatches lands here again, at every level.",
         )
         return
     yield Statement(
         "fallthrough: redispatch",
-        "redispatch uses no mask. If a kernel passes on a set that still has the key, a fallthrough there is an "
-        "internal error; and a kernel that passes on its own set unchanged calls itself for ever.",
+        "redispatch does not apply the operator's mask. If a kernel redispatches with a set that still has the key, a "
+        "fallthrough there is an internal error; and a kernel that redispatches with its own set unchanged recurses "
+        "for ever.",
     )

@@ -37,7 +37,7 @@ def _quantized(message: Message) -> Causes:
     return (
         [
             (
-                "An argument is a quantized tensor (quint8, qint8, ...), and the operator knows no quantized numbers. "
+                "An argument is a quantized tensor (quint8, qint8, ...), and the operator has no kernel for them. "
                 "Usual in a model that was quantized as a whole, where one layer has no quantized form."
             ),
         ],
@@ -72,15 +72,15 @@ def _autograd(message: Message, key: str) -> Causes:
     return (
         [
             (
-                f"The backend {backend} has a kernel of its own for {message.operator}. That switches the operator's "
-                f"composite kernel off at {key}, and there is no derivative registered to Autograd and no fallback."
+                f"The backend {backend} has a kernel of its own for {message.operator}. That disables the operator's "
+                f"composite kernel at {key}, and there is no derivative registered to Autograd and no fallback."
             )
         ],
         [
-            f"Register a kernel for {key} too: one that records the derivative, or just passes the call on.",
+            f"Register a kernel for {key} too: one that records the derivative, or just redispatches.",
             (
-                "Or take the backend's kernel away and register the operators that the composite calls: then it does "
-                "the rest, derivative included (aten::to is such an operator; register aten::_to_copy)."
+                "Or remove the backend's kernel and register the operators that the composite calls: then it does the "
+                "rest, derivative included (aten::to is such an operator; register aten::_to_copy)."
             ),
             f"dispatchviz why {message.operator} {key}",
         ],
@@ -125,8 +125,8 @@ def _backend(message: Message, key: str) -> Causes:
     return (
         [
             (
-                f"Whoever provides the backend {key} has no kernel for {message.operator}, or the module that "
-                "registers it was not imported."
+                f"The backend {key} has no kernel for {message.operator}, or the module that registers it was not "
+                "imported."
             )
         ],
         [
@@ -135,7 +135,7 @@ def _backend(message: Message, key: str) -> Causes:
                 f'As the author of the backend: TORCH_LIBRARY_IMPL({_namespace(message)}, {key}, m) {{ m.impl("...", '
                 "...); }, or a boxed CPU fallback for all operators (at::native::cpu_fallback)."
             ),
-            f"dispatchviz why {message.operator} {key} tells what would fill the cell.",
+            f"dispatchviz why {message.operator} {key} shows what would fill the cell.",
         ],
     )
 
@@ -148,8 +148,8 @@ def _no_tensors(message: Message) -> Causes:
     return (
         [
             (
-                "An empty list where a list of tensors is wanted (torch.cat([]) and the like), often because a filter "
-                "left nothing over."
+                "An empty list where a list of tensors is expected (torch.cat([]) and the like), often because a "
+                "filter removed everything."
             ),
             "A custom operator that takes no tensors and has kernels for backends only.",
         ],
@@ -157,7 +157,7 @@ def _no_tensors(message: Message) -> Causes:
             "Do not call it for an empty list.",
             (
                 "As the author of the operator: register a kernel that needs no key, under CompositeExplicitAutograd "
-                "or CompositeImplicitAutograd, or one for BackendSelect that finds the backend out."
+                "or CompositeImplicitAutograd, or one for BackendSelect that chooses the backend."
             ),
         ],
     )
@@ -167,8 +167,8 @@ def _meta(message: Message) -> Causes:
     return (
         [
             (
-                "torch.compile, torch.export, FakeTensorMode or device='meta' wants to know the shape of the result "
-                "without computing it, and nobody has told how: usual for custom operators."
+                "torch.compile, torch.export, FakeTensorMode or device='meta' needs the shape of the result without "
+                "computing it, and the operator has no fake implementation: usual for custom operators."
             )
         ],
         [
@@ -194,7 +194,7 @@ def _ambiguous(message: Message) -> Causes:
                 "If no gradients are needed: with torch.inference_mode(): then the autograd keys, this one among them, "
                 "are out of the key set, and the backend's kernel runs."
             ),
-            "As the author: take one of the two kernels away, or register the operator's parts instead.",
+            "As the author: remove one of the two kernels, or register the operators that the composite calls instead.",
             f"dispatchviz why {message.operator} AutogradOther",
         ],
     )

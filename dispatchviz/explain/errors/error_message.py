@@ -62,38 +62,38 @@ def _happened(message: Message) -> Iterator[str]:
     if message.kind == "no kernel":
         yield (
             f"The program called the operator {operator}. The highest key in the key set of that call was {key}, so "
-            f"the dispatcher looked into the {key} cell of {operator}'s table, and the cell is empty: nobody has "
-            "registered a kernel that covers it."
+            f"the dispatcher looked into the {key} cell of {operator}'s table, and the cell is empty: no registered "
+            "kernel covers it."
         )
         if past := became(key):
             yield f"{past}."
         elif (known := known_key(key)) is not None:
-            yield f"{key} {purpose(known.functionality)}. It got into the set because {_origin(key)}."
+            yield f"{key} {purpose(known.functionality)}. It is in the set because {_origin(key)}."
     elif message.kind == "no tensors":
         yield (
-            f"The program called the operator {operator} and no argument brought a dispatch key: no tensor, an empty "
-            "list of tensors, or only None. Such a call lands in the cell of Undefined, and that cell is empty."
+            f"The program called the operator {operator} and no argument has a dispatch key: no tensor, an empty list "
+            "of tensors, or only None. Such a call lands in the cell of Undefined, and that cell is empty."
         )
     elif message.kind == "meta":
         yield (
             f"The program called the operator {operator} with tensors on the meta device, which have shapes and no "
-            "data. It has no kernel for Meta, and no composite that would do, so the call landed in the Meta fallback, "
-            "which does nothing but raise this."
+            "data. It has no kernel for Meta, and no composite that covers it, so the call landed in the Meta "
+            "fallback, which does nothing but raise this."
         )
     else:
         yield (
-            f"{operator} has a composite kernel (CompositeImplicitAutograd) and a kernel of its own for a backend that "
-            "shares the key AutogradOther with other backends. At AutogradOther PyTorch cannot know which of them is "
-            "meant, so that cell holds a kernel that only raises this."
+            f"{operator} has a composite kernel (CompositeImplicitAutograd) and a kernel of its own for a backend "
+            "that shares the key AutogradOther with other backends. At AutogradOther PyTorch cannot decide between "
+            "them, so that cell holds a kernel that only raises this."
         )
 
 
 def _origin(key: str) -> str:
     if is_backend(key):
-        return f"an argument is a {key} tensor, or the call asks for such a device"
+        return f"an argument is a {key} tensor, or the call requests such a device"
     if is_autograd(key):
-        return "every ordinary tensor of its backend carries it"
-    return "an argument carries it, or a guard or a mode includes it"
+        return "every ordinary tensor of its backend has it"
+    return "an argument has it, or a guard or a mode includes it"
 
 
 # -- the list ---------------------------------------------------------------------------------------------------------
@@ -128,22 +128,22 @@ ORDER = (OWN, GENERAL, AUTOGRAD, OTHER, FALLBACKS, SKIPPED, EMPTY, UNSAID)
 def _title(line: Line) -> tuple[str, str]:
     """The group of a line, and what it means."""
     if line.fallthrough:
-        return SKIPPED, "fallthroughs: a call passes by as if the key were not there. They run nothing."
+        return SKIPPED, "fallthroughs: a call skips the key as if it were not there. They run nothing."
     if is_autograd(line.key) or line.key == "Autograd":
         return AUTOGRAD, (
-            "these record the derivative (or pass by) and hand the call on to a backend below: none of them computes."
+            "these record the derivative (or nothing) and redispatch to a backend below: none of them computes."
         )
     if line.key == "Meta" and line.reason == "backend fallback":
         return EMPTY, "only its fallback, which raises an error: there is no kernel."
     if line.reason == "backend fallback":
-        return FALLBACKS, "every operator has these: each does its own task and hands the call on. They do not compute."
+        return FALLBACKS, "every operator has these: each does its own task and redispatches. They do not compute."
     if _backend(line.key):
         if line.reason in ("math kernel", "default backend kernel", "nested kernel"):
-            return GENERAL, "written for many backends at once: here the operator runs, too."
-        return OWN, "here the operator really runs: tensors of these kinds can be given to it."
+            return GENERAL, "written for many backends at once: the operator runs on these, too."
+        return OWN, "the operator runs on these: tensors of these kinds can be passed to it."
     if not line.reason:
         return UNSAID, "keys with something in their cell; only those that are named like a backend compute."
-    return OTHER, "layers above the backends (tracing, vmap, autocast, ...): they hand the call on."
+    return OTHER, "layers above the backends (tracing, vmap, autocast, ...): they redispatch."
 
 
 def _backend(key: str) -> bool:

@@ -1,4 +1,4 @@
-"""What will come of a change in place, in words: which Nodes will refuse, and why one has refused."""
+"""Which Nodes will raise in backward because of an in-place change, and why one has raised."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _formulas(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> 
     """Formulas unpack all that their Node keeps before they compute anything."""
     nodes = _by_node(kept)
     keepers = listed([_keeper(trace, event, some) for some in nodes.values()])
-    will = f"{'its' if len(nodes) == 1 else 'their'} backward will refuse"
+    will = f"{'its' if len(nodes) == 1 else 'their'} backward will raise an error"
     if isinstance(event, ev.RequiresGradSet):
         text = f"{keepers} and would need its history: {will}." if nodes else ""
         return Statement("saved tensor detached", text, _refusals(kept, DETACHED))
@@ -50,7 +50,7 @@ def _formulas(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> 
 def _functions(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> Statement:
     """A Function's backward unpacks when it asks for what was saved."""
     keepers = listed([_keeper(trace, event, some) for some in _by_node(kept).values()])
-    text = f"{keepers}: asking for ctx.saved_tensors in backward will raise an error." if keepers else ""
+    text = f"{keepers}: reading ctx.saved_tensors in backward will raise an error." if keepers else ""
     claims = _refusals(kept, DETACHED if isinstance(event, ev.RequiresGradSet) else MODIFIED)
     return Statement("saved version of a Function passed", text, claims)
 
@@ -58,7 +58,7 @@ def _functions(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) ->
 def _packed(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> Statement:
     keepers = listed([_keeper(trace, event, some) for some in _by_node(kept).values()])
     whose = "its" if len(_by_node(kept)) == 1 else "their"
-    will = f"no version is compared, and this change will not make {whose} backward refuse"
+    will = f"no version is compared, and this change will not make {whose} backward raise an error"
     text = f"{keepers}, packed by a hook: {will}." if keepers else ""
     claims = tuple(BackwardRefuses(saved.node, saved.name, refuses=False) for saved in kept)
     return Statement("packed version passed", text, claims)
@@ -67,7 +67,7 @@ def _packed(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> St
 def _checkpointed(trace: Trace, event: Change, kept: Sequence[ev.VariableSaved]) -> Statement:
     """The inputs of a checkpoint are kept with their versions, until it computes anew."""
     keepers = listed([_keeper(trace, event, some) for some in _by_node(kept).values()])
-    will = "what it kept will be computed anew, which is refused if an input of the checkpoint has changed"
+    will = "what it saved will be recomputed, which raises an error if an input of the checkpoint has changed"
     text = f"{keepers}, within a checkpoint: {will}." if keepers else ""
     return Statement("checkpointed version passed", text)
 
@@ -103,7 +103,7 @@ def _one_refusal(trace: Trace, node: int, kept: Sequence[ev.VariableSaved], chan
             f"{saved} at version {first.version} as {_as(kept)}; {_line(trace, change)} changed it in place, from "
             f"version {event.before} to {event.after}."
         )
-    return f"{saved} as {_as(kept)}; {_line(trace, change)} cut off its history."
+    return f"{saved} as {_as(kept)}; {_line(trace, change)} detached it from its history."
 
 
 def _by_node(kept: Sequence[ev.VariableSaved]) -> dict[int, list[ev.VariableSaved]]:

@@ -17,7 +17,7 @@ from dispatchviz.core.record import events as ev
 from dispatchviz.core.record.trace_file import Header, Trace
 from dispatchviz.explain.graph.graph_history import Backward, GraphHistory, history, reached
 from dispatchviz.explain.graph.graph_node import NO_NUMBER, GraphEdge, GraphNode, State, graph_node
-from dispatchviz.explain.sentences.requested_gradients import asked_for
+from dispatchviz.explain.sentences.requested_gradients import requested_inputs
 from dispatchviz.explain.trace_index.enclosing_steps import at_or_around
 
 EVERYTHING = "all"
@@ -98,7 +98,7 @@ def backward_graph(trace: Trace, at: int | None = None, of: int | str | None = N
         highlight=highlight if highlight in nodes else None,
         wiring=wiring,
         accumulate=begun.accumulate if begun else True,
-        inputs=tuple(asked_for(trace, begun, step)) if begun else (),
+        inputs=tuple(requested_inputs(trace, begun, step)) if begun else (),
     )
 
 

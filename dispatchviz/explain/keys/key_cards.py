@@ -1,4 +1,4 @@
-"""What there is to know of a dispatch key: its bits, its cells, who stands for it, who carries it, who serves it."""
+"""A dispatch key: its bits, its cells, its aliases, the tensors that have it, the operators with a kernel for it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dispatchviz.core.keys.keys import ALIAS_MEMBERS, ALIASES, CELL, RUNTIME_KEY
 from dispatchviz.core.table.pytorch_registrations import operators_with
 from dispatchviz.core.table.registry import Registry
 from dispatchviz.explain.cells.key_groups import said_keys
-from dispatchviz.explain.keys.alias_keys import ALIAS_WORDS
+from dispatchviz.explain.keys.alias_keys import ALIAS_TEXTS
 from dispatchviz.explain.keys.key_text import is_autograd, is_backend, purpose, shown
 from dispatchviz.explain.keys.tensor_keys import backend_of, tensor_set
 from dispatchviz.explain.sentences.english import capital, counted, listed
@@ -29,7 +29,7 @@ K = DispatchKey
 
 @dataclass(frozen=True, slots=True)
 class KeyCard:
-    """What there is to say of a key."""
+    """All that ``keys KEY`` shows."""
 
     name: str
     kind: str
@@ -38,21 +38,21 @@ class KeyCard:
     raw: int
     cells: tuple[int, ...]
     aliases: tuple[str, ...]
-    """Those that stand for it."""
+    """Those that cover it."""
     members: tuple[str, ...]
     """Of an alias, or of a functionality: its runtime keys."""
     fallback: str
-    """Its fallback's name and place; empty if it has none."""
+    """Its fallback's name and location; empty if it has none."""
     registered: tuple[str, ...]
     """Operators with a kernel for the key itself."""
     served: int | None
-    """How many operators have a kernel in its cell, if that is told cheaply: of keys without a fallback."""
+    """How many operators have a kernel in its cell, if that is cheap to count: of keys without a fallback."""
     sentences: tuple[str, ...]
 
 
 def key_card(key: DispatchKey, registry: Registry, build: str) -> KeyCard:
     """The card of a key, a functionality or an alias."""
-    runtime = tuple(cell for cell in RUNTIME_KEYS if _stands_for(key, cell))
+    runtime = tuple(cell for cell in RUNTIME_KEYS if _covers(key, cell))
     fallback = registry.fallbacks.get(key)
     registered = tuple(sorted(operators_with(key, build)))
     served = _served(key, build) if key in CELL and fallback is None else None
@@ -78,7 +78,7 @@ def key_statements(key: DispatchKey, registry: Registry, build: str) -> Iterator
     yield from _sentences(key, tuple(sorted(operators_with(key, build))), served, registry)
 
 
-def _stands_for(key: DispatchKey, runtime: DispatchKey) -> bool:
+def _covers(key: DispatchKey, runtime: DispatchKey) -> bool:
     if key.is_alias:
         return runtime in ALIAS_MEMBERS[key]
     return runtime == key or (key not in CELL and runtime.functionality == key)
@@ -87,8 +87,8 @@ def _stands_for(key: DispatchKey, runtime: DispatchKey) -> bool:
 def _served(key: DispatchKey, build: str) -> int:
     """Operators whose cell is not empty: with a kernel for the key or for an alias that fills the cell.
 
-    A kernel of CompositeExplicitAutograd keeps CompositeImplicitAutograd's out, also where it does not stand for the
-    key itself.
+    A kernel of CompositeExplicitAutograd keeps CompositeImplicitAutograd's out, also where it does not cover the key
+    itself.
     """
     found = set(operators_with(key, build))
     covering = [alias for alias in ALIASES if key in ALIAS_MEMBERS[alias]]
@@ -113,7 +113,10 @@ def _sentences(
         yield _counted(key, registered)
         return
     if key == K.Undefined:
-        text = "The cell of calls that bring no key. No kernel can be registered for it; the Composite aliases fill it."
+        text = (
+            "The cell of calls with an empty key set. No kernel can be registered for it; the Composite aliases fill "
+            "it."
+        )
         yield Statement("key: Undefined", text)
         return
     yield _what(key)
@@ -124,8 +127,9 @@ def _sentences(
     if served is not None:
         yield Statement(
             "key: operators served",
-            f"With what aliases bring, {counted(served, 'operator')} of {len(registry.names())} can be called with "
-            f"{key} as the highest key. The others raise: Could not run ... with arguments from the '{key}' backend.",
+            f"With the kernels of its aliases, {counted(served, 'operator')} of {len(registry.names())} can be called "
+            f"with {key} as the highest key. The others raise: Could not run ... with arguments from the '{key}' "
+            "backend.",
             (OperatorsServed(str(key), served),),
         )
     if key in CELL:
@@ -143,35 +147,31 @@ def _what(key: DispatchKey) -> Statement:
 
 
 def _carriers(key: DispatchKey) -> Iterator[Statement]:
-    """Which tensors bring the key along."""
+    """Which tensors have the key."""
     backend = backend_of(key)
     if key not in CELL or backend is None:
         return
     carries = (BackendKeys(str(backend), tensor_set(backend)),)
     own = AUTOGRAD_KEY[backend.backend]
     if key == K.AutogradOther:
-        text = "Tensors of backends without an autograd key of their own carry it: HIP, VE, MKL-DNN, FPGA, Vulkan, ..."
+        text = "Tensors of backends without an autograd key of their own have it: HIP, VE, MKL-DNN, FPGA, Vulkan, ..."
         yield Statement("key: AutogradOther's tensors", text, carries)
     elif is_autograd(key.name) and key not in (own, K.AutogradNestedTensor):
-        yield Statement(
-            "key: no tensor carries it", f"No tensor carries it: tensors of {backend} carry {own}.", carries
-        )
+        yield Statement("key: no tensor has it", f"No tensor has it: tensors of {backend} have {own}.", carries)
     elif key == K.AutogradNestedTensor:
-        text = "Every nested tensor carries it, beside the autograd key of its device."
-        yield Statement("key: nested tensors carry it", text, carries)
+        text = "Every nested tensor has it, beside the autograd key of its device."
+        yield Statement("key: nested tensors have it", text, carries)
     elif is_backend(key.name):
-        text = f"Every ordinary {backend} tensor carries it: {shown(tensor_set(backend))}, from the moment it is made."
+        text = f"Every ordinary {backend} tensor has it: {shown(tensor_set(backend))}, from the moment it is made."
         yield Statement("key: tensors of the backend", text, carries)
     else:
         yield _autograd_of(key, backend, carries)
 
 
 def _autograd_of(key: DispatchKey, backend: DispatchKey, carries: tuple[BackendKeys, ...]) -> Statement:
-    begin = (
-        f"Every ordinary {backend} tensor carries it, whether it requires grad or not: {shown(tensor_set(backend))}."
-    )
-    asked = listed([str(found) for found in members(BACKENDS_OF_AUTOGRAD[key])])
-    text = f"{begin} Its cell holds an operator's composite kernel only if there is none for {asked} itself."
+    begin = f"Every ordinary {backend} tensor has it, whether it requires grad or not: {shown(tensor_set(backend))}."
+    backends = listed([str(found) for found in members(BACKENDS_OF_AUTOGRAD[key])])
+    text = f"{begin} Its cell holds an operator's composite kernel only if there is none for {backends} itself."
     return Statement("key: autograd key", text, carries)
 
 
@@ -184,11 +184,11 @@ def _alias(key: DispatchKey) -> Iterator[Statement]:
     )
     yield Statement(
         "alias: what it is",
-        f"An alias: a name to register a kernel under for {counted(len(ALIAS_MEMBERS[key]), 'key')} at once. It "
-        "has no bit, is in no key set and has no cell; when a kernel is registered, the cells of its keys are "
-        "filled, those without a better claim.",
+        f"An alias: a name to register a kernel under for {counted(len(ALIAS_MEMBERS[key]), 'key')} at once. It has "
+        "no bit, is in no key set and has no cell; when a kernel is registered, the cells of its keys are filled, "
+        "those without a kernel of higher precedence.",
     )
-    yield Statement("alias: stands for", f"It stands for {ALIAS_WORDS[key]}.")
+    yield Statement("alias: covers", f"It covers {ALIAS_TEXTS[key]}.")
     yield Statement(
         "alias: keys",
         f"Its keys: {covered}{'; and the cell of Undefined besides' if undefined else ''}.",
@@ -199,7 +199,7 @@ def _alias(key: DispatchKey) -> Iterator[Statement]:
 def _fallback(key: DispatchKey, registry: Registry) -> Statement:
     fallback = registry.fallbacks.get(key)
     if fallback is None:
-        text = "It has no fallback: where an operator brings no kernel, the cell is empty."
+        text = "It has no fallback: where an operator has no kernel, the cell is empty."
         return Statement("key: no fallback", text, (FallbackIs(str(key), "none"),))
     if fallback.fallthrough:
         text = "Its fallback is a fallthrough: calls skip the key, unless an operator registers a kernel for it."

@@ -46,7 +46,7 @@ def close_keys(text: str) -> list[str]:
 
 
 def runtime_keys(texts: Iterable[str]) -> list[DispatchKey]:
-    """The runtime keys of names; an alias stands for its keys, a functionality of all backends for its 16.
+    """The runtime keys of names; an alias means all its keys, a functionality of all backends for its 16.
 
     DispatchvizError for an unknown name.
     """
@@ -68,8 +68,8 @@ def runtime_key(text: str) -> DispatchKey:
     kind = "an alias" if key.is_alias else "no cell of its own"
     verb = "is" if key.is_alias else "has"
     raise DispatchvizError(
-        f"{key.name} {verb} {kind}: it stands for {len(found)} keys; name one of them, such as {_example(found)} "
-        f"(dispatchviz keys {key.name} tells more)"
+        f"{key.name} {verb} {kind}: it covers {len(found)} keys; name one of them, such as {_example(found)} "
+        f"(dispatchviz keys {key.name} shows more)"
     )
 
 

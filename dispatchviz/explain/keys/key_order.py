@@ -14,7 +14,7 @@ from dispatchviz.core.keys.keys import (
     BackendComponent,
     DispatchKey,
 )
-from dispatchviz.explain.keys.alias_keys import ALIAS_WORDS
+from dispatchviz.explain.keys.alias_keys import ALIAS_TEXTS
 from dispatchviz.explain.keys.key_text import backend_name, purpose
 
 
@@ -49,4 +49,4 @@ def backend_rows() -> list[tuple[int, str]]:
 
 def alias_rows() -> list[tuple[str, int, str]]:
     """Name, number of keys and meaning of every alias."""
-    return [(alias.name, len(ALIAS_MEMBERS[alias]), ALIAS_WORDS[alias]) for alias in ALIASES]
+    return [(alias.name, len(ALIAS_MEMBERS[alias]), ALIAS_TEXTS[alias]) for alias in ALIASES]

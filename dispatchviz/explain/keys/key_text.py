@@ -1,4 +1,4 @@
-"""Key sets in words: which keys a raw set has, what a key is for, and the names of groups of keys.
+"""Key sets as text: which keys a raw set has, what a key is for, and the names of groups of keys.
 
 A set has functionality bits and backend bits (``c10/core/DispatchKeySet.h``); a functionality that every backend has
 of its own is called by its runtime key (``AutogradCUDA``) when the set names one backend, else by its own name.
@@ -20,27 +20,27 @@ TOP = 61
 """The highest bit that a key has."""
 
 _PURPOSES = {
-    "BackendSelect": "adds the backend of the device that a call asks for, mostly where no tensor brings one",
-    "Python": "hands the call to Python code: __torch_dispatch__ or a mode",
-    "Functionalize": "rewrites in-place operators into ordinary ones",
-    "Conjugate": "carries out a conjugation that was only noted so far",
-    "Negative": "carries out a negation that was only noted so far",
-    "ZeroTensor": "stands for a tensor of zeros that has no memory",
-    "ADInplaceOrView": "counts versions after in-place operators and ties views to their base",
-    "AutogradOther": "records the way back for backends without an autograd key of their own",
-    "AutogradFunctionality": "records the way back, so that gradients can be computed later",
-    "AutogradNestedTensor": "records the way back for nested tensors",
+    "BackendSelect": "adds the backend of the device that a call requests, mostly where no tensor argument has one",
+    "Python": "calls Python code: __torch_dispatch__ of a tensor or of a mode",
+    "Functionalize": "replaces in-place operators and views by functional ones",
+    "Conjugate": "performs a conjugation that was lazy so far (conj bit)",
+    "Negative": "performs a negation that was lazy so far (neg bit)",
+    "ZeroTensor": "handles tensors of zeros that have no memory",
+    "ADInplaceOrView": "bumps versions after in-place operators and sets the base of views",
+    "AutogradOther": "records the backward graph for backends without an autograd key of their own",
+    "AutogradFunctionality": "records the backward graph, so that gradients can be computed later",
+    "AutogradNestedTensor": "records the backward graph for nested tensors",
     "Tracer": "records the call for torch.jit.trace",
     "FuncTorchBatched": "computes on a whole batch inside torch.vmap",
-    "FuncTorchVmapMode": "watches over random numbers inside torch.vmap",
+    "FuncTorchVmapMode": "checks the use of random numbers inside torch.vmap",
     "FuncTorchGradWrapper": "marks the tensors of torch.func.grad and jvp",
-    "FuncTorchDynamicLayerFrontMode": "hands the call to the innermost torch.func transform",
-    "FuncTorchDynamicLayerBackMode": "hands the call on to the next torch.func transform",
-    "PythonTLSSnapshot": "remembers the thread's key sets before Python code runs",
-    "PythonDispatcher": "hands every call to a dispatcher written in Python",
-    "PreDispatch": "hands the call to a mode before any other key",
+    "FuncTorchDynamicLayerFrontMode": "passes the call to the innermost torch.func transform",
+    "FuncTorchDynamicLayerBackMode": "passes the call on to the next torch.func transform",
+    "PythonTLSSnapshot": "saves the thread's key sets before Python code runs",
+    "PythonDispatcher": "passes every call to a dispatcher written in Python",
+    "PreDispatch": "passes the call to a mode before any other key",
     "Dense": "computes the result",
-    "Quantized": "computes the result on quantized numbers",
+    "Quantized": "computes the result on quantized tensors",
     "Sparse": "computes the result on sparse tensors",
     "SparseCsr": "computes the result on sparse tensors stored by rows or columns",
     "NestedTensor": "computes the result on nested tensors",
@@ -48,12 +48,12 @@ _PURPOSES = {
     "FPGA": "computes the result on an FPGA",
     "Vulkan": "computes the result with Vulkan",
     "Metal": "computes the result with Metal",
-    "CustomRNGKeyId": "serves random generators of one's own",
-    "Fake": "is kept for fake tensors; nothing is registered for it",
+    "CustomRNGKeyId": "serves custom random number generators",
+    "Fake": "is reserved for fake tensors; nothing is registered for it",
     "BatchedNestedTensor": "computes on a batch of nested tensors inside torch.vmap",
     "Batched": "computes on a whole batch in the older vmap",
-    "VmapMode": "watches over random numbers in the older vmap",
-    "DeferredInit": "is kept for deferred initialisation, out of tree",
+    "VmapMode": "checks the use of random numbers in the older vmap",
+    "DeferredInit": "is reserved for deferred initialisation, out of tree",
     "TESTING_ONLY_GenericWrapper": "is for PyTorch's own tests",
     "TESTING_ONLY_GenericMode": "is for PyTorch's own tests",
 }
@@ -103,7 +103,7 @@ def shown(ks: int) -> str:
 
 
 def said(ks: int) -> str:
-    """A guard's keys in words: ``the autograd keys and ADInplaceOrView``."""
+    """A guard's keys as text: ``the autograd keys and ADInplaceOrView``."""
     words: list[str] = []
     if ks & autograd_dispatch_keyset == autograd_dispatch_keyset:
         words.append("the autograd keys")
@@ -118,7 +118,7 @@ def purpose(key: DispatchKey) -> str:
     """What the kernels at a functionality are for, as the end of a sentence that begins with the key."""
     if key.name.startswith("Autocast"):
         return "casts arguments to another precision inside torch.autocast"
-    return _PURPOSES.get(key.name, "has a task of its own")
+    return _PURPOSES.get(key.name, "does a task of its own")
 
 
 def is_autograd(name: str) -> bool:

@@ -24,49 +24,46 @@ def engine_rule(event: event_groups.EngineEvent) -> Facts:
 _RULES: dict[type[ev.Event], Facts] = {
     ev.BackwardStarted: (
         (
-            "One backward pass is one graph task. Without inputs= everything runs; with them, and in grad(), "
-            "only what leads to them."
+            "One backward pass is one graph task. Without inputs= every Node runs; with them, and in grad(), only "
+            "those on the paths to them."
         ),
         "torch::autograd::Engine::execute",
         ENGINE,
     ),
     ev.DependenciesCounted: (
         (
-            "Edges count, not producers: two edges from one Node count two. Below the smallest topological "
-            "number that was asked for none is counted."
+            "Edges count, not producers: two edges from one Node count two. Below the smallest topological number of "
+            "the requested Nodes none is counted."
         ),
         "torch::autograd::Engine::compute_dependencies",
         ENGINE,
     ),
     ev.ExecInfoPopulated: (
         (
-            "A Node is needed if it was asked for by backward(inputs=), or if one of its edges leads to a Node "
-            "that should execute: that is needed or captured."
+            "A Node is needed if backward(inputs=) requests it, or if one of its edges leads to a Node that should "
+            "execute: that is needed or captured."
         ),
         "torch::autograd::GraphTask::init_to_execute",
         ENGINE,
     ),
     ev.DependencyMet: (
         (
-            "A Node is ready when a gradient, defined or not, has come along every edge into it; one that "
-            "should not execute gets no input buffer and is never ready."
+            "A Node is ready when a gradient, defined or not, has arrived by every edge into it; one that should not "
+            "execute gets no input buffer and is never ready."
         ),
         "torch::autograd::Engine::evaluate_function",
         ENGINE,
     ),
     ev.NodeQueued: (
         (
-            "Each device has a queue, the CPU one per calling thread; the deepest backward comes out first, "
+            "Each device has a queue, the CPU one per calling thread; the innermost (reentrant) backward comes first, "
             "then the largest sequence number."
         ),
         "torch::autograd::ReadyQueue::push",
         ENGINE,
     ),
     ev.NodeSkipped: (
-        (
-            "A Node that is reached and not needed gets its tensor pre hooks run and its gradients captured, "
-            "and that is all."
-        ),
+        ("For a Node that is reached and not needed only the tensor pre hooks run and its gradients are captured."),
         "torch::autograd::Engine::evaluate_function",
         ENGINE,
     ),
@@ -81,7 +78,7 @@ _RULES: dict[type[ev.Event], Facts] = {
         ENGINE,
     ),
     ev.AnomalyFound: (
-        "In anomaly mode a Node remembers the lines that made it, and says so when an error comes up in it.",
+        "In anomaly mode a Node stores the stack trace of its creation, printed when an error is raised in it.",
         "torch::autograd::PyAnomalyMetadata::print_stack",
         "torch/csrc/autograd/python_anomaly_mode.cpp",
     ),
@@ -92,32 +89,34 @@ _RULES: dict[type[ev.Event], Facts] = {
     ),
     ev.GradientBuffered: (
         (
-            "Gradients that meet at one input of a Node are summed before it runs: in place if grad mode is off"
-            " and the buffer alone holds the first one, a dense tensor without overlaps and no subclass."
+            "Gradients that meet at one input of a Node are summed before it runs: in place if grad mode is off and "
+            "the buffer alone owns the first one, a dense tensor without overlaps and no subclass."
         ),
         "torch::autograd::InputBuffer::add",
         "torch/csrc/autograd/input_buffer.cpp",
     ),
     ev.GradientAccumulated: (
         (
-            "The first gradient is taken over (detached, not copied) if grad mode is off, nobody else holds it,"
-            " and its strides obey the layout contract: the leaf's strides if that is dense without overlaps, "
-            "else contiguous. Else it is copied into such strides. Later ones are added, in place if grad mode "
-            "is off."
+            "The first gradient is stolen (detached, not copied) if grad mode is off, nothing else references it, and "
+            "its strides obey the layout contract: the leaf's strides if that is dense without overlaps, else "
+            "contiguous. Otherwise it is copied into such strides. Later ones are added, in place if grad mode is off."
         ),
         "torch::autograd::AccumulateGrad::accumulateGrad",
         "torch/csrc/autograd/functions/accumulate_grad.h",
     ),
     ev.GradientCaptured: (
         (
-            "grad() takes a gradient from the input buffer of the Node that it would go into: before its hooks "
-            "if the Node runs as well, else after them."
+            "grad() captures a gradient in the input buffer of the Node that it arrives at: before its tensor pre "
+            "hooks if the Node runs as well, else after them."
         ),
         "torch::autograd::Engine::evaluate_function",
         ENGINE,
     ),
     ev.VariablesReleased: (
-        ("Without retain_graph a Node drops its saved tensors right after it ran, before its gradients go on."),
+        (
+            "Without retain_graph a Node releases its saved variables right after it ran, before its gradients are "
+            "passed on."
+        ),
         "torch::autograd::Node::release_variables",
         NODE,
     ),

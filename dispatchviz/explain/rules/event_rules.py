@@ -74,10 +74,10 @@ def rule(event: ev.AnyEvent) -> Rule:
     if isinstance(event, event_groups.RegistrationEvent):
         return _registration(event)
     if isinstance(event, ev.ErrorRaised):
-        general = "An error leaves every kernel and guard on its way; a guard writes its saved sets back."
+        general = "An error unwinds every kernel and guard on its way; a guard restores its saved sets."
         return Rule(broken_rule(event.message) or general, "", "")
     if isinstance(event, ev.Unknown):
-        return Rule("A reader keeps what it does not know.", "", "")
+        return Rule("An event of an unknown kind is kept as it is.", "", "")
     assert_never(event)
 
 
@@ -86,16 +86,16 @@ def _program(event: event_groups.ProgramEvent) -> Rule:
         case ev.SourceLine():
             return Rule("Python runs the program line by line.", "", "")
         case ev.NameBound():
-            return Rule("A variable is a name for a tensor; the tensor knows nothing of it.", "", "")
+            return Rule("A variable is a name for a tensor; the tensor does not hold it.", "", "")
         case ev.Printed():
             return Rule("What the program prints is kept in the trace.", "", "")
         case ev.TensorFormatted():
-            text = "Printing is computing: width and notation of the numbers are found with operators."
+            text = "Printing calls operators: they find the width and notation of the numbers."
             if event.function == "Tensor.__format__":
                 return Rule(text, event.function, "torch/_tensor.py")
             return Rule(text, "torch._tensor_str._str", "torch/_tensor_str.py")
         case ev.ProgramRaised():
-            return Rule("An exception that nobody catches ends the program, and with it the trace.", "", "")
+            return Rule("An uncaught exception ends the program, and with it the trace.", "", "")
         case _:
             assert_never(event)
 
@@ -106,11 +106,12 @@ def _dispatch(event: event_groups.DispatchEvent) -> Rule:
             if event.how.startswith("re"):
                 text = "A redispatch uses the set it is given: no arguments, no thread state, no mask."
             else:
-                text = "A call computes a key set; its highest key picks a cell of the operator's table."
+                text = "A call computes a key set; its highest key selects a cell of the operator's table."
             return Rule(text, *entry_point(event))
         case ev.KeySetComputed():
             text = (
-                "((keys of all tensor arguments | included) - excluded) & mask of the operator; the highest key wins."
+                "((keys of all tensor arguments | included) - excluded) & mask of the operator; the highest key is "
+                "called."
             )
             return Rule(text, "c10::impl::computeDispatchKeySet", EXTRACTOR)
         case ev.FallthroughSkipped():
@@ -123,20 +124,20 @@ def _dispatch(event: event_groups.DispatchEvent) -> Rule:
             )
             return Rule(text, "c10::impl::OperatorEntry::computeDispatchTableEntryWithDebug", ENTRY)
         case ev.KernelEntered():
-            text = "A kernel may assume that its own key is the highest in the set it receives."
+            text = "A kernel may assume that its own key is the highest in the key set it receives."
             return Rule(text, event.kernel, kernel_file(event.kernel, event.pytorch_file))
         case ev.KernelReturned():
-            return Rule("Results go back up through the kernels that passed the call on.", "", "")
+            return Rule("Results are returned through the kernels that redispatched.", "", "")
         case ev.Boxed():
-            text = "Boxed code works on a stack of values; arguments are pushed left to right."
+            text = "Boxed code works on a stack of IValues; arguments are pushed left to right."
             return Rule(text, "c10::impl::boxArgs", "aten/src/ATen/core/boxing/impl/boxing.h")
         case ev.Unboxed():
             text = "A boxed kernel pops its arguments and pushes its returns."
             return Rule(text, "", "aten/src/ATen/core/boxing/KernelFunction.h")
         case ev.TorchDispatchEntered() | ev.TorchDispatchLeft():
             text = (
-                "The newest mode is asked first, then each class of tensor, subclasses before their bases; one that "
-                "returns NotImplemented passes the call on."
+                "The innermost mode is called first, then the __torch_dispatch__ of each tensor class, subclasses "
+                "before their bases; NotImplemented passes the call to the next one."
             )
             return Rule(text, "handle_torch_function_no_python_arg_parser", "torch/csrc/utils/python_arg_parser.cpp")
         case _:
@@ -149,28 +150,28 @@ def _thread(event: event_groups.ThreadEvent) -> Rule:
             text = "A guard saves the thread's whole included and excluded sets and changes them. Exclusion wins."
             return Rule(text, event.guard, GUARD_FILES.get(event.guard, MODE))
         case ev.GuardLeft():
-            text = "A guard that ends writes back the sets that it saved, whatever happened in between."
+            text = "A guard that ends restores the sets that it saved, whatever happened in between."
             return Rule(text, event.guard, GUARD_FILES.get(event.guard, MODE))
         case ev.GradModeChanged():
-            text = "Grad mode is a flag of the thread that autograd kernels look at; it is no dispatch key."
+            text = "Grad mode is a thread-local flag that autograd kernels check; it is no dispatch key."
             return Rule(text, "c10::GradMode::set_enabled", "c10/core/GradMode.h")
         case ev.InferenceModeChanged():
             text = "Inference mode excludes the autograd keys and takes ADInplaceOrView out of the included set."
             return Rule(text, "c10::InferenceMode", "c10/core/InferenceMode.h")
         case ev.StreamChanged():
-            text = "A thread has one current stream per device; kernels are queued on it and the CPU goes on."
+            text = "A thread has one current stream per device; kernels are queued on it and the CPU does not wait."
             return Rule(text, "c10::cuda::setCurrentCUDAStream", "c10/cuda/CUDAStream.cpp")
         case ev.StreamEventRecorded() | ev.StreamWaited():
             text = "Streams are ordered by events alone: one records, the other waits, and the CPU blocks in neither."
             return Rule(text, "c10::Stream::wait", "c10/core/Stream.cpp")
         case ev.MemoryUsedOnStream():
-            text = "The caching allocator knows one stream per block, the allocating one; every other has to be told."
+            text = "The caching allocator knows one stream per block, the allocating one; others need record_stream."
             return Rule(text, "recordStream", "c10/cuda/CUDACachingAllocator.cpp")
         case ev.DynamicLayerPushed() | ev.DynamicLayerPopped():
             pushed = isinstance(event, ev.DynamicLayerPushed)
             text = (
-                "The transform on top of the stack gets a call first; below it the call meets the others one by one, "
-                "and after the last one an ordinary dispatch."
+                "The transform on top of the stack gets a call first; then the call goes to the others one by one, "
+                "and after the last one to an ordinary dispatch."
             )
             return Rule(text, f"at::functorch::{'push' if pushed else 'pop'}DynamicLayer", LAYERS)
         case ev.AutocastChanged():
@@ -179,11 +180,11 @@ def _thread(event: event_groups.ThreadEvent) -> Rule:
         case ev.AutocastCast():
             text = (
                 "Autocast casts the floating tensors of its device, float64 aside; the cast of a float32 leaf that "
-                "requires grad to the lower precision is kept."
+                "requires grad to the lower precision is cached."
             )
             return Rule(text, "at::autocast::cached_cast", AUTOCAST)
         case ev.AutocastCacheCleared():
-            text = "Whoever leaves the outermost autocast clears the cache."
+            text = "Leaving the outermost autocast clears the cache."
             return Rule(text, "at::autocast::clear_cache", AUTOCAST)
         case _:
             assert_never(event)
@@ -196,15 +197,15 @@ def _structured(event: event_groups.StructuredEvent) -> Rule:
             return Rule(text, event.function, structured_file(event.function))
         case ev.OutputAllocated():
             text = (
-                "A meta function asks for its output, and the variant answers: create_out makes one (functional), "
-                "check_inplace checks self (in-place), resize_out resizes what was given (out=)."
+                "A meta function declares its output, and the variant provides it: create_out makes one (functional), "
+                "check_inplace checks self (in-place), resize_out resizes what was passed (out=)."
             )
             return Rule(text, f"at::impl::MetaBase::{event.method}", "aten/src/ATen/TensorMeta.h")
         case ev.ProxyCopied():
             text = "An output whose strides a kernel cannot use has a proxy, which is copied into it after the kernel."
             return Rule(text, "maybe_create_proxy", "torchgen/dest/register_dispatch_key.py")
         case ev.ImplEntered():
-            text = "A structured operator has one impl function per device: it writes the output that is there."
+            text = "A structured operator has one impl function per device: it writes the data of the output."
             return Rule(text, event.function, structured_file(event.function))
         case _:
             assert_never(event)
@@ -219,16 +220,18 @@ def _tensor(event: event_groups.TensorEvent) -> Rule:
             )
             return Rule(text, "c10::TensorImpl::TensorImpl", "c10/core/TensorImpl.cpp")
         case ev.ViewMade():
-            text = "A view remembers its base, never another view."
+            text = "The base of a view is never itself a view."
             return Rule(text, "torch::autograd::as_view", VARIABLE_TYPE)
         case ev.VersionBumped():
-            text = "A view shares the version counter of its base, x.data has its own; in-place operators count it up."
+            text = "A view shares the version counter of its base, x.data has its own; in-place operators bump it."
             return Rule(text, "torch::autograd::increment_version", VARIABLE_TYPE)
         case ev.GeometryChanged():
-            text = "Sizes and strides belong to the tensor, not to its memory: it can get others and stay the same."
+            text = (
+                "Sizes and strides belong to the tensor, not to its memory: they can be changed without a new tensor."
+            )
             return Rule(text, "c10::TensorImpl::set_sizes_and_strides", "c10/core/TensorImpl.h")
         case ev.RequiresGradSet(detached=True):
-            text = "detach_ takes a tensor out of its graph: it is a leaf that does not require grad from then on."
+            text = "detach_ removes a tensor from its graph: it is a leaf that does not require grad from then on."
             return Rule(text, "VariableType::detach_", "torch/csrc/autograd/VariableTypeManual.cpp")
         case ev.RequiresGradSet():
             text = "requires_grad is a flag in the tensor's autograd metadata and changes no key."
@@ -239,9 +242,7 @@ def _tensor(event: event_groups.TensorEvent) -> Rule:
             )
             return Rule(text, "c10::TensorImpl", "c10/core/TensorImpl.h")
         case ev.TensorWrapperMade():
-            text = (
-                "Each level of grad has tensors of its own, so that one level's history does not end up in another's."
-            )
+            text = "Each level of grad has tensors of its own, so that the levels' histories stay separate."
             return Rule(text, "at::functorch::makeTensorWrapper", "aten/src/ATen/functorch/TensorWrapper.cpp")
         case ev.BatchedTensorMade():
             text = "A BatchedTensor has the shape of one example; the batch is in the tensor that it wraps."
@@ -253,10 +254,10 @@ def _tensor(event: event_groups.TensorEvent) -> Rule:
 def _forward(event: event_groups.ForwardEvent) -> Rule:
     match event:
         case ev.NodeCreated(name="torch::autograd::AccumulateGrad"):
-            text = "A leaf's AccumulateGrad takes no number from the counter: it has the largest there is."
+            text = "A leaf's AccumulateGrad takes no sequence number from the counter: it has the maximum, 2**64 - 1."
             return Rule(text, "torch::autograd::AccumulateGrad", "torch/csrc/autograd/functions/accumulate_grad.h")
         case ev.NodeCreated():
-            text = "A kernel that records makes a Node; the thread's counter numbers Nodes in the order of making."
+            text = "A kernel that records makes a Node; sequence numbers count up per thread, in the order of creation."
             return Rule(text, "torch::autograd::Node::Node", NODE)
         case ev.EdgesCollected():
             text = (
@@ -265,43 +266,45 @@ def _forward(event: event_groups.ForwardEvent) -> Rule:
             )
             return Rule(text, "torch::autograd::collect_next_edges", "torch/csrc/autograd/function.h")
         case ev.AttributeSaved():
-            return Rule("Formulas keep plain values as they are.", "", f"{GENERATED}/Functions.h")
+            return Rule("Plain values are saved as they are.", "", f"{GENERATED}/Functions.h")
         case ev.VariableSaved():
-            text = "A saved tensor is kept with its version, unless a hook packs it; using it once that moved raises."
+            text = "A tensor is saved with its version, unless a hook packs it; unpacking it after a change raises."
             return Rule(text, "torch::autograd::SavedVariable", "torch/csrc/autograd/saved_variable.cpp")
         case ev.VariableNotSaved():
-            text = "A tensor that only one formula needs is kept only if that formula's edge leads somewhere."
+            text = "A tensor that only one formula uses is saved only if that formula's edge is not empty."
             return Rule(text, "torch::autograd::Node::should_compute_output", NODE)
         case ev.SavedTensorHookRan():
-            text = "The innermost pair of hooks packs what is saved; what it gives is kept, and no version is compared."
+            text = (
+                "The innermost pair of hooks packs what is saved; what it returns is kept, and no version is compared."
+            )
             return Rule(text, "torch::autograd::SavedVariable", "torch/csrc/autograd/saved_variable.cpp")
         case ev.AccumulatorMade():
-            text = "A leaf remembers one AccumulateGrad, weakly; the graphs that lead to it hold it."
+            text = "A leaf has one AccumulateGrad, by a weak reference; the graphs that lead to it own it."
             return Rule(text, "torch::autograd::impl::grad_accumulator", VARIABLE)
         case ev.HistorySet():
             return Rule("A result's grad_fn is the Node of its operator.", "torch::autograd::set_history", HISTORY)
         case ev.HistoryRebased():
             text = (
-                "An in-place operator puts its Node on top of the old history: the tensor's, or its base's if it is a "
-                "view. A view's own history is then made anew from its base's."
+                "An in-place operator rebases the history onto its Node: the tensor's, or its base's if it is a view. "
+                "A view's own grad_fn is then regenerated from its base's."
             )
             return Rule(text, "torch::autograd::rebase_history", VARIABLE_TYPE)
         case ev.DualLevelEntered() | ev.DualLevelLeft():
-            text = "Tangents belong to a level: leaving it takes them away. One level may be open, for all threads."
+            text = "Tangents belong to a level: leaving it removes them. One level may be open, for all threads."
             return Rule(text, "ForwardADLevel", "torch/csrc/autograd/forward_grad.cpp")
         case ev.ForwardFormulaEntered():
             text = "If an argument has a tangent, the kernel evaluates the operator's forward formula after the call."
             return Rule(text, "emit_fw_derivatives", "tools/autograd/gen_variable_type.py")
         case ev.TangentSet():
-            text = "A tensor and its tangent are laid out alike; a view's tangent is that view of its base's tangent."
+            text = "A tensor and its tangent have the same layout; a view's tangent is that view of its base's tangent."
             return Rule(text, "AutogradMeta::set_fw_grad", "torch/csrc/autograd/autograd_meta.cpp")
         case ev.FunctionEntered():
-            text = "A Function's forward runs without grad mode; its Node, made before, stands for all of it."
+            text = "A Function's forward runs without grad mode; its Node, made before, represents all of it."
             return Rule(text, "THPFunction_apply", "torch/csrc/autograd/python_function.cpp")
         case ev.FunctionOutput():
             text = (
                 "Outputs of a Function: an input that was marked dirty is rebased, one returned as it is becomes a "
-                "view, what is non-differentiable loses its history, all else gets the Function's Node."
+                "view, what is non-differentiable is detached, all else gets the Function's Node as its grad_fn."
             )
             return Rule(text, "torch::autograd::_wrap_outputs", "torch/csrc/autograd/custom_function.cpp")
         case ev.NoNodeMade():
@@ -322,12 +325,12 @@ def _registration(event: event_groups.RegistrationEvent) -> Rule:
             return Rule(text, "c10::Dispatcher::registerDef", DISPATCHER)
         case ev.KernelRegistered():
             if not event.operator:
-                text = "A key has one fallback, for all operators; a second one is refused."
+                text = "A key has one fallback, for all operators; registering a second one is an error."
                 return Rule(text, "c10::Dispatcher::registerFallback", DISPATCHER)
-            text = "The newest kernel of a key is the active one; the older ones wait behind it."
+            text = "The newest kernel of a key is the active one; the older ones are kept behind it."
             return Rule(text, "c10::Dispatcher::registerImpl", DISPATCHER)
         case ev.CellsRecomputed():
-            text = "A registration refills the cells of its key or alias, and a backend's autograd cell with them."
+            text = "A registration recomputes the cells of its key or alias, and a backend's autograd cell with them."
             return Rule(text, "c10::impl::OperatorEntry::updateDispatchTable_", ENTRY)
         case _:
             assert_never(event)

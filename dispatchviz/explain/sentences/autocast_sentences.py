@@ -24,10 +24,10 @@ def why(trace: Trace, event: AutocastEvent) -> Statement:
         case ev.AutocastCast():
             return _cast(trace, event)
         case ev.AutocastCacheCleared():
-            gone = f"{counted(event.casts, 'kept cast')} {'is' if event.casts == 1 else 'are'} dropped"
+            gone = f"{counted(event.casts, 'cached cast')} {'is' if event.casts == 1 else 'are'} dropped"
             text = (
-                f"No autocast is open any more, or its cache was cleared by hand: {gone}, so that weights that an "
-                "optimizer changes are cast anew."
+                f"No autocast is active any more, or its cache was cleared by hand: {gone}, so that weights that an "
+                "optimizer changes are cast again."
             )
             return Statement("autocast cache cleared", text)
         case _:
@@ -43,12 +43,12 @@ def _changed(event: ev.AutocastChanged) -> Statement:
     key = said(event.excluded ^ event.excluded_before)
     if event.enabled:
         text = (
-            f"Autocast for {event.device} is on: the thread no longer keeps {key} out. The tensors have carried that "
-            "key all along, so operators with an autocast kernel now begin with it; for the others its cell is a "
+            f"Autocast for {event.device} is on: the thread no longer excludes {key}. The tensors have had that key "
+            "all along, so operators with an autocast kernel now begin with it; for the others its cell is a "
             "fallthrough."
         )
         return Statement("autocast on", text)
-    text = f"Autocast for {event.device} is off: the thread keeps {key} out again, whatever the tensors carry."
+    text = f"Autocast for {event.device} is off: the thread excludes {key} again, whichever tensors have it."
     return Statement("autocast off", text)
 
 
@@ -62,11 +62,11 @@ def _cast(trace: Trace, event: ev.AutocastCast) -> Statement:
             "one Node for the cast however often the weight is used."
         )
         return Statement("autocast cast used again", text, claims)
-    takes = f"{result}, {tensor} in {after}, takes its place among the arguments"
+    takes = f"{result}, {tensor} in {after}, replaces it among the arguments"
     if event.how == "cast and kept":
         text = (
-            f"{takes}. {tensor} is a leaf that requires grad, a weight: the cast is kept until the outermost autocast "
-            "ends."
+            f"{takes}. {tensor} is a leaf that requires grad, a weight: the cast is cached until the outermost "
+            "autocast ends."
         )
         return Statement("autocast cast kept", text, claims)
     return Statement("autocast cast", f"{takes}, from {plain_dtype(event.before)}.", claims)
@@ -77,5 +77,5 @@ def task(operator: str, key: str) -> str:
     policy = policy_of(operator.partition("::")[2], DispatchKey[key])
     if policy is None:
         return ""
-    again = "" if policy.name == "banned" else f" Then it keeps {key} out and calls the operator again, from the top."
+    again = "" if policy.name == "banned" else f" Then it excludes {key} and calls the operator again."
     return f"Its cast policy is {policy.name}: {policy.value}.{again}"

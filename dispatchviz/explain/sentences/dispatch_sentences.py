@@ -1,4 +1,4 @@
-"""Sentences of the dispatcher: calls, key sets, fallthroughs, cells, boxing; kernels are in ``kernels``."""
+"""Sentences of the dispatcher: calls, key sets, fallthroughs, cells, boxing; kernels are in ``kernel_sentences``."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ def why(trace: Trace, event: DispatchEvent) -> Said:
         case ev.Boxed():
             return _boxed(trace, event)
         case ev.Unboxed():
-            values, come = counted(event.values, "value"), "comes" if event.values == 1 else "come"
+            values, are = counted(event.values, "value"), "is" if event.values == 1 else "are"
             return Statement(
                 "unboxed",
-                f"{capital(values)} of {event.operator} {come} off the stack again, for code that knows the types.",
+                f"{capital(values)} of {event.operator} {are} popped off the stack, for code that takes typed "
+                "arguments.",
             )
         case ev.TorchDispatchEntered():
             return torch_dispatch_sentences.entered(trace, event)
@@ -58,13 +59,13 @@ def why(trace: Trace, event: DispatchEvent) -> Said:
 def _boxed(trace: Trace, event: ev.Boxed) -> Statement:
     values = counted(event.values, "value")
     if _converted_before(trace, event):
-        go = "goes" if event.values == 1 else "go"
-        text = f"What the kernel of {event.operator} gave, {values}, {go} onto the caller's stack."
+        are = "is" if event.values == 1 else "are"
+        text = f"What the kernel of {event.operator} returned, {values}, {are} pushed onto the caller's stack."
         return Statement("boxed results", text)
     return Statement(
         "boxed arguments",
-        f"The arguments of {event.operator}, {values}, go onto a stack: the kernel is boxed, it takes a stack of "
-        "values of any types instead of the operator's own parameters.",
+        f"The arguments of {event.operator}, {values}, are pushed onto a stack: the kernel is boxed, it takes a stack "
+        "of IValues instead of the operator's own parameters.",
     )
 
 
@@ -78,16 +79,16 @@ def _called(trace: Trace, event: ev.Dispatched) -> Said:
     if event.how == "callBoxedForDispatchKey":
         return Statement(
             "call for a key",
-            "The kernel was chosen by key: no table is asked. The key set that it gets is computed anew, so it is "
-            f"{hexed(event.key_set)} again, {event.key} included.",
+            "The kernel was chosen by key, not by the highest key of a set. The key set that it gets is computed from "
+            f"the arguments all the same: {hexed(event.key_set)}, {event.key} included.",
         )
-    pick = Statement("call: highest key", f"The highest key of its key set picks the kernel: {event.key}.")
+    pick = Statement("call: highest key", f"The highest key of its key set selects the kernel: {event.key}.")
     if "Boxed" in event.how:
-        return _asked(trace, event), pick, Statement("call: boxed", "Its arguments come on a stack (boxed).")
-    return _asked(trace, event), pick
+        return _caller_sentence(trace, event), pick, Statement("call: boxed", "Its arguments are on a stack (boxed).")
+    return _caller_sentence(trace, event), pick
 
 
-def _asked(trace: Trace, event: ev.Dispatched) -> Statement:
+def _caller_sentence(trace: Trace, event: ev.Dispatched) -> Statement:
     operator = event.operator
     match caller(trace, event.seq):
         case ev.BindingEntered() as binding:
@@ -95,23 +96,23 @@ def _asked(trace: Trace, event: ev.Dispatched) -> Statement:
         case ev.KernelEntered() as kernel if passed := functorch_sentences.passed_on(trace, kernel, event):
             return Statement("called by functorch", passed)
         case ev.KernelEntered() as kernel:
-            text = f"{kernel.kernel} needs {operator} for its work: a call from the top, with a key set of its own."
+            text = f"{kernel.kernel} calls {operator}: a full dispatch, with a key set of its own."
             return Statement("called by a kernel", text)
         case ev.MetaEntered() | ev.ImplEntered() as part:
-            text = f"{part.function} calls {operator}: a call from the top, with a key set of its own."
+            text = f"{part.function} calls {operator}: a full dispatch, with a key set of its own."
             return Statement("called by a structured kernel", text)
         case ev.ForwardFormulaEntered():
             return Statement("called by a forward formula", f"The forward formula calls the operator {operator}.")
         case ev.NodeStarted() as node:
             title = node_title(trace, node.node, event.seq)
-            text = f"{title} needs {operator} for the gradient: an ordinary call, from the top."
+            text = f"{title} calls {operator} for the gradient: an ordinary call, with a full dispatch."
             return Statement("called by a Node", text)
         case ev.BackwardStarted():
             return Statement("called by the engine", f"The engine calls the operator {operator}.")
         case ev.SourceLine() as line if operator == "aten::ones_like" and event.parent != line.seq:
             return Statement(
                 "called for the first gradient",
-                "The backward pass was given no gradient to start with, so it makes one of ones with aten::ones_like.",
+                "backward() was called without a gradient, so it starts with one of ones, made with aten::ones_like.",
             )
         case _ as outer:
             return Statement("called by the program", f"{_caller_of(trace, outer)} calls the operator {operator}.")
@@ -125,7 +126,7 @@ def _caller_of(trace: Trace, outer: ev.AnyEvent | None) -> str:
         case ev.TorchDispatchEntered():
             return f"The __torch_dispatch__ of {outer.handler}"
         case ev.TensorFormatted():
-            return f"PyTorch's Python code that puts {tensor_name(trace, outer.tensor, outer.seq)} into words"
+            return f"PyTorch's Python code that formats {tensor_name(trace, outer.tensor, outer.seq)}"
         case _:
             return "The program"
 
@@ -141,8 +142,8 @@ def _redispatched(trace: Trace, event: ev.Dispatched) -> Statement:
     masks = f"masks it with {mask.name}, which keeps {mask.keeps}" if mask else "changes it"
     return Statement(
         "redispatch",
-        f"{kernel.kernel} passes the call on. It received {shown(kernel.key_set)} and {masks}: "
-        f"{shown(event.key_set)} is left, so {event.key} is next.",
+        f"{kernel.kernel} redispatches. It received {shown(kernel.key_set)} and {masks}: {shown(event.key_set)} is "
+        f"left, so {event.key} is next.",
         (NamedSet(mask.name, mask.raw),) if mask else (),
     )
 
@@ -152,36 +153,36 @@ def _backend_selected(trace: Trace, event: ev.Dispatched) -> Statement:
     if computed is not None and computed.arguments:
         return Statement(
             "redispatch: BackendSelect with tensors",
-            f"The BackendSelect kernel of {event.operator} has found out the device that is asked for, joins its key "
-            f"to those of the tensors, {shown(event.key_set)}, and passes the call on with that: {event.key} is next.",
+            f"The BackendSelect kernel of {event.operator} has looked up the requested device, adds its key to those "
+            f"of the tensors, {shown(event.key_set)}, and redispatches with that set: {event.key} is next.",
         )
     return Statement(
         "redispatch: BackendSelect",
-        f"The BackendSelect kernel of {event.operator} has found out the device, makes the key set for it, "
-        f"{shown(event.key_set)}, and passes the call on with that: {event.key} is next.",
+        f"The BackendSelect kernel of {event.operator} has looked up the device, makes the key set for it, "
+        f"{shown(event.key_set)}, and redispatches with that set: {event.key} is next.",
     )
 
 
 def _key_set(trace: Trace, event: ev.KeySetComputed) -> Statement:
     winner = next(functionalities(event.effective), None)
     if winner is None:
-        return Statement("key set: empty", "No key is left: no argument brings one, or all of them are kept out.")
+        return Statement("key set: empty", "The set is empty: no argument has a key, or all of them are excluded.")
     name = highest(event.effective).name
     if is_autograd(name):
         text = f"{name} is the highest key left and wins: {origin(trace, event, winner)}. {grad_note(trace, event)}"
-        return Statement("key set: autograd wins", text, (*_carried(event), *_wanting(trace, event)))
+        return Statement("key set: autograd wins", text, (*_argument_keys(event), *_requiring_grad(trace, event)))
     first = f"{name} is the highest key left and wins: {_reason_in_short(trace, event, winner)}."
     if kept_out := higher_keys_kept_out(trace, event):
-        return Statement("key set: higher keys kept out", f"{first} {capital(kept_out)}.", _carried(event))
-    return Statement("key set: highest wins", first, _carried(event))
+        return Statement("key set: higher keys excluded", f"{first} {capital(kept_out)}.", _argument_keys(event))
+    return Statement("key set: highest wins", first, _argument_keys(event))
 
 
-def _carried(event: ev.KeySetComputed) -> tuple[TensorKeys, ...]:
-    """Which keys the arguments bring."""
+def _argument_keys(event: ev.KeySetComputed) -> tuple[TensorKeys, ...]:
+    """Which keys the arguments have."""
     return tuple(TensorKeys(tensor, keys) for _, tensor, keys in event.arguments)
 
 
-def _wanting(trace: Trace, event: ev.KeySetComputed) -> tuple[RequiresGrad, ...]:
+def _requiring_grad(trace: Trace, event: ev.KeySetComputed) -> tuple[RequiresGrad, ...]:
     """Which of them require grad."""
     needed = index(trace).grad_needed
     return tuple(RequiresGrad(tensor, needed(tensor, event.seq)) for _, tensor, _ in event.arguments)
@@ -190,9 +191,9 @@ def _wanting(trace: Trace, event: ev.KeySetComputed) -> tuple[RequiresGrad, ...]
 def _reason_in_short(trace: Trace, event: ev.KeySetComputed, winner: DispatchKey) -> str:
     if not event.arguments and event.generator:
         device = highest(event.generator).name
-        return f"no argument is a tensor, the generator brings {device}, and {origin(trace, event, winner)}"
+        return f"no argument is a tensor, the generator has the key {device}, and {origin(trace, event, winner)}"
     if not event.arguments:
-        return f"no argument is a tensor, so no argument brings a key, and {origin(trace, event, winner)}"
+        return f"no argument is a tensor, so no argument has a key, and {origin(trace, event, winner)}"
     return origin(trace, event, winner)
 
 
@@ -203,9 +204,9 @@ def _skipped(trace: Trace, event: ev.FallthroughSkipped) -> Statement:
     one = len(names) == 1
     return Statement(
         "fallthrough skipped",
-        f"{listed(names)} {'was' if one else 'were'} in the set too, but {operator} has nothing to do there: "
+        f"{listed(names)} {'was' if one else 'were'} in the set too, but {operator} has no kernel to run there: "
         f'{"its cell holds" if one else "their cells hold"} a fallthrough ("go on to the next key"), and the '
-        f"operator's mask leaves such keys out. {_owners(event, operator)}",
+        f"operator's mask removes such keys. {_owners(event, operator)}",
         tuple(CellHolds(operator, key, FALLTHROUGH, reason) for key, reason, _ in event.keys),
     )
 
@@ -243,24 +244,26 @@ def _claim(event: ev.KernelSelected) -> str:
     alias = f"the kernel registered to the alias key {event.source}"
     match event.reason:
         case "kernel":
-            return f"registered for {event.key} itself: no other claim comes before that."
+            return f"registered for {event.key} itself: such a kernel takes precedence over all others."
         case "autograd kernel":
             return (
                 f"{alias}. {nothing}, so the alias filled this cell when the table was built, as it did for every "
-                "autograd key without a better claim."
+                "autograd key without a kernel of higher precedence."
             )
         case "default backend kernel":
             most = "most " if event.source.endswith("NonFunctional") else ""
-            return f"{alias}. {nothing}, and that alias serves {most}backends without a kernel of their own."
+            return f"{alias}. {nothing}, and that alias covers {most}backends without a kernel of their own."
         case "math kernel":
             backend = event.key.removeprefix("Autograd")
             nor = f", nor for {backend}" if is_autograd(event.key) and is_backend(backend) else ""
-            return f"{alias}. {nothing}{nor}. It is written in terms of other operators, which bring their derivatives."
+            return (
+                f"{alias}. {nothing}{nor}. It is written in terms of other operators, which have their own derivatives."
+            )
         case "backend fallback":
             return (
                 f"the fallback that {event.key} has for all operators: this one registers nothing that covers the key."
             )
         case "ambiguous autogradother":
-            return "which raises an error: a composite kernel and a backend kernel both claim the cell."
+            return "which raises an error: the cell could hold a composite kernel or a backend kernel."
         case _:
             return f"{alias}. {nothing}."

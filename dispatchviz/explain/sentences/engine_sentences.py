@@ -1,6 +1,6 @@
 """Sentences of the engine: how a backward starts and ends, what Nodes do.
 
-What is counted and needed before anything runs is in ``exec_info_sentences.py``, when a Node's turn comes in
+What is counted and needed before anything runs is in ``exec_info_sentences.py``, when a Node runs in
 ``ready_queue_sentences.py``, where gradients go in ``gradient_sentences.py``.
 """
 
@@ -16,7 +16,7 @@ from dispatchviz.explain.sentences import exec_info_sentences, gradient_sentence
 from dispatchviz.explain.sentences.engine_claims import edge_words, pass_number, runs
 from dispatchviz.explain.sentences.english import capital, listed
 from dispatchviz.explain.sentences.event_groups import EngineEvent
-from dispatchviz.explain.sentences.requested_gradients import asked_for
+from dispatchviz.explain.sentences.requested_gradients import requested_inputs
 from dispatchviz.explain.sentences.sentence_claims import Claim, OutputDefined, SavedTensorsFreed
 from dispatchviz.explain.sentences.statement import Said, Statement
 from dispatchviz.explain.trace_index.display_names import node_title, tensor_name
@@ -63,25 +63,28 @@ def _started(trace: Trace, event: ev.BackwardStarted) -> Said:
 
 
 def _aim(trace: Trace, event: ev.BackwardStarted, start: str) -> Statement:
-    asked = listed(asked_for(trace, event))
+    requested = listed(requested_inputs(trace, event))
     if not event.accumulate:
-        text = f"{start}, and hands what arrives for {asked or 'the inputs'} to the caller: no leaf's .grad is written."
+        text = (
+            f"{start}, and returns what arrives for {requested or 'the inputs'} to the caller: no leaf's .grad is "
+            "written."
+        )
         return Statement("grad starts", text, _leaves(trace, event))
     if event.inputs:
         text = (
-            f"{start}. What arrives for {asked}, which backward(inputs=) names, goes into .grad; no other leaf's .grad "
-            "is written."
+            f"{start}. What arrives for {requested}, which backward(inputs=) names, is accumulated into .grad; no "
+            "other leaf's .grad is written."
         )
         if _names_an_interior_edge(trace, event):
-            text = f"{start}, and runs what leads to {asked}: of the leaves only those get a .grad."
+            text = f"{start}, and runs the Nodes on the paths to {requested}: of the leaves only those get a .grad."
             return Statement("backward of a gradient edge starts", text, _leaves(trace, event))
         return Statement("backward of some inputs starts", text, _leaves(trace, event))
-    text = f"{start}, and adds what arrives at each leaf to the leaf's .grad."
+    text = f"{start}, and accumulates what arrives at each leaf into the leaf's .grad."
     return Statement("backward starts", text, _leaves(trace, event))
 
 
 def _names_an_interior_edge(trace: Trace, event: ev.BackwardStarted) -> bool:
-    """Its Node runs, and no .grad is written."""
+    """Whether an input is the edge of an interior Node: the Node runs, and no .grad is written."""
     leaves = set(history(trace).accumulators.values())
     named = zip(event.inputs, event.input_tensors, strict=False)
     return any(tensor is None and node not in leaves for (node, _), tensor in named)
@@ -100,7 +103,7 @@ def _circumstances(event: ev.BackwardStarted) -> list[Statement]:
     if event.create_graph:
         found.append(Statement("backward is recorded", "The backward pass is itself recorded (create_graph=True)."))
     if event.depth:
-        text = "It was started in the middle of another backward pass, which waits."
+        text = "It is reentrant: it was started inside another backward pass, which waits for it."
         found.append(Statement("backward within a backward", text))
     return found
 
@@ -120,10 +123,10 @@ def _complete(trace: Trace, event: ev.BackwardFinished) -> Said:
 def _finished(trace: Trace, event: ev.NodeFinished) -> Statement:
     node = node_title(trace, event.node, event.seq)
     if not event.gradients:
-        return Statement("Node done, nothing goes on", f"{node} is done. Nothing goes on from it.")
+        return Statement("Node done, no gradients", f"{node} is done. It returns no gradients.")
     task = pass_number(trace, event.seq)
     claims = [OutputDefined(task, event.node, i, gradient is not None) for i, gradient in enumerate(event.gradients)]
-    text = f"{node} is done and hands back {_outgoing(trace, event.gradients, event.seq)}."
+    text = f"{node} is done and returns {_outgoing(trace, event.gradients, event.seq)}."
     return Statement("Node done", text, tuple(claims))
 
 
@@ -152,27 +155,27 @@ def _hook(trace: Trace, event: ev.HookRan) -> Statement:
     if event.kind == "retains-grad hook":
         if event.kept:
             text = (
-                f"retain_grad() asked for the gradient that arrives at {node}: it is copied into .grad of its tensor, "
+                f"retain_grad() retains the gradient that arrives at {node}: it is copied into .grad of its tensor, "
                 "or added to what is there."
             )
             return Statement("gradient retained", text)
         text = (
-            f"retain_grad() asked for the gradient that arrives at {node}, but none has come, or the tensor is gone: "
-            "nothing is kept."
+            f"retain_grad() would retain the gradient that arrives at {node}, but it is undefined, or the tensor is "
+            "gone: no .grad is written."
         )
         return Statement("no gradient retained", text)
     called = f"A {event.kind} of {node} is called, {event.function}"
     if event.replaced:
-        text = f"{called}, and what it returns takes the place of {_place(event.kind)}."
+        text = f"{called}, and what it returns replaces {_replaceable(event.kind)}."
         return Statement("hook replaces gradients", text)
     if event.kind == "post-accumulate hook":
         return Statement("hook after accumulation", f"{called}: .grad of the leaf is up to date by now.")
     return Statement(
-        "hook replaces nothing", f"{called}, and returns nothing to take the place of {_place(event.kind)}."
+        "hook replaces nothing", f"{called}, and returns nothing that replaces {_replaceable(event.kind)}."
     )
 
 
-def _place(kind: str) -> str:
+def _replaceable(kind: str) -> str:
     """What a hook may replace."""
     return {
         "tensor pre hook": "the gradient of its tensor",
@@ -184,10 +187,13 @@ def _place(kind: str) -> str:
 def _anomaly(trace: Trace, event: ev.AnomalyFound) -> Statement:
     node = node_title(trace, event.node, event.seq)
     if not event.lines:
-        text = f"An error came up in {node}. Anomaly mode was off when it was made: nobody knows which line did that."
+        text = (
+            f"An error was raised in {node}. Anomaly mode was off when it was made, so the line that made it is not "
+            "recorded."
+        )
         return Statement("anomaly in an unknown line", text)
     lines = [line.strip() for line in event.lines.strip().splitlines()]
-    return Statement("anomaly", f"An error came up in {node}, which was made here: {'; '.join(lines[-2:])}.")
+    return Statement("anomaly", f"An error was raised in {node}, which was made here: {'; '.join(lines[-2:])}.")
 
 
 def _released(trace: Trace, event: ev.VariablesReleased) -> Statement:
@@ -196,7 +202,7 @@ def _released(trace: Trace, event: ev.VariablesReleased) -> Statement:
     saved = [e for step, e in history(trace).entries.get(event.node, ()) if step < event.seq]
     names = list(dict.fromkeys(e.name for e in saved if isinstance(e, ev.VariableSaved) and e.tensor is not None))
     if not names:
-        return Statement("saved tensors released", f"{capital(node)} lets go of the tensors that it saved: {because}.")
+        return Statement("saved tensors released", f"{capital(node)} releases its saved variables: {because}.")
     claims = (SavedTensorsFreed(event.node, tuple(names)),)
-    text = f"{node} lets go of the tensors that it saved, {listed(names)}: {because}."
+    text = f"{node} releases its saved variables, {listed(names)}: {because}."
     return Statement("saved tensors released by name", text, claims)

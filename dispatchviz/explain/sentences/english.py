@@ -1,4 +1,4 @@
-"""How lists, counts, shapes and long texts are said in a sentence. No facts about PyTorch live here."""
+"""How lists, counts, shapes and long texts are written in a sentence. No facts about PyTorch live here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The groups that the kinds of events fall into: one word and one sign each.
+"""The groups that the kinds of events fall into: one name and one sign each.
 
 A new kind of event that belongs to no group fails the type check here.
 """
@@ -126,5 +126,5 @@ def group(event: ev.AnyEvent) -> str:
 
 
 def sign(event: ev.AnyEvent) -> str:
-    """The one-character sign of an event's group, so that no group is told by colour alone."""
+    """The one-character sign of an event's group, so that groups differ in more than colour."""
     return SIGNS[group(event)]

@@ -1,4 +1,4 @@
-"""Sentences of what the engine finds out before anything runs: how many gradients a Node waits for, who is needed."""
+"""Sentences of what the engine computes before any Node runs: how many gradients a Node waits for, which are needed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dispatchviz.core.record.trace_file import Trace
 from dispatchviz.explain.graph.graph_history import Backward, backward_around, history
 from dispatchviz.explain.sentences.engine_claims import pass_number, runs
 from dispatchviz.explain.sentences.english import counted, listed
-from dispatchviz.explain.sentences.requested_gradients import asked_at, asked_for
+from dispatchviz.explain.sentences.requested_gradients import requested_input, requested_inputs
 from dispatchviz.explain.sentences.sentence_claims import Claim, EdgesCounted, GradCaptured, TopologicalBelow
 from dispatchviz.explain.sentences.statement import Said, Statement
 from dispatchviz.explain.trace_index.display_names import node_title
@@ -21,17 +21,15 @@ SHOWN = 4
 def counts(trace: Trace, event: ev.DependenciesCounted) -> Said:
     """How many edges lead to each Node."""
     if not event.counts:
-        text = (
-            "Before anything runs the engine counts the edges into each Node: from the first one none leads anywhere."
-        )
+        text = "Before any Node runs the engine counts the edges into each Node: there is none to count."
         return Statement("no edges counted", text)
     shown = event.counts[:SHOWN]
     several = ", ".join(f"{node_title(trace, node, event.seq)} has {number}" for node, number in shown)
     rest = len(event.counts) - len(shown)
     more = f", and so on for {counted(rest, 'more Node')}" if rest else ""
     text = (
-        f"Before anything runs the engine counts the edges into each Node: {several}{more}. A Node waits until that "
-        "many gradients have come, defined or not."
+        f"Before any Node runs the engine counts the edges into each Node (dependencies): {several}{more}. A Node is "
+        "ready when that many gradients have arrived, defined or not."
     )
     backward = backward_around(trace, event.seq)
     pruned = dict(backward.exec_info[0].pruned) if backward is not None and backward.exec_info else {}
@@ -41,26 +39,26 @@ def counts(trace: Trace, event: ev.DependenciesCounted) -> Said:
 
 
 def needs(trace: Trace, event: ev.ExecInfoPopulated) -> Said:
-    """What has to run for the gradients that were asked for, and what need not."""
+    """What has to run for the requested gradients, and what need not."""
     backward = backward_around(trace, event.seq)
     if backward is None:
-        return _running(trace, event, event.needed, "what was asked for")
-    asked = listed(asked_for(trace, backward.event, event.seq))
+        return _running(trace, event, event.needed, "the requested gradients")
+    requested = listed(requested_inputs(trace, backward.event, event.seq))
     needed = [node for node in event.needed if node in backward.nodes or _is_graph_root(trace, node)]
     ran = {node: place for place, node in enumerate(backward.ran)}
     needed.sort(key=lambda node: ran.get(node, len(ran)))
-    found = [_running(trace, event, needed, asked), *_captured(trace, event, backward)]
-    return (*found, *_pruned(trace, event, backward, asked), *_unreached(trace, event, backward))
+    found = [_running(trace, event, needed, requested), *_captured(trace, event, backward)]
+    return (*found, *_pruned(trace, event, backward, requested), *_unreached(trace, event, backward))
 
 
-def _running(trace: Trace, event: ev.ExecInfoPopulated, needed: Sequence[int], asked: str) -> Statement:
+def _running(trace: Trace, event: ev.ExecInfoPopulated, needed: Sequence[int], requested: str) -> Statement:
     if not needed:
         backward = backward_around(trace, event.seq)
         roots = [node for node, _ in backward.event.roots] if backward is not None else []
-        text = f"Only what leads to {asked} is needed (exec_info): no Node has to run."
+        text = f"Only the paths to {requested} are needed (exec_info): no Node has to run."
         return Statement("exec_info needs no Node", text, runs(trace, event.seq, roots))
     verb = "runs" if len(needed) == 1 else "run"
-    text = f"Only what leads to {asked} is needed: {_some(trace, needed, event.seq)} {verb} (exec_info)."
+    text = f"Only the paths to {requested} are needed: {_some(trace, needed, event.seq)} {verb} (exec_info)."
     return Statement("exec_info needs Nodes", text, runs(trace, event.seq, needed))
 
 
@@ -81,20 +79,20 @@ def _captured(trace: Trace, event: ev.ExecInfoPopulated, backward: Backward) -> 
     return [Statement("exec_info captures", text, runs(trace, event.seq, only))]
 
 
-def _pruned(trace: Trace, event: ev.ExecInfoPopulated, backward: Backward, asked: str) -> list[Statement]:
+def _pruned(trace: Trace, event: ev.ExecInfoPopulated, backward: Backward, requested: str) -> list[Statement]:
     captured = {node for node, _, _ in event.captures}
     pruned = [(node, why) for node, why in event.pruned if node not in captured]
     aside = [node for node, why in pruned if why == "should_execute"]
     below = [node for node, why in pruned if why == "topological_nr"]
     found = []
     if aside:
-        text = f"{_some(trace, aside, event.seq)}: not needed, since no edge leads on from there to {asked}."
+        text = f"{_some(trace, aside, event.seq)}: not needed, since no path leads from there to {requested}."
         found.append(Statement("Node pruned", text, runs(trace, event.seq, aside)))
     if below:
         minimum = _minimum(trace, event)
         text = (
-            f"{_some(trace, below, event.seq)}: not needed, and nothing behind is even looked at, since the "
-            f"topological number there is below {minimum}, the smallest among the Nodes asked for."
+            f"{_some(trace, below, event.seq)}: not needed, and what follows it is not even visited, since the "
+            f"topological number there is below {minimum}, the smallest among the requested Nodes."
         )
         behind = sorted(history(trace).pruned(backward) - set(aside))
         numbers = tuple(TopologicalBelow(backward.event.graph_task, node, minimum) for node in behind)
@@ -115,14 +113,18 @@ def _unreached(trace: Trace, event: ev.ExecInfoPopulated, backward: Backward) ->
     away = [(place, *edge) for place, edge in enumerate(backward.event.inputs) if edge[0] not in there]
     if not away:
         return []
-    names = listed(list(dict.fromkeys(asked_at(trace, backward.event, place, event.seq) for place, _, _ in away)))
+    names = listed(
+        list(dict.fromkeys(requested_input(trace, backward.event, place, event.seq) for place, _, _ in away))
+    )
     if backward.event.accumulate:
-        return [Statement("input not in the graph of backward", f"No edge leads to {names}: nothing arrives there.")]
+        return [
+            Statement("input not in the graph of backward", f"No path leads to {names}: no gradient arrives there.")
+        ]
     task = backward.event.graph_task
     claims = tuple(GradCaptured(task, place, False) for place, _, _ in away)
     text = (
-        f"No edge leads to {names}: what grad() shall give for it stays undefined, which allow_unused and "
-        "materialize_grads make None, zeros or an error."
+        f"No path leads to {names}: what grad() returns for it is undefined, which allow_unused and materialize_grads "
+        "turn into None, zeros or an error."
     )
     return [Statement("input not in the graph of grad", text, claims)]
 

@@ -1,4 +1,4 @@
-"""The sentence of a tensor that is put into words, and how much it takes."""
+"""The sentence of a tensor that is formatted, and how many operators that calls."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ def calls_within(trace: Trace, seq: int) -> int:
 
 
 def why_formatted(trace: Trace, event: ev.TensorFormatted) -> Statement:
-    """Why there are calls at all."""
+    """Why formatting calls operators."""
     name, calls = tensor_name(trace, event.tensor, event.seq), calls_within(trace, event.seq)
     claims = (CallsWithin(event.tensor, event.function, calls),)
     if event.function == "Tensor.__format__":
-        taken = f"detach and item take it out, {counted(calls, 'call')} in all"
+        taken = f"detach and item read it, {counted(calls, 'call')} in all"
         text = f"{name} is formatted as the number that it holds: {taken}."
         return Statement("tensor formatted", text, claims)
-    within = f"{counted(calls, 'call')}, none of which leaves a history" if calls else "no call was needed"
+    within = f"{counted(calls, 'call')}, none of which is recorded for backward" if calls else "no call was needed"
     text = (
-        f"{name} is put into words by PyTorch's own Python code, which chooses width and notation with operators, in "
-        f"no_grad and past all modes: {within}."
+        f"{name} is formatted by PyTorch's own Python code, which chooses width and notation with operators, in "
+        f"no_grad and with all modes disabled: {within}."
     )
     return Statement("tensor printed", text, claims)

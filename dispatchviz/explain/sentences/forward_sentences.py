@@ -24,7 +24,7 @@ from dispatchviz.explain.trace_index.trace_index import index
 
 
 def why(trace: Trace, event: ForwardEvent) -> Said:
-    """Why autograd writes this down."""
+    """Why autograd records this."""
     match event:
         case ev.NodeCreated():
             return node_sentences.why_made(trace, event)
@@ -59,28 +59,28 @@ def why(trace: Trace, event: ForwardEvent) -> Said:
 def _accumulator(trace: Trace, event: ev.AccumulatorMade) -> Statement:
     leaf = tensor_name(trace, event.tensor, event.seq)
     text = (
-        f"{leaf} remembers its AccumulateGrad, so that all its uses share it, but does not keep it alive: the graphs "
-        "that lead to it do."
+        f"{leaf} keeps a weak reference to its AccumulateGrad, so that all its uses share it: only the graphs that "
+        "lead to it keep it alive."
     )
-    return Statement("AccumulateGrad remembered", text)
+    return Statement("AccumulateGrad referenced", text)
 
 
 def _no_node(trace: Trace, event: ev.NoNodeMade) -> Statement:
-    """The kernel made none: grad mode, the inputs, or the operator are the reason."""
+    """The kernel made no Node: because of grad mode, the inputs, or the operator."""
     match event.why:
         case "no input requires grad":
-            return _nobody(trace, event)
+            return _no_input(trace, event)
         case "never differentiable":
-            text = f"{event.operator} is never differentiable, so no Node is made: the kernel only passes the call on."
+            text = f"{event.operator} is never differentiable, so no Node is made: the kernel only redispatches."
             return Statement("never differentiable", text)
         case "detached":
-            return Statement("detached", "No Node is made: to give a tensor without history is what detach is for.")
+            return Statement("detached", "No Node is made: detach returns a tensor without history.")
         case _:
-            text = "Grad mode is off, so no Node is made: the kernel only passes the call on."
+            text = "Grad mode is off, so no Node is made: the kernel only redispatches."
             return Statement("grad mode is off", text)
 
 
-def _nobody(trace: Trace, event: ev.NoNodeMade) -> Statement:
+def _no_input(trace: Trace, event: ev.NoNodeMade) -> Statement:
     computed = arguments(trace, event.seq)
     tensors = dict.fromkeys(tensor for _, tensor, _ in computed.arguments) if computed else {}
     if any(index(trace).grad_needed(tensor, event.seq) for tensor in tensors):
@@ -88,5 +88,5 @@ def _nobody(trace: Trace, event: ev.NoNodeMade) -> Statement:
         return Statement("no differentiable input requires grad", text)
     names = [tensor_name(trace, tensor, event.seq) for tensor in tensors]
     who = f"{names[0]} does not require" if len(names) == 1 else f"None of {listed(names) or 'the inputs'} requires"
-    text = f"{who} grad, so {event.operator} needs no way back: no Node is made."
+    text = f"{who} grad, so {event.operator} is not recorded for backward: no Node is made."
     return Statement("no input requires grad", text, tuple(RequiresGrad(tensor, False) for tensor in tensors))

@@ -1,4 +1,4 @@
-"""Sentences of ``torch.autograd.Function``: its forward, and what becomes of what that returned."""
+"""Sentences of ``torch.autograd.Function``: its forward, and what autograd makes of its outputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def entered(event: ev.FunctionEntered) -> Statement:
     setup = " It gets no ctx; setup_context gets one when it is done." if event.setup_context else ""
     runs = f"{event.function}'s forward runs."
     if event.recorded:
-        reason = "The Node was made and has its edges: its backward is the whole history, so grad mode is off inside."
+        reason = "The Node was made and has its edges: only its backward is recorded, so grad mode is off inside."
         return Statement("Function recorded", f"{runs} {reason}{setup}")
     reason = (
         "No tensor among its arguments requires grad, or grad mode is off: the Node has no edges, and no output will "
@@ -27,12 +27,12 @@ def entered(event: ev.FunctionEntered) -> Statement:
 
 def output(trace: Trace, event: ev.FunctionOutput) -> Said:
     """What the caller gets, and why; then whether it may be written to."""
-    first = _handed_out(trace, event)
+    first = _returned(trace, event)
     limit = _limit(trace, event)
     return first if limit is None else (first, limit)
 
 
-def _handed_out(trace: Trace, event: ev.FunctionOutput) -> Statement:
+def _returned(trace: Trace, event: ev.FunctionOutput) -> Statement:
     returned, result = (tensor_name(trace, tensor, event.seq) for tensor in (event.returned, event.result))
     node = node_title(trace, event.node, event.seq)
     gets_grad = (RequiresGrad(event.result, requires_grad=True),)
@@ -41,24 +41,24 @@ def _handed_out(trace: Trace, event: ev.FunctionOutput) -> Statement:
             return Statement("output of a Function", f"{result} is new: its grad_fn is {node}.", gets_grad)
         case "rebased":
             text = (
-                f"{result} is an input that the forward says it wrote to (mark_dirty): the Function's Node, {node}, "
-                "goes on top of its history, as after any in-place operation."
+                f"{result} is an input that the forward wrote to and marked as dirty (mark_dirty): its history is "
+                f"rebased onto the Function's Node, {node}, as after any in-place operation."
             )
-            return Statement("dirty input handed out", text, gets_grad)
+            return Statement("dirty input returned", text, gets_grad)
         case "viewed":
             text = (
                 f"The forward returned its input {returned} as it is. The input must keep its own history, so the "
                 f"caller gets {result}, a view of it."
             )
-            return Statement("input handed out as a view", text)
+            return Statement("input returned as a view", text)
         case "detached":
             text = (
                 f"{returned} is an input that requires grad, and this output has no gradient: the caller gets "
                 f"{result}, the same memory without history."
             )
-            return Statement("input handed out detached", text, (RequiresGrad(event.result, requires_grad=False),))
+            return Statement("input returned detached", text, (RequiresGrad(event.result, requires_grad=False),))
         case "detached in place":
-            text = f"{result} requires grad, and this output has no gradient: its history is cut off."
+            text = f"{result} requires grad, and this output has no gradient: it is detached from its history."
             return Statement("output detached", text, (RequiresGrad(event.result, requires_grad=False),))
         case _:
             return _plain(event, returned, result)
@@ -68,7 +68,7 @@ def _plain(event: ev.FunctionOutput, returned: str, result: str) -> Statement:
     if event.marked == "non-differentiable":
         text = f"{returned} was marked as non-differentiable: the Function gives it no history."
         return Statement("non-differentiable output", text)
-    return Statement("plain output of a Function", f"{result} comes out as it is: the Function gives it no history.")
+    return Statement("plain output of a Function", f"{result} is returned as it is: the Function gives it no history.")
 
 
 _LIMITS = {

@@ -16,7 +16,7 @@ from dispatchviz.explain.trace_index.trace_index import index, latest
 
 
 def why(trace: Trace, event: LayerEvent) -> Statement:
-    """What becomes of the stack of transforms."""
+    """Why the stack of transforms changes."""
     match event:
         case ev.DynamicLayerPushed():
             return _pushed(event)
@@ -32,14 +32,14 @@ def _transform(event: LayerEvent) -> str:
 
 def _pushed(event: ev.DynamicLayerPushed) -> Statement:
     if event.why != "begins":
-        text = f"The call below has come back, so the {_transform(event)} is on top of the stack again."
-        return Statement("transform back on the stack", text)
+        text = f"The call below has returned, so the {_transform(event)} is pushed back onto the stack."
+        return Statement("transform pushed again", text)
     what = f"A transform begins: the {_transform(event)} is on top of the stack"
     if event.level > 1:
-        return Statement("inner transform begins", f"{what}. It gets to see a call before those below it do.")
+        return Statement("inner transform begins", f"{what}. It gets a call before those below it do.")
     text = (
         f"{what}. From here on the thread includes FuncTorchDynamicLayerFrontMode, so every call of this thread goes "
-        "to the transform first, and FuncTorchDynamicLayerBackMode, where it leaves the transform."
+        "to the transform first, and FuncTorchDynamicLayerBackMode, where the call leaves the transform."
     )
     return Statement("transform begins", text)
 
@@ -48,10 +48,13 @@ def _popped(event: ev.DynamicLayerPopped) -> Statement:
     last = event.level == 1
     if event.why == "ends":
         rest = "calls are ordinary calls again" if last else "those below it go on"
-        return Statement("transform ends", f"The {_transform(event)} is over and leaves the stack: {rest}.")
-    where = "where it would have gone without any transform" if last else f"to the transform of level {event.level - 1}"
-    text = f"The {_transform(event)} has done its part and steps off the stack, so that the call goes on {where}."
-    return Statement("transform steps off", text)
+        return Statement("transform ends", f"The {_transform(event)} ends and is popped off the stack: {rest}.")
+    where = "as it would have been without any transform" if last else f"by the transform of level {event.level - 1}"
+    text = (
+        f"The {_transform(event)} has processed the call and is popped off the stack, so that the call is handled "
+        f"{where}."
+    )
+    return Statement("transform popped", text)
 
 
 def why_batched(trace: Trace, event: ev.BatchedTensorMade) -> Statement:
@@ -73,8 +76,8 @@ def why_wrapped(trace: Trace, event: ev.TensorWrapperMade) -> Statement:
     name, transform = tensor_name(trace, event.tensor, event.seq), _transform_of(trace, event.level, event.seq)
     own = "tangent" if transform == "jvp" else "history"
     text = (
-        f"{name} wraps {value} for the {transform} of level {event.level}: its {own} is that level's alone, and "
-        f"{value} knows nothing of it."
+        f"{name} wraps {value} for the {transform} of level {event.level}: its {own} belongs to that level, {value} "
+        "does not have it."
     )
     return Statement("TensorWrapper made", text)
 
@@ -86,22 +89,24 @@ def _transform_of(trace: Trace, level: int, at: int) -> str:
 
 _TASKS = {
     "FuncTorchDynamicLayerFrontMode": (
-        "It gives the call to the transform on top of the stack: it saves the thread's sets, leaves open only the keys "
-        "of that transform, and calls the operator again."
+        "It passes the call to the transform on top of the stack: it saves the thread's included and excluded sets, "
+        "excludes all keys but those of that transform, and calls the operator again."
     ),
     "FuncTorchDynamicLayerBackMode": (
-        "The transform has done its part. It puts back the sets that were saved on the way in, takes the transform off "
-        "the stack, and calls the operator again, for whatever is below."
+        "The transform has processed the call. It restores the saved included and excluded sets, pops the transform "
+        "off the stack, and calls the operator again, for what is below."
     ),
-    "FuncTorchVmapMode": "It sees to it that the examples share their random numbers, or do not, as vmap was told.",
+    "FuncTorchVmapMode": (
+        "It gives the examples the same random numbers or different ones, as vmap's argument randomness says."
+    ),
     "FuncTorchBatched": (
-        "It is a batch rule: it takes the batched arguments apart, calls operators once for the whole batch, and hides "
-        "the batch dimension of the result again."
+        "It is a batch rule: it unwraps the batched arguments, calls operators once for the whole batch, and wraps "
+        "the result in a BatchedTensor."
     ),
 }
 
 _LOOP = (
-    "There is no batch rule for the operator: it cuts the batch up, calls the operator once per example, and stacks "
+    "There is no batch rule for the operator: it slices the batch, calls the operator once per example, and stacks "
     "the results."
 )
 
@@ -116,31 +121,31 @@ def task(key: str, reason: str) -> str:
 
 
 def passed_on(trace: Trace, kernel: ev.KernelEntered, call: ev.Dispatched) -> str:
-    """How a kernel of functorch's calls the very operator that it was called for; empty for other calls."""
+    """How a kernel of functorch's calls the same operator again; empty for other calls."""
     outer = around(trace, kernel.seq, ev.Dispatched)
     if outer is None or outer.operator != call.operator:
         return ""
     match outer.key:
         case "FuncTorchDynamicLayerFrontMode":
-            return f"The transform on top calls {call.operator} again, with only its own keys left open."
+            return f"The transform on top calls {call.operator} again, with all keys but its own excluded."
         case "FuncTorchDynamicLayerBackMode":
             return f"{call.operator} is called again, as if that transform were not there."
         case "FuncTorchBatched" | "FuncTorchVmapMode":
-            return f"{kernel.kernel} calls {call.operator} on what the batched tensors wrap: a call from the top."
+            return f"{kernel.kernel} calls {call.operator} on what the batched tensors wrap: a full dispatch."
         case _:
             return ""
 
 
 def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
-    """Why a guard of functorch stands where it stands; empty for any other guard."""
+    """Why a guard of functorch is active where it is; empty for any other guard."""
     if guard.guard == "SaveLocalDispatchKeySet":
-        return "the transform on top gets the call, and nothing else may: only its own keys are left open"
+        return "the transform on top gets the call first: all keys but its own are excluded"
     kernel = around(trace, guard.seq, ev.KernelEntered)
     key = key_of_kernel(trace, kernel) if kernel is not None else ""
     if key == "FuncTorchDynamicLayerBackMode":
-        return "the call leaves the transform with the sets that it came with"
+        return "the call leaves the transform with the sets that it entered with"
     if guard.excluded & ~guard.excluded_before & functorch_batched_ks:
-        return "the tensors are unwrapped, and this vmap has had its turn"
+        return "the tensors are unwrapped, and this vmap has already been handled"
     if key == "FuncTorchVmapMode":
-        return "this vmap has had its say about random numbers"
+        return "the randomness of this vmap has already been handled"
     return ""

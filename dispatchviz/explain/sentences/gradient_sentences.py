@@ -1,4 +1,4 @@
-"""Sentences of gradients on their way: summed to a shape, kept in a buffer, added, captured, written to ``.grad``."""
+"""Sentences of gradients between Nodes: summed to a shape, kept in a buffer, added, captured, written to ``.grad``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def why(
     trace: Trace,
     event: ev.GradientReduced | ev.GradientBuffered | ev.GradientAccumulated | ev.GradientCaptured,
 ) -> Statement:
-    """What becomes of a gradient, and why."""
+    """What is done with a gradient, and why."""
     match event:
         case ev.GradientReduced():
             return _reduced(trace, event)
@@ -51,7 +51,10 @@ def _buffered(trace: Trace, event: ev.GradientBuffered) -> Statement:
     node = node_title(trace, event.node, event.seq)
     place = f"{node}, input {event.input_nr}" if event.input_nr else node
     if event.how == "stored":
-        return Statement("gradient stored", f"{gradient} is kept for {place}: the first gradient to come there.")
+        return Statement(
+            "gradient stored",
+            f"{gradient} is stored in the input buffer of {place}: the first gradient to arrive there.",
+        )
     meet = f"Several gradients meet at {place}: {gradient} is added"
     if event.how == "added in place":
         return Statement("gradients added in place", f"{meet} in place{_because(event.why)}.")
@@ -63,8 +66,8 @@ def _accumulated(trace: Trace, event: ev.GradientAccumulated) -> Statement:
     because, claims = _because(event.why), _written(trace, event)
     match event.how:
         case "stolen":
-            taken = f"takes the gradient {gradient} over without a copy{because}"
-            text = f"{leaf}.grad {taken}: t{event.result} has its memory."
+            taken = f"is set to the gradient {gradient} without a copy{because}"
+            text = f"{leaf}.grad {taken}: t{event.result} shares its memory."
             return Statement("gradient stolen", text, claims)
         case "copied":
             return Statement("gradient copied", f"{leaf}.grad gets a copy of the gradient {gradient}{because}.", claims)
@@ -88,13 +91,13 @@ def _captured(trace: Trace, event: ev.GradientCaptured) -> Statement:
     place = f"{node}, input {event.input_nr}" if event.input_nr else node
     claims = (GradCaptured(pass_number(trace, event.seq), event.position, event.tensor is not None),)
     nth = ordinal(event.position + 1)
-    asked = f"grad() asked for the gradient of {tensor_behind(trace, event.node, event.input_nr, event.seq)}"
+    requested = f"grad() requests the gradient of {tensor_behind(trace, event.node, event.input_nr, event.seq)}"
     if event.tensor is None:
-        text = f"{asked}, but what has arrived at {place} is undefined: its {nth} result stays undefined."
+        text = f"{requested}, but what has arrived at {place} is undefined: its {nth} result stays undefined."
         return Statement("nothing captured", text, claims)
     hooks = " as it is before its hooks, since the Node runs as well" if _has_hooks(trace, event) else ""
     name = tensor_name(trace, event.tensor, event.seq)
-    text = f"{asked}: {name}, which has arrived at {place}, becomes its {nth} result{hooks}."
+    text = f"{requested}: {name}, which has arrived at {place}, becomes its {nth} result{hooks}."
     return Statement("gradient captured", text, claims)
 
 

@@ -1,5 +1,5 @@
-"""Sentences of what a tensor's ``grad_fn`` is: set for a result, rewritten for what was changed in place, made anew for
-a view."""
+"""Sentences of what a tensor's ``grad_fn`` is: set for a result, rebased after an in-place change, regenerated
+for a view."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dispatchviz.explain.trace_index.trace_index import index
 
 
 def why_set(trace: Trace, event: ev.HistorySet) -> Statement:
-    """A result."""
+    """Of a result."""
     name, node = tensor_name(trace, event.tensor, event.seq), _node(trace, event)
     text = f"{name} gets its history: its grad_fn is {node}, so it requires grad."
     return Statement("history set", text, (_claim(trace, event),))
@@ -22,7 +22,7 @@ def why_rebased(trace: Trace, event: ev.HistoryRebased) -> Statement:
     """The memory was written to: of the tensor itself, of a base through its view, of a view in whichever way."""
     view = index(trace).views.get(event.tensor)
     if view is not None and view.seq < event.seq:
-        return _made_anew(trace, event, view)
+        return _regenerated(trace, event, view)
     if _name(trace, event.node) == "CopySlices":
         return _through_a_view(trace, event)
     return _in_place(trace, event)
@@ -33,29 +33,29 @@ def _in_place(trace: Trace, event: ev.HistoryRebased) -> Statement:
     changed, now = f"{name} was changed in place, so its history", f"its grad_fn is now {_node(trace, event)}"
     if not index(trace).grad_needed(event.tensor, event.seq - 1):
         return Statement("history begins in place", f"{changed} begins here: {now}, and it requires grad.", claims)
-    return Statement("history rewritten", f"{changed} is rewritten: {now}{_behind(trace, event)}.", claims)
+    return Statement("history rebased", f"{changed} is rebased: {now}{_behind(trace, event)}.", claims)
 
 
 def _through_a_view(trace: Trace, event: ev.HistoryRebased) -> Statement:
     name, claims = tensor_name(trace, event.tensor, event.seq), (_claim(trace, event),)
     changed, node = f"{name} was changed in place through a view of it, so its history", _node(trace, event)
-    now = f"its grad_fn is now {node}, with the operator's own Node inside, for the part that was written"
+    now = f"its grad_fn is now {node}, which applies the operator's own Node to the part that was written"
     if not index(trace).grad_needed(event.tensor, event.seq - 1):
         text = f"{changed} begins here: {now}, and it requires grad."
         return Statement("history begins through a view", text, claims)
-    text = f"{changed} is rewritten: {now}{_behind(trace, event)}."
-    return Statement("history rewritten through a view", text, claims)
+    text = f"{changed} is rebased: {now}{_behind(trace, event)}."
+    return Statement("history rebased through a view", text, claims)
 
 
-def _made_anew(trace: Trace, event: ev.HistoryRebased, view: ev.ViewMade) -> Statement:
+def _regenerated(trace: Trace, event: ev.HistoryRebased, view: ev.ViewMade) -> Statement:
     name, base = (tensor_name(trace, tensor, event.seq) for tensor in (event.tensor, view.base))
     old = index(trace).history(event.tensor, event.seq - 1)
-    gone = "" if old is None else f" {node_title(trace, old, event.seq)}, which it was, is no part of that."
+    gone = "" if old is None else f" {node_title(trace, old, event.seq)}, its previous grad_fn, is not part of it."
     text = (
-        f"{name} is a view of {base}, and their version has moved since {name}'s history was made, so its grad_fn is "
-        f"made anew from what {base} is now: it is {_node(trace, event)}{_next(trace, event)}.{gone}"
+        f"{name} is a view of {base}, and their version has changed since {name}'s grad_fn was set, so its grad_fn is "
+        f"regenerated from the history of {base}: it is {_node(trace, event)}{_next(trace, event)}.{gone}"
     )
-    return Statement("history of a view made anew", text, (_claim(trace, event),))
+    return Statement("history of a view regenerated", text, (_claim(trace, event),))
 
 
 def _node(trace: Trace, event: ev.HistorySet | ev.HistoryRebased) -> str:
@@ -74,7 +74,7 @@ def _behind(trace: Trace, event: ev.HistoryRebased) -> str:
     collected = index(trace).edges.get(event.node)
     if old is None or collected is None or all(edge is None or edge[0] != old for edge in collected.edges):
         return ""
-    return f"; {node_title(trace, old, event.seq)}, which it was, is behind that Node"
+    return f"; {node_title(trace, old, event.seq)}, its previous grad_fn, is in its next_functions"
 
 
 def _next(trace: Trace, event: ev.HistoryRebased) -> str:

@@ -1,4 +1,4 @@
-"""Sentences of kernels: what the one that runs is for, and what it gives back."""
+"""Sentences of kernels: what the one that runs is for, and what it returns."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ FEW = 4
 
 
 def named(kernel: str) -> str:
-    """Some kernels are called like their operator; such a name alone would puzzle."""
-    return kernel if _telling(kernel) else f"a function named {kernel}"
+    """A kernel in a sentence: one that is called like its operator as ``a function named randn``."""
+    return kernel if _self_explanatory(kernel) else f"a function named {kernel}"
 
 
 def subject(kernel: str) -> str:
-    """The same at the beginning of a sentence."""
-    return kernel if _telling(kernel) else f"The kernel {kernel}"
+    """A kernel at the beginning of a sentence."""
+    return kernel if _self_explanatory(kernel) else f"The kernel {kernel}"
 
 
-def _telling(kernel: str) -> bool:
+def _self_explanatory(kernel: str) -> bool:
     return "::" in kernel or "wrapper_" in kernel
 
 
@@ -63,8 +63,8 @@ def _task(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, chosen: ev
     if is_autograd(call.key):
         return _autograd(trace, event, call, reason)
     if call.key == "ADInplaceOrView":
-        after = "ties the result, a view, to its base" if _makes_view(call) else "counts the tensor's version up"
-        return Statement("kernel: ADInplaceOrView", f"It lets the kernel below do the work and then {after}.")
+        after = "makes the result a view of its base" if _makes_view(call) else "bumps the tensor's version"
+        return Statement("kernel: ADInplaceOrView", f"It redispatches, and then {after}.")
     if call.key == "BackendSelect":
         return _backend_select(trace, event)
     if call.key.startswith("Autocast") and (cast := autocast_sentences.task(call.operator, call.key)):
@@ -81,7 +81,7 @@ def _composite(trace: Trace, event: ev.KernelEntered) -> Statement:
         text = f"It computes nothing itself but calls {called}, each of them through the dispatcher."
         text = text.replace(", each of them", "") if " and " not in called else text
         return Statement("kernel: composite", text)
-    return Statement("kernel: composite without calls", "It gives the result without calling any other operator.")
+    return Statement("kernel: composite without calls", "It returns its result without calling any other operator.")
 
 
 def _called_by(trace: Trace, event: ev.KernelEntered) -> str:
@@ -104,12 +104,12 @@ def _backend_select(trace: Trace, event: ev.KernelEntered) -> Statement:
     if computed is not None and computed.arguments:
         return Statement(
             "kernel: BackendSelect with tensors",
-            "It looks up which device was asked for, joins that device's key to the tensors' keys below BackendSelect, "
-            "and passes the call on.",
+            "It looks up the requested device, adds that device's key to the tensors' keys below BackendSelect, and "
+            "redispatches.",
         )
     return Statement(
         "kernel: BackendSelect",
-        "It looks up which device was asked for, makes the key set of that device and passes the call on.",
+        "It looks up the requested device, makes the key set of that device and redispatches.",
     )
 
 
@@ -118,11 +118,10 @@ def _backend(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, source:
     here = ", here emulated with NumPy" if "CUDA" in key and trace.header.cuda.startswith("emulated") else ""
     if key.endswith("Meta"):
         by = f", with the help of {called}" if called else ""
-        return Statement(
-            "kernel: Meta", f"It works out the result's sizes, strides and dtype{by}: there are no numbers."
-        )
+        return Statement("kernel: Meta", f"It computes the result's sizes, strides and dtype{by}, without data.")
     if source in COMPOSITES and called:
-        text = f"It is written for all backends alike: it has {called} do the work on {key}{here}."
+        do = "do" if " and " in called else "does"
+        text = f"It is one kernel for all backends: it calls {called}, which {do} the work on {key}{here}."
         return Statement("kernel: explicit composite", text)
     if called:
         return Statement("kernel: backend with help", f"It does the work on {key}{here}, with the help of {called}.")
@@ -136,26 +135,26 @@ def _autograd(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, reason
         return _fallback(trace, event, call)
     if operator in ("detach", "detach_"):
         whose = "the tensor itself" if operator == "detach_" else "the result"
-        text = f"It is written by hand: {whose} shall have no history, so no Node is made."
+        text = f"It is written by hand: {whose} has no history, so no Node is made."
         return Statement("autograd kernel: detach", text)
     if _writes_out(call.operator):
-        text = "It makes sure that nothing has to be recorded (out= has no derivative) and passes the call on."
+        text = "It checks that nothing has to be recorded (out= has no derivative) and redispatches."
         return Statement("autograd kernel: out", text, (AutogradKernel(call.operator, "out"),))
     following = trace[event.seq + 1] if event.seq + 1 < len(trace) else None
     if isinstance(following, ev.NoNodeMade) and following.why == "never differentiable":
-        text = "It computes nothing and has nothing to record here: it passes the call on to the keys below."
+        text = "It computes nothing and has nothing to record here: it redispatches to the keys below."
         return Statement("autograd kernel: nothing to record", text)
     if event.kernel == NOT_IMPLEMENTED["VariableType"]:
         return Statement(
             "autograd kernel: not implemented",
             f"{call.operator} has no derivative: if an input requires grad, the result gets a Node that raises when "
-            "backward reaches it. The call goes on to the keys below.",
+            "backward reaches it. It redispatches to the keys below.",
             (AutogradKernel(call.operator, "not implemented"),),
         )
     return Statement(
         "autograd kernel",
-        "It computes nothing itself: if an input requires grad and grad mode is on, it writes down the way back (a "
-        "Node); then it passes the call on to the keys below.",
+        "It computes nothing itself: if an input requires grad and grad mode is on, it records the operator in the "
+        "backward graph (a Node); then it redispatches to the keys below.",
     )
 
 
@@ -164,12 +163,12 @@ def _fallback(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched) -> Sta
     if not _warns(trace, event):
         return Statement(
             "autograd fallback",
-            f"{call.operator} has no autograd kernel: this fallback only passes the call on and records no derivative.",
+            f"{call.operator} has no autograd kernel: this fallback only redispatches and records no derivative.",
         )
     return Statement(
         "autograd fallback: warns",
-        f"{call.operator} has no autograd kernel: this fallback passes the call on and records no derivative. Since an "
-        "input requires grad, a result that comes back without a history gets a Node that only warns when backward "
+        f"{call.operator} has no autograd kernel: this fallback redispatches and records no derivative. Since an "
+        "input requires grad, a result that is returned without a history gets a Node that only warns when backward "
         f"reaches it: there the gradient of {call.operator} is lost. A kernel that calls differentiable operators "
         "itself keeps theirs.",
     )
@@ -184,7 +183,7 @@ _OUT = re.compile(r"\*, [^>]*\w!\)")
 
 
 def _writes_out(operator: str) -> bool:
-    """The operator writes to an argument that is given by name only; of a user's operator its overload tells."""
+    """The operator writes to an argument that is given by name only; of a user's operator its overload says so."""
     try:
         return bool(_OUT.search(pytorch_schema(operator)))
     except KeyError:
@@ -192,5 +191,5 @@ def _writes_out(operator: str) -> bool:
 
 
 def _makes_view(call: ev.Dispatched) -> bool:
-    """In-place and out= operators end in a moved version, view operators in a view."""
+    """In-place and out= operators bump a version, view operators make a view."""
     return not (call.operator.partition(".")[0].endswith("_") or _writes_out(call.operator))

@@ -16,10 +16,10 @@ NO_NUMBER = 2**64 - 1
 
 
 def why_made(trace: Trace, event: ev.NodeCreated) -> Said:
-    """What calls for a Node."""
+    """Why a Node is made."""
     name = plain_node(event.name)
     if event.known:
-        return Statement("known Node", f"The Node {name} comes into sight here, it was made before{_number(event)}.")
+        return Statement("known Node", f"The Node {name} is first seen here, it was made before{_number(event)}.")
     if event.node in index(trace).accumulators:
         return _accumulator(trace, event)
     if event.node in index(trace).functions:
@@ -28,7 +28,7 @@ def why_made(trace: Trace, event: ev.NodeCreated) -> Said:
     special = _special(trace, event, name)
     if special is not None:
         return special
-    text = f"{_cause(trace, event)} is written down as a Node: {name}{_number(event)}."
+    text = f"{_cause(trace, event)} is recorded as a Node: {name}{_number(event)}."
     return Statement("Node made", text), *_order(event)
 
 
@@ -39,46 +39,50 @@ def _number(event: ev.NodeCreated) -> str:
 def _order(event: ev.NodeCreated) -> tuple[Statement, ...]:
     if event.sequence_nr == NO_NUMBER:
         return ()
-    return (Statement("order of Nodes", "Of several Nodes that are ready the engine runs the largest number first."),)
+    return (
+        Statement(
+            "order of Nodes", "Of several ready Nodes the engine runs the one with the largest sequence number first."
+        ),
+    )
 
 
 def _accumulator(trace: Trace, event: ev.NodeCreated) -> Statement:
     leaf = tensor_name(trace, index(trace).accumulators[event.node].tensor, event.seq)
     text = (
-        f"{leaf} requires grad and has no history (it is a leaf), so its gradients end in a Node of its own, "
-        f"AccumulateGrad, whose work it is to write {leaf}.grad."
+        f"{leaf} requires grad and has no history (it is a leaf), so its gradients go to a Node of its own, "
+        f"AccumulateGrad, which writes {leaf}.grad."
     )
     return Statement("AccumulateGrad made", text)
 
 
 def _special(trace: Trace, event: ev.NodeCreated, name: str) -> Statement | None:
-    """Nodes that stand for no call of an operator's formula."""
+    """Nodes that are not made for an operator's own formula."""
     call = around(trace, event.seq, ev.Dispatched)
     operator = call.operator if call else "the operator"
     match name:
         case "GraphRoot":
-            text = "This backward pass has several starting points: a Node of its own, GraphRoot, leads to all of them."
+            text = "This backward pass has several roots: a Node of its own, GraphRoot, has an edge to each of them."
             return Statement("GraphRoot made", text)
         case "WarnNotImplemented":
             return _lost(operator)
         case "NotImplemented":
             text = (
                 f"An input requires grad, and the derivative of {operator} is not implemented: this Node, "
-                "NotImplemented, keeps the place in the graph and raises an error if a backward pass runs it."
+                "NotImplemented, takes its place in the graph and raises an error if a backward pass runs it."
             )
             return Statement("NotImplemented made", text, (NodeRaises(event.node, "is not implemented"),))
         case "CopySlices":
             text = (
-                f"{operator} wrote through a view, so the history of the view's base is rewritten: a Node, "
-                f"CopySlices{_number(event)}, goes on top of it."
+                f"{operator} wrote through a view, so the history of the view's base is rebased onto a Node, "
+                f"CopySlices{_number(event)}."
             )
             return Statement("CopySlices made", text)
         case "AsStridedBackward0" if not operator.startswith("aten::as_strided"):
             text = (
-                "The version of a view and its base has moved since the view's history was made, so that is made anew: "
-                f"AsStridedBackward0{_number(event)}."
+                "The version of a view and its base has changed since the view's grad_fn was set, so that is "
+                f"regenerated: AsStridedBackward0{_number(event)}."
             )
-            return Statement("view's Node made anew", text)
+            return Statement("view's Node regenerated", text)
         case _:
             return None
 
@@ -86,9 +90,10 @@ def _special(trace: Trace, event: ev.NodeCreated, name: str) -> Statement | None
 def _lost(operator: str) -> Statement:
     """The Node of an operator that has a kernel for a backend and none for autograd."""
     text = (
-        f"An input requires grad, and {operator} has no autograd kernel: nobody knows its derivative. This Node, "
-        f"WarnNotImplemented, keeps the place in the graph. If {operator}'s result comes without a history of its own, "
-        "its gradient is lost here: backward only warns and goes no further. A kernel under Autograd would bring one."
+        f"An input requires grad, and {operator} has no autograd kernel: its derivative is not known. This Node, "
+        f"WarnNotImplemented, takes its place in the graph. If {operator}'s result has no history of its own, its "
+        "gradient is lost here: backward only warns and goes no further. A kernel registered to Autograd would record "
+        "one."
     )
     return Statement("WarnNotImplemented made", text)
 
@@ -97,28 +102,30 @@ def _cause(trace: Trace, event: ev.NodeCreated) -> str:
     computed = arguments(trace, event.seq)
     call = around(trace, event.seq, ev.Dispatched)
     if computed is None or call is None:
-        return "The way back"
+        return "The call"
     known = index(trace)
     needed = [tensor for _, tensor, _ in computed.arguments if known.grad_needed(tensor, event.seq)]
     if not needed:
-        return f"The way back through {call.operator}"
+        return f"The call of {call.operator}"
     who = tensor_names(trace, needed, event.seq)
     require = "require" if len(set(needed)) > 1 else "requires"
-    return f"{who} {require} grad, so the way back through {call.operator}"
+    return f"{who} {require} grad, so the call of {call.operator}"
 
 
 def why_edges(trace: Trace, event: ev.EdgesCollected) -> Statement:
-    """Where the gradients go on to."""
+    """Where the Node's gradients go."""
     node = node_title(trace, event.node, event.seq)
     if not event.edges:
-        return Statement("no edges", f"{node} has no edges: no gradient goes on from here.", (_claim(trace, event),))
+        return Statement(
+            "no edges", f"{node} has no edges: no gradient is passed on from here.", (_claim(trace, event),)
+        )
     parts = [_edge(trace, event, position) for position in range(len(event.edges))]
     if len(parts) == 1:
         return Statement("one edge", f"{node} gets one edge, {parts[0]}.", (_claim(trace, event),))
-    ends = "starting point" if node.startswith("GraphRoot") else "input"
+    ends = "root" if node.startswith("GraphRoot") else "input"
     text = f"{node} gets {counted(len(parts), 'edge')}, one per {ends}: {'; '.join(parts)}."
     if None in event.edges:
-        text += " An empty edge keeps its place, so that edges count like inputs."
+        text += " An empty edge is kept, so that the indices of edges are those of the inputs."
     return Statement("edges", text, (_claim(trace, event),))
 
 
@@ -139,7 +146,7 @@ def _why_empty(trace: Trace, event: ev.EdgesCollected, tensor: int | None) -> st
         return ""
     name = tensor_name(trace, tensor, event.seq)
     if index(trace).grad_needed(tensor, event.seq):
-        return f", because {name} itself has no history and no flag: only its base requires grad"
+        return f", because {name} itself has neither a grad_fn nor the flag: only its base requires grad"
     return f", because {name} does not require grad"
 
 

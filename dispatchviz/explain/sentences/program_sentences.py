@@ -44,7 +44,7 @@ def why(trace: Trace, event: ProgramEvent) -> Said:
 
 
 def why_binding(trace: Trace, event: ev.BindingEntered) -> Said:
-    """How a call came in from Python."""
+    """How Python calls an operator."""
     operator = _operator(trace, event)
     first = f"Python calls {call_text(trace, event)}, which enters PyTorch as {event.pytorch_function}."
     claims = (BindingOf(event.function, event.pytorch_function),)
@@ -70,14 +70,14 @@ def _operator(trace: Trace, event: ev.BindingEntered) -> str:
 
 
 def why_registration(event: RegistrationEvent) -> Statement:
-    """What was added to the tables, or taken away."""
+    """What was registered, or deregistered."""
     match event:
         case ev.OperatorDefined():
             return _defined(event)
         case ev.KernelRegistered():
-            what = f"{event.operator}" if event.operator else "every operator without one of its own there"
+            what = f"{event.operator}" if event.operator else "every operator without a kernel of its own there"
             if event.removed:
-                text = f"The kernel {event.kernel} at {event.key} for {what} is taken away again."
+                text = f"The kernel {event.kernel} at {event.key} for {what} is deregistered."
                 return Statement("kernel removed", text)
             return Statement("kernel registered", f"{event.kernel} is registered at {event.key} for {what}.")
         case ev.CellsRecomputed():
@@ -91,14 +91,14 @@ def why_registration(event: RegistrationEvent) -> Statement:
 
 def _defined(event: ev.OperatorDefined) -> Statement:
     """A new table is not empty: the keys' fallbacks are in it at once, and kernels that came before the definition."""
-    new = f"There is a new operator, {event.operator}: {event.schema}."
+    new = f"A new operator is defined, {event.operator}: {event.schema}."
     if event.by_fallbacks < 0:  # a trace of an older version
         return Statement("operator defined, cells unknown", new, (SchemaOf(event.operator, event.schema),))
     filled = event.by_fallbacks + event.by_kernels
     claims = (SchemaOf(event.operator, event.schema), FilledCells(event.operator, filled))
-    hold = f"{event.by_fallbacks} of the {CELLS} cells of its table hold the fallbacks that keys have for all operators"
+    hold = f"{event.by_fallbacks} of the {CELLS} cells of its table hold the keys' fallbacks, which serve all operators"
     if event.by_kernels:
-        before = f"kernels that were registered before it are in {event.by_kernels}"
+        before = f"kernels that were registered before its definition are in {event.by_kernels}"
         return Statement("operator defined after kernels", f"{new} {hold}, {before}.", claims)
     text = f"{new} No kernel is registered for it yet: {hold}, the other {CELLS - filled} are empty."
     return Statement("operator defined", text, claims)
@@ -155,7 +155,7 @@ def _changed(trace: Trace, event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[St
     if node is None or "modified by an inplace operation" not in event.message:
         return ()
     changed = refusal(trace, node.node, event.seq)
-    return (Statement("error: who changed it", changed),) if changed else ()
+    return (Statement("error: what changed it", changed),) if changed else ()
 
 
 def _rule(trace: Trace, event: ev.ErrorRaised | ev.ProgramRaised) -> tuple[Statement, ...]:

@@ -1,4 +1,4 @@
-"""Sentences of the ready queue: when a Node has all it waits for, whose turn it is, and who never has one."""
+"""Sentences of the ready queue: when a Node is ready, which of the ready ones runs, and which never do."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Numbered = tuple[int, int]
 
 
 def why(trace: Trace, event: ev.DependencyMet | ev.NodeQueued | ev.NodeStarted | ev.NodeSkipped) -> Statement:
-    """Why a Node waits, is queued, runs or does not."""
+    """Why a Node waits, is queued, runs or does not run."""
     match event:
         case ev.DependencyMet():
             return _came(trace, event)
@@ -42,12 +42,12 @@ def why(trace: Trace, event: ev.DependencyMet | ev.NodeQueued | ev.NodeStarted |
 def _came(trace: Trace, event: ev.DependencyMet) -> Statement:
     node = node_title(trace, event.node, event.seq)
     if event.skipped:
-        came = "what came along it is dropped" if event.defined else "no gradient came along it"
-        text = f"An edge into {node} is done with: {came}. The Node is not needed and never gets into the queue."
+        came = "its gradient is dropped" if event.defined else "no gradient arrived by it"
+        text = f"An edge into {node} is counted off: {came}. The Node is not needed and is never queued."
         return Statement("edge into a pruned Node", text, runs(trace, event.seq, [event.node]))
     backward = backward_around(trace, event.seq)
     edges = 0 if backward is None else backward.counts.get(event.node, 0)
-    came = "A gradient has come" if event.defined else "An undefined gradient, which counts as well, has come"
+    came = "A gradient has arrived" if event.defined else "An undefined gradient, which counts as well, has arrived"
     if event.left:
         of = f" of {edges}" if edges else ""
         text = f"{came} for {node}: it waits for {counted(event.left, 'more gradient')}{of}."
@@ -60,7 +60,7 @@ def _came(trace: Trace, event: ev.DependencyMet) -> Statement:
 def _zero(trace: Trace, event: ev.DependencyMet, backward: Backward | None, text: str) -> Statement:
     claims = (*runs(trace, event.seq, [event.node]), *_edges(backward, event.node))
     if backward is not None and not backward.needs(event.node):
-        said = f"{text} Its count is zero: it is queued, for its gradient to be captured; it will not run."
+        said = f"{text} Its count is zero: it is queued, only for its gradient to be captured."
         return Statement("last gradient came, to be captured", said, claims)
     return Statement("last gradient came", f"{text} Its count is zero: it is ready.", claims)
 
@@ -83,7 +83,7 @@ def _queued(trace: Trace, event: ev.NodeQueued) -> Statement:
         if backward.captures(event.node):
             text = f"{node} goes into the queue of {event.device}, for its gradient to be captured; it will not run."
             return Statement("queued to be captured", text, claims)
-        text = f"{node}, the root, goes into the queue of {event.device}, although nothing asked for lies behind it."
+        text = f"{node}, the root, goes into the queue of {event.device}, although no requested gradient depends on it."
         return Statement("root queued in vain", text, claims)
     line = [(other, number) for other, number in event.queue if _device(trace, other, event.seq) == event.device]
     if not [other for other, _ in line if other != event.node]:
@@ -113,7 +113,7 @@ def _numbered(trace: Trace, each: Numbered, at: int) -> str:
     return title if number == NO_NUMBER else f"{title}, seq {number}"
 
 
-# -- turns ------------------------------------------------------------------------------------------------------------
+# -- order ------------------------------------------------------------------------------------------------------------
 
 
 def _skipped(trace: Trace, event: ev.NodeSkipped) -> Statement:
@@ -121,9 +121,12 @@ def _skipped(trace: Trace, event: ev.NodeSkipped) -> Statement:
     backward = backward_around(trace, event.seq)
     claims = runs(trace, event.seq, [event.node])
     if backward is not None and backward.captures(event.node):
-        text = f"{node} is not called: grad() wanted the gradient that arrived there, and nothing that lies behind it."
+        text = (
+            f"{node} is not called: grad() requests the gradient that arrived there, and none that depends on running "
+            "it."
+        )
         return Statement("captured, not run", text, claims)
-    text = f"{node} is not called: nothing that was asked for lies behind it."
+    text = f"{node} is not called: no requested gradient depends on it."
     return Statement("not needed, not run", text, claims)
 
 
@@ -132,13 +135,13 @@ def _runs(trace: Trace, event: ev.NodeStarted) -> Statement:
     given = [tensor_name(trace, tensor, event.seq) for tensor in event.gradients if tensor is not None]
     with_ = f"with the gradient{'s' if len(given) > 1 else ''} {listed(given)}" if given else "without any gradient"
     if plain_node(event.name) == "GraphRoot":
-        return Statement("GraphRoot runs", f"{node} runs first: it hands each starting point its gradient.")
+        return Statement("GraphRoot runs", f"{node} runs first: it passes each root its gradient.")
     thread = f", on PyTorch's thread {event.thread}" if event.thread not in ("", "caller") else ""
     return _turn(trace, event, f"{node} runs {with_}{thread}")
 
 
 def _turn(trace: Trace, event: ev.NodeStarted, text: str) -> Statement:
-    """Why it is this Node's turn."""
+    """Why this Node runs before the other ready ones."""
     here = [each for each in event.waiting if _device(trace, each[0], event.seq) == event.device]
     claims = (*runs(trace, event.seq, [event.node]), *_before(trace, event, here))
     if not here:
@@ -148,10 +151,15 @@ def _turn(trace: Trace, event: ev.NodeStarted, text: str) -> Statement:
     rivals = [each for each in here if _depth(trace, each[0], event.seq) >= depth]
     wait = _waiting(trace, rivals or here, event.seq)
     if not rivals:
-        said = f"{text}: it belongs to the inner backward pass, which goes first whatever the numbers ({wait})."
+        said = (
+            f"{text}: it belongs to the inner (reentrant) backward pass, which goes first whatever the sequence "
+            f"numbers ({wait})."
+        )
         return Statement("Node of the inner pass runs", said, claims)
     if any(number == event.sequence_nr for _, number in rivals):
-        said = f"{text}: no ready Node has a larger number ({wait}; between equals the order inside the heap decides)."
+        said = (
+            f"{text}: no ready Node has a larger sequence number ({wait}; of equal ones the order in the heap decides)."
+        )
         return Statement("Node runs, equals wait", said, claims)
     if event.sequence_nr == NO_NUMBER:
         said = f"{text}: it has the largest sequence number there is, as every AccumulateGrad has ({wait})."

@@ -1,4 +1,4 @@
-"""What a ``grad`` or a ``backward(inputs=)`` was asked for, in words."""
+"""The gradients that ``grad`` or ``backward(inputs=)`` requests, by the names of their tensors."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dispatchviz.explain.graph.graph_history import history
 from dispatchviz.explain.trace_index.display_names import leaf_of, node_title, tensor_name
 
 
-def asked_for(trace: Trace, event: ev.BackwardStarted, at: int | None = None) -> list[str]:
-    """The tensors whose gradients were asked for, each once; empty if all were."""
+def requested_inputs(trace: Trace, event: ev.BackwardStarted, at: int | None = None) -> list[str]:
+    """The tensors whose gradients are requested, each once; empty for a plain ``backward()``."""
     step = event.seq if at is None else at
-    return list(dict.fromkeys(asked_at(trace, event, place, step) for place in range(len(event.inputs))))
+    return list(dict.fromkeys(requested_input(trace, event, position, step) for position in range(len(event.inputs))))
 
 
-def asked_at(trace: Trace, event: ev.BackwardStarted, place: int, at: int) -> str:
-    """One of them."""
-    tensor = event.input_tensors[place] if place < len(event.input_tensors) else None
-    return tensor_behind(trace, *event.inputs[place], at) if tensor is None else tensor_name(trace, tensor, at)
+def requested_input(trace: Trace, event: ev.BackwardStarted, position: int, at: int) -> str:
+    """The tensor of the input at one position."""
+    tensor = event.input_tensors[position] if position < len(event.input_tensors) else None
+    return tensor_behind(trace, *event.inputs[position], at) if tensor is None else tensor_name(trace, tensor, at)
 
 
 def tensor_behind(trace: Trace, node: int, output_nr: int, at: int) -> str:

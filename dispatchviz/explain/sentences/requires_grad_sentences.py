@@ -1,4 +1,4 @@
-"""Sentences of the flag ``requires_grad``, and of ``detach_``, which takes the history along."""
+"""Sentences of the flag ``requires_grad``, and of ``detach_``, which removes the history too."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def why_set(trace: Trace, event: ev.RequiresGradSet) -> Said:
         now = "requires grad, as before" if before else "now requires grad"
         return Statement("requires_grad on", f"{name} {now}. {flag}{_all_along(trace, event)}.", claims)
     if after:
-        text = f"{name}'s own flag is off, and it requires grad all the same: it is a view of a tensor that does."
+        text = f"{name}'s own flag is False, and it still requires grad: it is a view of a tensor that does."
         return Statement("requires_grad of a view off", text, claims)
     now = "no longer requires grad" if before else "does not require grad, as before"
     return Statement("requires_grad off", f"{name} {now}. {flag}.", claims)
@@ -43,8 +43,8 @@ def _detached(trace: Trace, event: ev.RequiresGradSet) -> Statement:
     old = index(trace).history(event.tensor, event.seq - 1)
     if old is None:
         return Statement(
-            "flag off by detach_", f"{name} no longer requires grad: detach_ switches its flag off.", claims
+            "flag off by detach_", f"{name} no longer requires grad: detach_ sets its flag to False.", claims
         )
     node = node_title(trace, old, event.seq)
-    text = f"{name} forgets its history: {node} is its grad_fn no longer, it is a leaf now."
-    return Statement("history forgotten", text, claims)
+    text = f"{name} loses its history: {node} is no longer its grad_fn, it is a leaf now."
+    return Statement("history removed", text, claims)

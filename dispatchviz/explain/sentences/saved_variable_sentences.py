@@ -1,4 +1,4 @@
-"""Sentences of what a Node keeps for its formula: plain values, tensors, what hooks make of them."""
+"""Sentences of what a Node saves for its formula: plain values, tensors, what saved-tensor hooks return for them."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from dispatchviz.explain.trace_index.trace_index import index
 
 
 def why_attribute(trace: Trace, event: ev.AttributeSaved) -> Statement:
-    """A plain value."""
+    """Of a plain value."""
     node = node_title(trace, event.node, event.seq)
-    return Statement("attribute saved", f"{node} keeps {event.name} = {event.value}: its formula needs it.")
+    return Statement("attribute saved", f"{node} saves {event.name} = {event.value}: its formula uses it.")
 
 
 def why_saved(trace: Trace, event: ev.VariableSaved) -> Statement:
-    """A tensor: by itself with its version, or what a hook gave for it."""
+    """Of a tensor: itself with its version, or what a pack hook returned for it."""
     node = node_title(trace, event.node, event.seq)
     if event.tensor is None:
-        text = f"{node} would keep {event.name}, but there is no such tensor here."
+        text = f"{node} would save {event.name}, but the tensor is undefined here."
         return Statement("undefined tensor saved", text, (NodeKeeps(event.node, event.name, None),))
     what = "its own result" if event.is_output else _tensor(trace, event.tensor, event.seq)
     if event.packed:
         text = (
-            f"{node} keeps what the hook made of {what} as {event.name}. The version, {event.version}, will not be "
-            "compared: whether a later in-place change shows in backward depends on the hooks."
+            f"{node} saves what the pack hook returned for {what} as {event.name}. The version, {event.version}, will "
+            "not be compared: whether a later in-place change affects backward depends on the hooks."
         )
         return Statement("packed tensor saved", text)
     whose = "backward" if event.node in index(trace).functions else "its formula"
     text = (
-        f"{node} keeps {what} as {event.name} for {whose}, and notes its version, {event.version}: if an in-place "
-        "operation moves that version later, using what was kept raises an error."
+        f"{node} saves {what} as {event.name} for {whose}, with its version, {event.version}: if an in-place "
+        "operation changes that version later, using the saved variable raises an error."
     )
     return Statement("tensor saved", text, (NodeKeeps(event.node, event.name, event.tensor),))
 
@@ -44,10 +44,10 @@ def _tensor(trace: Trace, tensor: int, at: int) -> str:
 
 
 def why_not_saved(trace: Trace, event: ev.VariableNotSaved) -> Statement:
-    """Nobody would need it."""
+    """Of a tensor that no formula would use."""
     text = (
-        f"{node_title(trace, event.node, event.seq)} does not keep {event.name}: only the formula of its "
-        f"{ordinal(event.edge + 1)} edge needs it, and that edge is empty."
+        f"{node_title(trace, event.node, event.seq)} does not save {event.name}: only the formula of its "
+        f"{ordinal(event.edge + 1)} edge uses it, and that edge is empty."
     )
     return Statement("tensor not saved", text, (NodeKeeps(event.node, event.name, None),))
 
@@ -56,7 +56,10 @@ def why_hook(trace: Trace, event: ev.SavedTensorHookRan) -> Statement:
     """A hook packs, or unpacks."""
     tensor = tensor_name(trace, event.tensor, event.seq)
     if event.kind == "pack hook":
-        text = f"The pack hook {event.function} gets {tensor}, which is to be kept: its {event.packed} is kept instead."
+        text = (
+            f"The pack hook {event.function} gets {tensor}, which is to be saved: the {event.packed} that it returns "
+            "is saved instead."
+        )
         return Statement("pack hook ran", text)
-    text = f"The unpack hook {event.function} turns the {event.packed} that was kept into {tensor}."
+    text = f"The unpack hook {event.function} turns the {event.packed} that was saved into {tensor}."
     return Statement("unpack hook ran", text)

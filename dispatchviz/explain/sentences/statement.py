@@ -1,4 +1,4 @@
-"""A sentence as a value: its kind, its words, and the facts about PyTorch that it states.
+"""A sentence as a value: its kind, its text, and the facts about PyTorch that it states.
 
 ``why`` modules return statements; what is shown is their words. A kind is a short name written where the sentence is
 written, and nowhere twice, so that all kinds can be listed without running anything. The facts are ``claims``: the
@@ -29,5 +29,5 @@ Said = Statement | tuple[Statement, ...]
 
 
 def text_of(said: Iterable[Statement]) -> str:
-    """The words, as one text."""
+    """The sentences as one text."""
     return " ".join(statement.text for statement in said if statement.text)

@@ -15,7 +15,7 @@ from dispatchviz.explain.sentences.english import counted, hexed, plain_dtype, s
 from dispatchviz.explain.sentences.event_groups import sign
 from dispatchviz.explain.sentences.formatting_sentences import calls_within
 from dispatchviz.explain.sentences.node_sentences import NO_NUMBER
-from dispatchviz.explain.sentences.requested_gradients import asked_for
+from dispatchviz.explain.sentences.requested_gradients import requested_inputs
 from dispatchviz.explain.sentences.stream_sentences import stream_name
 from dispatchviz.explain.trace_index.display_names import node_name, node_title, plain_node, tensor_name
 from dispatchviz.explain.trace_index.enclosing_steps import source_text
@@ -28,7 +28,7 @@ WIDTH = 60
 
 
 def label(trace: Trace, seq: int) -> str:
-    """Step ``seq`` in a few words."""
+    """The short text of step ``seq``."""
     event = trace[seq]
     if isinstance(event, event_groups.ProgramEvent):
         return _program(trace, event)
@@ -58,9 +58,9 @@ def _program(trace: Trace, event: event_groups.ProgramEvent) -> str:
         case ev.SourceLine():
             text = source_text(trace, event)
             own = text and event.file == trace.header.program.partition("::")[0]  # of a test: "file::name"
-            place = f"line {event.line}" if own else f"{event.file}, line {event.line}"
+            location = f"line {event.line}" if own else f"{event.file}, line {event.line}"
             function = f" in {event.function}" if event.function else ""
-            return shortened(f"{place}{function}{text and '  '}{text}", WIDTH)
+            return shortened(f"{location}{function}{text and '  '}{text}", WIDTH)
         case ev.NameBound():
             return f"{event.name} = t{event.tensor}"
         case ev.Printed():
@@ -98,7 +98,7 @@ def _dispatch(trace: Trace, event: event_groups.DispatchEvent) -> str:
         case ev.TorchDispatchEntered():
             return shortened(f"{event.kind} {event.handler} gets {event.function}", WIDTH)
         case ev.TorchDispatchLeft():
-            return f"{event.handler} {'passes it on' if event.not_implemented else 'is done'}"
+            return f"{event.handler} {'returns NotImplemented' if event.not_implemented else 'is done'}"
         case _:
             assert_never(event)
 
@@ -139,9 +139,9 @@ def _thread(trace: Trace, event: event_groups.ThreadEvent) -> str:
 def _output(trace: Trace, event: ev.OutputAllocated) -> str:
     """``t2 [2, 2] float32 (functional)``, ``o [3] int64 (out, resized)``, ``o [3] int64 (out, proxy t7)``"""
     proxy = "" if event.proxy is None else f", proxy {tensor_name(trace, event.proxy, event.seq)}"
-    words = f"{event.variant}{', resized' if event.resized else ''}{proxy}"
-    asked = f" {shaped(event.shape)} {plain_dtype(event.dtype)}" if event.dtype else ""
-    return f"{tensor_name(trace, event.tensor, event.seq)}{asked} ({words})"
+    variant = f"{event.variant}{', resized' if event.resized else ''}{proxy}"
+    sizes = f" {shaped(event.shape)} {plain_dtype(event.dtype)}" if event.dtype else ""
+    return f"{tensor_name(trace, event.tensor, event.seq)}{sizes} ({variant})"
 
 
 def _tensor(trace: Trace, event: event_groups.StructuredEvent | event_groups.TensorEvent) -> str:
@@ -198,12 +198,12 @@ def _forward(trace: Trace, event: event_groups.ForwardEvent) -> str:
         case ev.EdgesCollected():
             return _edges(trace, event)
         case ev.AttributeSaved():
-            return shortened(f"keeps {event.name} = {event.value}", WIDTH)
+            return shortened(f"saves {event.name} = {event.value}", WIDTH)
         case ev.VariableSaved():
             tensor = "undefined" if event.tensor is None else tensor_name(trace, event.tensor, event.seq)
-            return f"keeps {event.name} = {tensor}{' (packed)' if event.packed else ''}"
+            return f"saves {event.name} = {tensor}{' (packed)' if event.packed else ''}"
         case ev.VariableNotSaved():
-            return f"does not keep {event.name}"
+            return f"does not save {event.name}"
         case ev.SavedTensorHookRan():
             return f"{event.kind} {event.function}: {tensor_name(trace, event.tensor, event.seq)}"
         case ev.AccumulatorMade():
@@ -221,7 +221,7 @@ def _forward(trace: Trace, event: event_groups.ForwardEvent) -> str:
         case ev.DualLevelEntered():
             return f"dual level {event.level} opened"
         case ev.DualLevelLeft():
-            return f"dual level {event.level} closed, {counted(event.tangents, 'tangent')} gone"
+            return f"dual level {event.level} closed, {counted(event.tangents, 'tangent')} removed"
         case ev.ForwardFormulaEntered():
             return shortened(f"tangent = {event.formula}", WIDTH)
         case ev.TangentSet():
@@ -234,7 +234,7 @@ def _forward(trace: Trace, event: event_groups.ForwardEvent) -> str:
 def _rebased(trace: Trace, event: ev.HistorySet | ev.HistoryRebased) -> str:
     if isinstance(event, ev.HistorySet):
         return ""
-    return " (made anew)" if event.tensor in index(trace).views else " (rebased)"
+    return " (regenerated)" if event.tensor in index(trace).views else " (rebased)"
 
 
 def _edges(trace: Trace, event: ev.EdgesCollected) -> str:
@@ -248,12 +248,12 @@ def _engine(trace: Trace, event: event_groups.EngineEvent) -> str:
     match event:
         case ev.BackwardStarted():
             roots = ", ".join(node_title(trace, node, event.seq) for node, _ in event.roots)
-            asked = ", ".join(asked_for(trace, event))
-            aim = f" for {asked}" if asked else ""
+            requested = ", ".join(requested_inputs(trace, event))
+            aim = f" for {requested}" if requested else ""
             return shortened(f"{'backward' if event.accumulate else 'grad'} from {roots}{aim}", WIDTH)
         case ev.DependenciesCounted():
             edges = sum(number for _, number in event.counts)
-            return f"{edges} edge{'' if edges == 1 else 's'} to wait for"
+            return f"{edges} edge{'' if edges == 1 else 's'} counted"
         case ev.ExecInfoPopulated():
             needed, pruned = len(event.needed), len(event.pruned)
             return f"exec_info: {needed} Node{'' if needed == 1 else 's'} needed, {pruned} pruned"
@@ -286,7 +286,7 @@ def _engine_node(
         case ev.DependencyMet(skipped=True):
             return f"{node} is not needed"
         case ev.DependencyMet():
-            return f"{node} waits for {event.left} more" if event.left else f"{node} has all it waits for"
+            return f"{node} waits for {event.left} more" if event.left else f"{node} has all its gradients"
         case ev.NodeQueued():
             return f"{node} is {_queued(backward_around(trace, event.seq), event.node)}"
         case ev.NodeSkipped():
@@ -306,7 +306,7 @@ def _engine_node(
         case ev.GradientCaptured():
             return f"result {event.position} taken at {node}"
         case ev.VariablesReleased():
-            return f"{node} lets go of what it kept"
+            return f"{node} releases its saved variables"
         case _:
             assert_never(event)
 

@@ -1,7 +1,7 @@
 """Why each step happens: one plain sentence (now and then two or three short ones) for every kind of event.
 
-The sentences themselves are in ``why``, a module per group; the rules behind the kinds are in ``event_rules.py``. A new
-kind of event that nobody wrote a sentence for fails the type check here.
+The sentences themselves are in the modules beside this one, a module per group; the rules behind the kinds are in
+``event_rules.py``. A new kind of event without a sentence fails the type check here.
 """
 
 from __future__ import annotations

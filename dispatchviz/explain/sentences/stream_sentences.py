@@ -1,4 +1,4 @@
-"""Sentences of CUDA streams: who is on which one, who waits for whom."""
+"""Sentences of CUDA streams: which is current, which waits for which."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def why(trace: Trace, event: StreamEvent) -> Statement:
             return _changed(event)
         case ev.StreamEventRecorded():
             text = (
-                f"CUDA event {event.event} marks everything that is in {stream_name(event.stream)} by now: {event.why}."
-                " Nobody waits yet."
+                f"CUDA event {event.event} records all work queued on {stream_name(event.stream)} so far: "
+                f"{event.why}. No stream waits for it yet."
             )
             return Statement("stream event recorded", text)
         case ev.StreamWaited():
             text = (
-                f"What is put into {stream_name(event.stream)} from here on runs only when "
+                f"Work queued on {stream_name(event.stream)} from here on runs only after "
                 f"{stream_name(event.recorded_on)} has reached CUDA event {event.event}: {event.why}. The CPU itself "
                 "does not wait."
             )
@@ -32,9 +32,9 @@ def why(trace: Trace, event: StreamEvent) -> Statement:
         case ev.MemoryUsedOnStream():
             name = tensor_name(trace, event.tensor, event.seq)
             text = (
-                f"The memory of {name} belongs to the stream that allocated it, and {stream_name(event.stream)} uses"
-                f" it too: {event.why}. Once freed, it is given away again only when that stream is through with what "
-                "it had to do by then."
+                f"The memory of {name} belongs to the stream that allocated it, and {stream_name(event.stream)} uses "
+                f"it too: {event.why}. Once freed, it is reused only after the work that is queued on that stream by "
+                "then."
             )
             return Statement("memory used on a stream", text)
         case _:
@@ -44,10 +44,10 @@ def why(trace: Trace, event: StreamEvent) -> Statement:
 def _changed(event: ev.StreamChanged) -> Statement:
     now, before = stream_name(event.stream), stream_name(event.before)
     if event.why.startswith("leaving "):
-        return Statement("stream left", f"The thread is back on {now}: what follows is queued there.")
+        return Statement("stream left", f"The thread is back on {now}: later kernels are queued there.")
     text = (
-        f"What follows is queued on {now} and no longer on {before}: {event.why}. Two streams run side by side unless "
-        "one waits for an event of the other. No dispatch key changes."
+        f"Later kernels are queued on {now} and no longer on {before}: {event.why}. Two streams run concurrently "
+        "unless one waits for an event of the other. No dispatch key changes."
     )
     return Statement("stream changed", text)
 

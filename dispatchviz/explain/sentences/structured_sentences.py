@@ -21,10 +21,13 @@ def why(trace: Trace, event: StructuredEvent) -> Said:
         case ev.MetaEntered():
             return _meta(trace, event)
         case ev.OutputAllocated():
-            return (_asked(event), _answered(trace, event), *_proxy(trace, event))
+            return (_requested(event), _provided(trace, event), *_proxy(trace, event))
         case ev.ProxyCopied():
             proxy, name = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.output))
-            text = f"The kernel wrote the proxy {proxy}; now copy_ brings the numbers into {name}, in its own strides."
+            text = (
+                f"The kernel wrote the proxy {proxy}; now copy_ copies the data into {name}, which keeps its own "
+                "strides."
+            )
             return Statement("proxy copied", text)
         case ev.ImplEntered():
             return _impl(trace, event)
@@ -33,42 +36,42 @@ def why(trace: Trace, event: StructuredEvent) -> Said:
 
 
 def _meta(trace: Trace, event: ev.MetaEntered) -> Statement:
-    """What it checks for, and what it will ask for, if it gets that far."""
+    """What it checks, and which outputs it will request, if it gets that far."""
     claims = (StructuredFunction(event.function),)
-    checks = f"Before any number of the result is computed, {event.function} checks the arguments"
+    checks = f"Before any data of the result is computed, {event.function} checks the arguments"
     within = list(trace.children(event.seq))
-    asked = [f"{shaped(e.shape)} {plain_dtype(e.dtype)}" for e in within if isinstance(e, ev.OutputAllocated)]
-    if asked:
-        text = f"{checks} and works out what the result will be: {listed(asked)}."
+    requested = [f"{shaped(e.shape)} {plain_dtype(e.dtype)}" for e in within if isinstance(e, ev.OutputAllocated)]
+    if requested:
+        text = f"{checks} and computes the sizes and dtype of the result: {listed(requested)}."
         return Statement("meta computes", text, claims)
     if any(isinstance(e, ev.ErrorRaised) for e in within):
-        return Statement("meta refuses", f"{checks}, and refuses them.", claims)
+        return Statement("meta raises", f"{checks}, and raises an error.", claims)
     return Statement("meta checks", f"{checks}.", claims)
 
 
-_ASKED = {
-    "set_output_raw_strided": "any strides will do for the kernel",
-    "set_output_strided": "the kernel needs just these strides",
-    "set_output_contiguous": "the kernel needs its elements in order",
+_METHODS = {
+    "set_output_raw_strided": "the kernel can write to any strides",
+    "set_output_strided": "the kernel needs exactly these strides",
+    "set_output_contiguous": "the kernel needs contiguous memory",
 }
-"""What a meta function says with the method by which it asks for its output."""
+"""What the method says by which a meta function declares its output."""
 
 
-def _asked(event: ev.OutputAllocated) -> Statement:
-    strides = _ASKED.get(event.method, "as it needs it")
-    return Statement("output asked for", f"The meta function asks for its output ({event.method}: {strides}).")
+def _requested(event: ev.OutputAllocated) -> Statement:
+    strides = _METHODS.get(event.method, "as it needs it")
+    return Statement("output requested", f"The meta function declares its output ({event.method}: {strides}).")
 
 
-def _answered(trace: Trace, event: ev.OutputAllocated) -> Statement:
-    """What the variant answers."""
+def _provided(trace: Trace, event: ev.OutputAllocated) -> Statement:
+    """Where the variant takes the output from."""
     name = tensor_name(trace, event.tensor, event.seq)
     what = f"{name}, {described(trace, event.tensor, event.seq)}"
     call = around(trace, event.seq, ev.Dispatched)
     geometry = Shape(event.tensor, event.shape), Dtype(event.tensor, event.dtype)
     if event.variant == "default backend":
         text = (
-            "This is the default for backends that have only the out form: create_out calls at::empty, as any program "
-            f"would, and gets {what}. That form comes next."
+            "This is the default for backends that have only the out form: create_out calls at::empty through the "
+            f"dispatcher and gets {what}. The out form is called next."
         )
         return Statement("output by default", text, geometry)
     claims = (SchemaKind(call.operator, event.variant), *geometry) if call is not None else geometry
@@ -79,17 +82,17 @@ def _answered(trace: Trace, event: ev.OutputAllocated) -> Statement:
         answer = f"check_inplace finds that {name} has the right size and dtype, and the result goes into {name} itself"
         return Statement("output is self", f"This is the in-place form: {answer}.", claims)
     if event.resized:
-        text = f"The caller gave the memory with out=: resize_out gives {name} the size of the result."
+        text = f"The caller passed out=: resize_out resizes {name} to the size of the result."
         return Statement("output resized", text, claims)
-    return Statement("output fits", f"The caller gave the memory with out=: {name} has the right size already.", claims)
+    return Statement("output fits", f"The caller passed out=: {name} already has the right size.", claims)
 
 
 def _proxy(trace: Trace, event: ev.OutputAllocated) -> tuple[Statement, ...]:
     if event.proxy is None:
         return ()
     proxy, name = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.tensor))
-    stands_in = f"{name} has other strides, so a proxy stands in for it"
-    return (Statement("proxy made", f"{stands_in}: the kernel writes {proxy}, which is copied later."),)
+    stands_in = f"{name} has other strides, so a proxy replaces it for the kernel"
+    return (Statement("proxy made", f"{stands_in}: it writes {proxy}, which is copied later."),)
 
 
 def _impl(trace: Trace, event: ev.ImplEntered) -> Statement:
@@ -97,5 +100,5 @@ def _impl(trace: Trace, event: ev.ImplEntered) -> Statement:
     emulated = made is not None and made.device.startswith("cuda") and trace.header.cuda.startswith("emulated")
     with_numpy = ", here with NumPy, since cuda is emulated" if emulated else ""
     written = listed([tensor_name(trace, tensor, event.seq) for tensor in event.tensors])
-    text = f"{event.function} writes the numbers into {written}{with_numpy}."
+    text = f"{event.function} writes the result into {written}{with_numpy}."
     return Statement("impl writes", text, (StructuredFunction(event.function),))

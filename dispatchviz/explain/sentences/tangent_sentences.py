@@ -34,26 +34,26 @@ def why(trace: Trace, event: TangentEvent) -> Statement:
 
 def _gone(tangents: int) -> str:
     if not tangents:
-        return "no tensor has a tangent any more that would go with it"
-    return f"{counted(tangents, 'tangent')} {'goes' if tangents == 1 else 'go'} with it, and the tensors stay"
+        return "no tensor has a tangent of that level any more"
+    return f"{counted(tangents, 'tangent')} {'is' if tangents == 1 else 'are'} removed, and the tensors stay"
 
 
 def _formula(trace: Trace, event: ev.ForwardFormulaEntered) -> Statement:
     call = around(trace, event.seq, ev.Dispatched)
     who = f"An argument of {call.operator if call else 'the operator'} has a tangent, so its result gets one"
-    letters = "X_t is the tangent of argument X, X_p the argument without it."
+    letters = "X_t is the tangent of argument X, X_p its primal."
     match event.how:
         case "Function":
-            text = "An argument has a tangent, and it is a Function: its jvp says what the tangents of its outputs are."
+            text = "An argument of a Function has a tangent: its jvp computes the tangents of its outputs."
             return Statement("jvp of a Function", text)
         case "auto_linear":
-            what = "The operator is linear: the tangent is the operator itself, on the tangents."
+            what = "The operator is linear: the tangent is the operator applied to the tangents."
             text = f"{who}: {event.formula}. {what}"
             return Statement("linear forward formula", text)
         case "auto_element_wise":
             text = (
-                f"{who}: {event.formula}. It works element by element: its backward formula, with the tangent for "
-                f"grad. {letters}"
+                f"{who}: {event.formula}. It is element-wise: this is its backward formula, with the tangent in place "
+                f"of grad. {letters}"
             )
             return Statement("element-wise forward formula", text)
         case _:
@@ -64,15 +64,15 @@ def _set(trace: Trace, event: ev.TangentSet) -> Statement:
     tensor, tangent = (tensor_name(trace, t, event.seq) for t in (event.tensor, event.tangent))
     match event.how:
         case "taken as it is":
-            text = f"{tensor} gets the tangent {tangent}, as it is: it is laid out in memory as {tensor} is."
+            text = f"{tensor} gets the tangent {tangent} itself: it has the same layout in memory as {tensor}."
             return Statement("tangent taken", text)
         case "written in place":
             text = f"{tensor} was written to in place, and so was its tangent {tangent}: it stays the same tensor."
             return Statement("tangent written in place", text)
         case "copied, to be laid out as the tensor":
             text = (
-                f"The tangent must be laid out in memory as {tensor} is, so that views of both go together: {tangent} "
-                "is a copy that is."
+                f"The tangent must have the same layout in memory as {tensor}, so that views of both correspond: "
+                f"{tangent} is a copy with that layout."
             )
             return Statement("tangent copied", text)
         case "copied into a view of the base's tangent":
@@ -84,6 +84,6 @@ def _set(trace: Trace, event: ev.TangentSet) -> Statement:
         case _:
             text = (
                 f"{tensor} is a view and its base has a tangent: the same view of that, {tangent}, is the tangent of "
-                f"{tensor}, made now that somebody asks."
+                f"{tensor}; it is made now, when it is first read."
             )
             return Statement("tangent of a view made", text)

@@ -25,7 +25,7 @@ _WRAPPERS = functorch_transforms_ks | raw(DispatchKey.Functionalize)
 
 
 def why_tensor(trace: Trace, event: TensorEvent) -> Said:
-    """What happened to a tensor."""
+    """What happens to a tensor here, and why."""
     match event:
         case ev.TensorCreated():
             return _created(trace, event)
@@ -35,10 +35,10 @@ def why_tensor(trace: Trace, event: TensorEvent) -> Said:
             return _bumped(trace, event)
         case ev.GeometryChanged():
             text = (
-                f"{tensor_name(trace, event.tensor, event.seq)} gets another geometry and stays the same tensor: its "
-                f"shape is now {shaped(event.shape)}, its strides are {shaped(event.stride)}."
+                f"{tensor_name(trace, event.tensor, event.seq)} gets other sizes and strides and stays the same "
+                f"tensor: its shape is now {shaped(event.shape)}, its strides are {shaped(event.stride)}."
             )
-            return Statement("geometry changed", text)
+            return Statement("sizes and strides changed", text)
         case ev.RequiresGradSet():
             return requires_grad_sentences.why_set(trace, event)
         case ev.KeySetChanged():
@@ -55,11 +55,12 @@ def _created(trace: Trace, event: ev.TensorCreated) -> Statement:
     what, claims = described(trace, event.tensor, event.seq), (TensorKeys(event.tensor, event.key_set),)
     keys = f"{_keys(event.key_set)}."
     if event.how != "new":
-        text = f"t{event.tensor} comes into sight here, it was made before: {what}. Its keys: {keys}"
+        text = f"t{event.tensor} is first seen here, it was made before: {what}. Its keys: {keys}"
         return Statement("known tensor", text, claims)
     if event.wrapped_number:
         text = (
-            f"The operator wants tensors, so the Python number becomes one without dimensions: t{event.tensor}, {what}."
+            f"The operator takes tensors, so the Python number is wrapped in one without dimensions: t{event.tensor}, "
+            f"{what}."
         )
         return Statement("wrapped number", text)
     if event.key_set & _WRAPPERS:
@@ -82,9 +83,9 @@ def _keys(raw: int) -> str:
 
 def _bumped(trace: Trace, event: ev.VersionBumped) -> tuple[Statement, ...]:
     name, coming = tensor_name(trace, event.tensor, event.seq), inplace_refusals.warnings(trace, event)
-    notice = "." if coming else ", so that a Node which saved it before can notice."
+    notice = "." if coming else ", so that a Node which saved it before can detect it."
     text = f"{name} was changed in place: its version goes from {event.before} to {event.after}{notice}"
-    return Statement("version counted up", text, (Version(event.tensor, event.after),)), *coming
+    return Statement("version bumped", text, (Version(event.tensor, event.after),)), *coming
 
 
 def _keys_changed(trace: Trace, event: ev.KeySetChanged) -> Statement:

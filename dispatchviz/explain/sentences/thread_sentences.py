@@ -40,10 +40,10 @@ def why(trace: Trace, event: ThreadEvent) -> Statement:
 
 def _inference_mode(event: ev.InferenceModeChanged) -> Statement:
     if not event.enabled:
-        return Statement("inference mode off", "Inference mode is off: the autograd keys count again.")
+        return Statement("inference mode off", "Inference mode is off: the autograd keys are no longer excluded.")
     text = (
-        "Inference mode is on: the thread keeps the autograd keys out and no longer includes ADInplaceOrView, so calls "
-        "skip autograd altogether, not just the making of Nodes."
+        "Inference mode is on: the thread excludes the autograd keys and no longer includes ADInplaceOrView, so calls "
+        "skip the autograd kernels altogether, not just the making of Nodes."
     )
     return Statement("inference mode on", text)
 
@@ -51,7 +51,7 @@ def _inference_mode(event: ev.InferenceModeChanged) -> Statement:
 def _entered(trace: Trace, event: ev.GuardEntered) -> Statement:
     changes = _changes(event)
     if not changes:
-        return Statement("idle guard", f"The guard {event.guard} asks for what is already so: nothing changes.")
+        return Statement("idle guard", f"The guard {event.guard} sets what is already set: nothing changes.")
     because = f"{guard_reason(trace, event)}{_after(trace, event)}"
     return Statement("guard", f"Until the guard {event.guard} ends, the thread {listed(changes)}: {because}.")
 
@@ -63,8 +63,8 @@ def _changes(event: ev.GuardEntered) -> list[str]:
     return [
         f"{verb} {said(keys)}"
         for verb, keys in (
-            ("keeps out", moved(event.excluded, event.excluded_before)),
-            ("no longer keeps out", moved(event.excluded_before, event.excluded)),
+            ("excludes", moved(event.excluded, event.excluded_before)),
+            ("no longer excludes", moved(event.excluded_before, event.excluded)),
             ("includes", moved(event.included, event.included_before)),
             ("no longer includes", moved(event.included_before, event.included)),
         )
@@ -73,13 +73,13 @@ def _changes(event: ev.GuardEntered) -> list[str]:
 
 
 def _after(trace: Trace, event: ev.GuardEntered) -> str:
-    """What a guard around a redispatch is for."""
+    """The purpose of a guard around a redispatch."""
     kernel = around(trace, event.seq, ev.KernelEntered)
     if kernel is None or event.parent != kernel.seq:
         return ""
     key = key_of_kernel(trace, kernel)
     if is_autograd(key) or key == "ADInplaceOrView":
-        return ", so calls that the kernels below make record nothing again"
+        return ", so calls that the kernels below make are not recorded again"
     return ""
 
 
@@ -87,7 +87,7 @@ def _left(trace: Trace, event: ev.GuardLeft) -> Statement:
     entered = trace[event.parent] if event.parent is not None else None
     gone = entered.excluded & ~event.excluded if isinstance(entered, ev.GuardEntered) else 0
     back = ": calls from here on can reach autograd again" if gone & autograd_dispatch_keyset else ""
-    return Statement("guard ended", f"The guard {event.guard} ends and writes back the sets that it found{back}.")
+    return Statement("guard ended", f"The guard {event.guard} ends and restores the sets that it saved{back}.")
 
 
 def _grad_mode(trace: Trace, event: ev.GradModeChanged) -> Statement:
@@ -95,7 +95,7 @@ def _grad_mode(trace: Trace, event: ev.GradModeChanged) -> Statement:
         return Statement("grad mode off by inference mode", "Inference mode switches grad mode off as well.")
     how = f"{_switch(event.why)} {'puts grad mode back' if event.why.startswith('leaving') else 'switches grad mode'}"
     if event.enabled:
-        return Statement("grad mode on", f"{how} on: operators record their way back.")
+        return Statement("grad mode on", f"{how} on: operators record Nodes again.")
     if latest(index(trace).inference, event.seq):
         return Statement("grad mode off in inference mode", f"{how} off, for inference mode is still on.")
     text = f"{how} off: no key changes and the autograd kernels still run, but they make no Nodes until it is on again."

@@ -13,7 +13,7 @@ _CREATED = {
     "MULTI_OUTPUT_NODE": "It is one of several views that one call made",
     "NO_GRAD_MODE": "It was made while grad mode was off",
     "INFERENCE_MODE": "It was made in inference mode",
-    "IN_CUSTOM_FUNCTION": "It is a view of what a Function gave",
+    "IN_CUSTOM_FUNCTION": "It is a view of what a Function returned",
 }
 """What a creation meta other than ``DEFAULT`` says of a view."""
 
@@ -27,11 +27,11 @@ _MESSAGES = {
 
 
 def why_made(trace: Trace, event: ev.ViewMade) -> Said:
-    """Its base; and what may not be done with it."""
+    """Its base; and which writes to it raise."""
     name, base = (tensor_name(trace, tensor, event.seq) for tensor in (event.tensor, event.base))
     made = index(trace).tensors.get(event.tensor)
     memory = "storage" if made is not None and made.storage < 0 else "memory"
-    text = f"{name} is a view: it shares the {memory} of {base} and remembers it as its base."
+    text = f"{name} is a view: it shares the {memory} of {base} and has it as its base."
     first = Statement("view made", text, (View(event.tensor, event.base),))
     settled_later = event.seq < index(trace).function_outputs.get(event.tensor, -1)
     if event.creation_meta == "DEFAULT" or settled_later or not _can_require_grad(trace, event.tensor):
@@ -53,7 +53,7 @@ def _limit(trace: Trace, event: ev.ViewMade) -> Statement:
 
 
 def _can_require_grad(trace: Trace, tensor: int) -> bool:
-    """Whole numbers and truth values have no gradients, and no history that a write could spoil."""
+    """Integers and bools have no gradients, and no history that a write could invalidate."""
     made = index(trace).tensors.get(tensor)
     return made is None or "float" in made.dtype or "complex" in made.dtype
 

@@ -31,7 +31,7 @@ def words(found: CellAnswer) -> str:
 
 def test_why_a_cuda_tensor_carries_both_and_what_autograd_cuda_does() -> None:
     said = words(answer("aten::add.Tensor", "AutogradCUDA"))
-    assert "carries both CUDA and AutogradCUDA from the moment it is made, whether it requires grad or not" in said
+    assert "has both keys, CUDA and AutogradCUDA, from the moment it is made, whether it requires grad or not" in said
     assert "VariableType::add_Tensor computes nothing itself" in said
     assert "0x1000010002 (AutogradCUDA, CUDA)" in said
     assert (
@@ -42,7 +42,7 @@ def test_why_a_cuda_tensor_carries_both_and_what_autograd_cuda_does() -> None:
 def test_how_an_alias_reaches_a_cell_and_what_it_covers() -> None:
     found = answer("aten::add.Tensor", "AutogradCUDA")
     assert (found.cell, found.reason, found.source) == (97, "autograd kernel", "Autograd")
-    assert "Autograd stands for 18 keys" in found.why
+    assert "Autograd covers 18 keys" in found.why
     assert "When kernels are registered, not when the operator is called" in found.why
     assert "fills all their cells" in found.why
     assert "fills 62 of their cells (7 have a better claim)" in answer("aten::sum", "CPU").why
@@ -54,7 +54,7 @@ def test_a_backend_kernel_makes_autograd_stop_using_the_composite() -> None:
         ("PrivateUse1", "your kernel", "kernel"),
         ("AutogradPrivateUse1", "VariableType::linear", "autograd kernel"),
     ]
-    assert "a backend's own kernel switches the composite off there" in " ".join(found.sentences)
+    assert "a backend's own kernel disables the composite there" in " ".join(found.sentences)
 
 
 def test_to_on_a_backend_of_ones_own_is_left_with_the_autograd_fallback() -> None:
@@ -74,16 +74,16 @@ def test_the_list_of_the_error_is_explained() -> None:
 def test_a_fallthrough_and_when_it_loops() -> None:
     found = change(answer("aten::sum", "CPU"), "CPU", "fallthrough")
     assert "Undefined" in " ".join(found.sentences)
-    assert "calls itself for ever" in " ".join(found.sentences)
+    assert "recurses for ever" in " ".join(found.sentences)
     looping = change(answer("aten::sum", "PythonDispatcher"), "PythonDispatcher", "fallthrough")
     assert "every FULL_AFTER set keeps PythonDispatcher" in " ".join(looping.sentences)
 
 
 def test_a_kernel_that_no_call_reaches() -> None:
     said = " ".join(change(answer("aten::linear", "HIP"), "HIP").sentences)
-    assert "never gets there: it lands in AutogradOther" in said
+    assert "never reaches it: the call lands in AutogradOther" in said
     sparse = " ".join(change(answer("aten::linear", "SparseCPU"), "SparseCPU").sentences)
-    assert "never gets there: it lands in AutogradCPU" in sparse
+    assert "never reaches it: the call lands in AutogradCPU" in sparse
 
 
 def test_cells_that_pytorch_forgets_are_told() -> None:
@@ -96,7 +96,7 @@ def test_an_empty_cell() -> None:
     assert (found.kernel, found.reason) == ("", "missing")
     assert "Could not run 'aten::exp.out' with arguments from the 'QuantizedCPU' backend" in words(found)
     autograd = next(claim for claim in found.claims if claim.source == "Autograd")
-    assert autograd.outcome == "has a kernel, but does not stand for QuantizedCPU, only for autograd keys"
+    assert autograd.outcome == "has a kernel, but does not cover QuantizedCPU, only for autograd keys"
 
 
 def test_an_operator_without_an_autograd_kernel_loses_its_gradient() -> None:
@@ -156,12 +156,12 @@ def test_what_a_call_meets_without_the_kernel_of_its_backend() -> None:
 def test_a_fallthrough_counts_as_a_kernel_of_its_key() -> None:
     found = change(answer("aten::linear", "CPU"), "CPU", "fallthrough")
     assert "AutogradCPU" in {each.key for each in found.effects}
-    assert "counts as a kernel of CPU all the same" in found.sentences[0]
+    assert "still counts as a kernel of CPU" in found.sentences[0]
 
 
 def test_the_autograd_kernel_runs_before_not_the_derivative() -> None:
     said = words(answer("aten::sum", "CUDA"))
-    assert "VariableType::sum, the operator's autograd kernel, runs before the call comes to CUDA" in said
+    assert "VariableType::sum, the operator's autograd kernel, runs before the call reaches CUDA" in said
     assert "has run before" not in said
 
 
