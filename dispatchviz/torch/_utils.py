@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
+from dispatchviz.torch.deepcopy_reduce_ex import rebuilt
 from dispatchviz.torch.storage import TypedStorage
-from dispatchviz.torch.tensor_copies import rebuilt
 
 
 def _rebuild_tensor_v2(

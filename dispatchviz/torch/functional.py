@@ -11,9 +11,9 @@ from dispatchviz.core.generated import nn_functions, python_bindings
 from dispatchviz.core.tensor.dtype import Category, int64
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.creation import tensor
 from dispatchviz.torch.overrides import handle_torch_function, has_torch_function
 from dispatchviz.torch.size import Size
+from dispatchviz.torch.tensor_new import tensor
 
 __all__ = [
     "broadcast_shapes",

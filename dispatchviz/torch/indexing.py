@@ -35,7 +35,7 @@ from dispatchviz.core.tensor.dtype import bool_, uint8
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.core.thread import warning
 from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView
-from dispatchviz.torch.creation import indexing_tensor, lifted
+from dispatchviz.torch.tensor_new import indexing_tensor, lifted
 
 _FILE = "torch/csrc/autograd/python_variable_indexing.cpp"
 _LONGEST_TUPLE = 32

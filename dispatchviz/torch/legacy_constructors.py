@@ -21,9 +21,9 @@ from dispatchviz.core.tensor.dtype import DType, type_meta_name
 from dispatchviz.core.tensor.tensor import NOT_GIVEN, Tensor, legacy_constructor
 from dispatchviz.core.thread.warning import warn_python_once
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.creation import new_from_data
-from dispatchviz.torch.numpy_memory import from_numpy
 from dispatchviz.torch.size import Size
+from dispatchviz.torch.tensor_from_numpy import from_numpy
+from dispatchviz.torch.tensor_new import new_from_data
 
 _FIELDS = ("_ks", "_array", "_storage", "_size", "_stride", "_offset", "_dtype", "_device")
 

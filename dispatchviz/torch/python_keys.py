@@ -187,7 +187,7 @@ def _legacy_new(cls: Any, *args: Any) -> Any:
     """``T(tensor)``: an alias; ``T(2, 3)``: uninitialised memory; ``T([1., 2.])``: a float tensor with these values."""
     from dispatchviz.core.generated.python_bindings import empty
     from dispatchviz.core.tensor.dtype import float32
-    from dispatchviz.torch.creation import tensor
+    from dispatchviz.torch.tensor_new import tensor
 
     if len(args) == 1 and isinstance(args[0], Tensor):
         return _make_subclass(cls, args[0])

@@ -32,24 +32,24 @@ from dispatchviz.core.tensor.tensor_meta import root_of
 from dispatchviz.core.thread.thread_state import thread
 from dispatchviz.core.thread.warning import warn_python_once
 from dispatchviz.torch import (
+    deepcopy_reduce_ex,
     indexing,
     legacy_constructors,
-    missing_methods,
-    python_functions,
-    removed_functions,
+    python_variable_methods,
+    removed_linalg,
     storage,
-    tensor_copies,
-    tensor_kinds,
+    tensor_getattr,
+    tensor_properties,
     to_numpy,
     unique_elements,
 )
 from dispatchviz.torch.as_tensor import new_tensor_like
-from dispatchviz.torch.creation import lifted
 from dispatchviz.torch.formats import strided
 from dispatchviz.torch.functional import norm, stft
-from dispatchviz.torch.list_functions import split_method
-from dispatchviz.torch.printing import formatted, text
 from dispatchviz.torch.size import Size
+from dispatchviz.torch.split_meshgrid import split_method
+from dispatchviz.torch.tensor_new import lifted
+from dispatchviz.torch.tensor_repr import formatted, text
 
 _SHORTHANDS = {
     "bool": dtypes.bool_,
@@ -239,7 +239,7 @@ _PROPERTIES: dict[str, Any] = {
     "ndim": property(lambda self: len(self._size)),
     "is_cuda": property(lambda self: self._device.type == "cuda"),
     "is_meta": property(lambda self: self._device.type == "meta"),
-    **tensor_kinds.PROPERTIES,
+    **tensor_properties.PROPERTIES,
     "nbytes": property(lambda self: numel(self._size) * self._dtype.itemsize),
     "itemsize": property(lambda self: self._dtype.itemsize),
     "requires_grad": property(variable.requires_grad, _set_requires_grad),
@@ -442,7 +442,7 @@ _METHODS: dict[str, Any] = {
     "storage_offset": lambda self: self._offset,
     "storage": storage.storage,
     "untyped_storage": storage.untyped_storage,
-    **tensor_kinds.METHODS,
+    **tensor_properties.METHODS,
     "is_floating_point": lambda self: self._dtype.is_floating_point,
     "is_complex": lambda self: self._dtype.is_complex,
     "is_signed": _no_arguments("is_signed", lambda self: self._dtype.is_signed),
@@ -454,19 +454,19 @@ _METHODS: dict[str, Any] = {
     "stft": stft,
     "get_device": lambda self: -1 if self._device.type == "cpu" else self._device.index,
     "ndimension": lambda self: len(self._size),
-    "data_ptr": python_functions.data_ptr,
-    "const_data_ptr": python_functions.data_ptr,
+    "data_ptr": python_variable_methods.data_ptr,
+    "const_data_ptr": python_variable_methods.data_ptr,
     "new": lambda self, *args: legacy_constructors.new(args, self._dtype, self._device),
     "new_tensor": new_tensor_like,
-    "apply_": python_functions.apply_,
-    "map_": python_functions.map_,
-    "map2_": python_functions.map2_,
-    "dim_order": python_functions.dim_order,
-    **removed_functions.METHODS,
+    "apply_": python_variable_methods.apply_,
+    "map_": python_variable_methods.map_,
+    "map2_": python_variable_methods.map2_,
+    "dim_order": python_variable_methods.dim_order,
+    **removed_linalg.METHODS,
     "__array__": to_numpy.array,
-    "__copy__": tensor_copies.shallow,
-    "__deepcopy__": tensor_copies.deepcopy,
-    "__reduce_ex__": tensor_copies.reduce_ex,
+    "__copy__": deepcopy_reduce_ex.shallow,
+    "__deepcopy__": deepcopy_reduce_ex.deepcopy,
+    "__reduce_ex__": deepcopy_reduce_ex.reduce_ex,
     "backward": _backward,
     "register_hook": _register_hook,
     "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,
@@ -481,7 +481,7 @@ _METHODS: dict[str, Any] = {
     "__int__": lambda self: int(_real_number(self, "int64_t")),
     "__complex__": lambda self: complex(_python_number(_warned_of(self))),
     "__index__": _index,
-    "__getattr__": missing_methods.getattr_,
+    "__getattr__": tensor_getattr.getattr_,
     "__repr__": text,
     "__dir__": _dir,
     "__format__": _format,

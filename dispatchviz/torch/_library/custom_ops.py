@@ -24,7 +24,7 @@ from dispatchviz.torch._library import qualified_names as names
 from dispatchviz.torch._library import schema_properties as properties
 from dispatchviz.torch._library.autograd import make_autograd_impl
 from dispatchviz.torch._library.libraries import Library
-from dispatchviz.torch._library.returned import check_result
+from dispatchviz.torch._library.return_checks import check_result
 from dispatchviz.torch._ops import OpOverload
 from dispatchviz.torch.tags import Tag, Tags, normalized
 

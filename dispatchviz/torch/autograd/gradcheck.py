@@ -28,6 +28,7 @@ from dispatchviz.torch.autograd.gradcheck_extras import (
     try_undefined_forward,
     try_zeros,
 )
+from dispatchviz.torch.autograd.gradcheck_messages import not_close, slow_mode
 from dispatchviz.torch.autograd.gradcheck_numerical import (
     Check,
     as_tuple,
@@ -36,7 +37,6 @@ from dispatchviz.torch.autograd.gradcheck_numerical import (
     numerical_vjus,
     requiring,
 )
-from dispatchviz.torch.autograd.gradcheck_texts import not_close, slow_mode
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 

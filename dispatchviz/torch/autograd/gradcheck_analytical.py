@@ -9,6 +9,7 @@ from typing import Any
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.autograd import forward_ad as fwAD
+from dispatchviz.torch.autograd.gradcheck_messages import FAILED_NONDET
 from dispatchviz.torch.autograd.gradcheck_numerical import (
     Check,
     as_tuple,
@@ -16,7 +17,6 @@ from dispatchviz.torch.autograd.gradcheck_numerical import (
     requiring,
     zeros_for_outputs,
 )
-from dispatchviz.torch.autograd.gradcheck_texts import FAILED_NONDET
 
 
 class GradcheckError(RuntimeError):

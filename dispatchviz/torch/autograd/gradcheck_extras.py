@@ -14,12 +14,12 @@ from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.autograd import forward_ad as fwAD
 from dispatchviz.torch.autograd.gradcheck_analytical import GradcheckError, dual_inputs
-from dispatchviz.torch.autograd.gradcheck_numerical import Check, as_tuple, is_float_or_complex, requiring
-from dispatchviz.torch.autograd.gradcheck_texts import (
+from dispatchviz.torch.autograd.gradcheck_messages import (
     FAILED_BATCHED_FORWARD_GRAD,
     FAILED_BATCHED_GRAD,
     failed_batched,
 )
+from dispatchviz.torch.autograd.gradcheck_numerical import Check, as_tuple, is_float_or_complex, requiring
 
 
 def differentiable_outputs(value: Any) -> tuple[Any, ...]:

@@ -1,6 +1,6 @@
 """``torch.autograd.profiler``: names for parts of a program, and a profiler that counts calls.
 
-NB: in PyTorch, the profiler measures times (``profiled_events.py``).
+NB: in PyTorch, the profiler measures times (``function_events.py``).
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from contextlib import ContextDecorator, contextmanager
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.autograd.profiled_events import Collector
-from dispatchviz.torch.autograd.profiled_events import EventList as EventList
-from dispatchviz.torch.autograd.profiled_events import FunctionEvent as FunctionEvent
-from dispatchviz.torch.autograd.profiled_events import FunctionEventAvg as FunctionEventAvg
+from dispatchviz.torch.autograd.function_events import Collector
+from dispatchviz.torch.autograd.function_events import EventList as EventList
+from dispatchviz.torch.autograd.function_events import FunctionEvent as FunctionEvent
+from dispatchviz.torch.autograd.function_events import FunctionEventAvg as FunctionEventAvg
 
 
 class record_function(ContextDecorator):

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.distributions.continuous import Normal, Uniform
-from dispatchviz.torch.distributions.extremes import EULER, Gumbel, Pareto
+from dispatchviz.torch.distributions.gumbel_pareto_weibull import EULER, Gumbel, Pareto
 from dispatchviz.torch.distributions.kl import kl_divergence, register_kl
-from dispatchviz.torch.distributions.transformed import HalfNormal, TransformedDistribution
+from dispatchviz.torch.distributions.normal_uniform import Normal, Uniform
+from dispatchviz.torch.distributions.transformed_distribution import HalfNormal, TransformedDistribution
 
 
 @register_kl(TransformedDistribution, TransformedDistribution)

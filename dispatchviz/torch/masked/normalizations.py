@@ -7,7 +7,7 @@ from typing import Any
 from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.masked.masks import canonical_dim, filled
+from dispatchviz.torch.masked.input_mask_fill import canonical_dim, filled
 from dispatchviz.torch.masked.reductions import norm
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
+from dispatchviz.torch.optim.foreach_optimizer import zeros_like
 from dispatchviz.torch.optim.optimizer import Optimizer
-from dispatchviz.torch.optim.stepping import zeros_like
 from dispatchviz.torch.optim.updates import run_closure, scalar_dtype, to_scalar
 
 __all__ = ["Adafactor"]

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.optim.stepping import Lists, SteppingOptimizer, check_betas, counter, decayed, zeros_like
+from dispatchviz.torch.optim.foreach_optimizer import (
+    Lists,
+    SteppingOptimizer,
+    check_betas,
+    counter,
+    decayed,
+    zeros_like,
+)
 from dispatchviz.torch.optim.updates import check_capturable, check_ranges, count_steps, grouped, to_scalar, value_of
 
 __all__ = ["Adamax"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.optim.stepping import Lists, SteppingOptimizer, zeros_like
+from dispatchviz.torch.optim.foreach_optimizer import Lists, SteppingOptimizer, zeros_like
 from dispatchviz.torch.optim.updates import (
     check_capturable,
     check_ranges,

@@ -13,7 +13,7 @@ from typing import Any
 
 from dispatchviz.core.autograd.hooks.hooks import RemovableHandle
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.optim.state import SavedState
+from dispatchviz.torch.optim.optimizer_state_dict import SavedState
 
 Hook = Callable[..., Any]
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn.modules.module import Module
-from dispatchviz.torch.optim.schedules import LRScheduler
-from dispatchviz.torch.optim.schedules_cyclic import of_each
+from dispatchviz.torch.optim.lr_scheduler_base import LRScheduler
+from dispatchviz.torch.optim.lr_scheduler_cyclic import of_each
 from dispatchviz.torch.optim.updates import grouped
 
 __all__ = [

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from enum import Enum, IntEnum
 from typing import Any
 
-from dispatchviz.torch.autograd.profiled_events import Collector, EventList
+from dispatchviz.torch.autograd.function_events import Collector, EventList
 from dispatchviz.torch.autograd.profiler import record_function as record_function
 
 

@@ -16,8 +16,8 @@ from dispatchviz.core.native.iterator.tensor_iterator import quiet
 from dispatchviz.core.tensor.conj_neg_bits import is_zerotensor, with_bits
 from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Tensor
-from dispatchviz.torch.creation import new_from_data, new_tensor
 from dispatchviz.torch.size import Size
+from dispatchviz.torch.tensor_new import new_from_data, new_tensor
 from dispatchviz.torch.to_numpy import values_on_host
 
 _TOLERANCES = {

@@ -9,7 +9,7 @@ from typing import Any
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.nn.functional.activations import softmax
 from dispatchviz.torch.nn.functional.dropouts import dropout
-from dispatchviz.torch.nn.functional.images import pad
+from dispatchviz.torch.nn.functional.pad_fold_grid_sample import pad
 from dispatchviz.torch.overrides import overridable
 
 

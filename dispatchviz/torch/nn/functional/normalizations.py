@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.nn.functional.images import pad
+from dispatchviz.torch.nn.functional.pad_fold_grid_sample import pad
 from dispatchviz.torch.nn.functional.pooling import avg_pool2d, avg_pool3d
 from dispatchviz.torch.overrides import overridable
 

@@ -15,8 +15,6 @@ from typing import Any
 
 from dispatchviz.core.autograd.hooks.hooks import RemovableHandle  # noqa: F401  (PyTorch's module has it too)
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.nn.modules.calling import Calls
-from dispatchviz.torch.nn.modules.conversion import Conversions
 from dispatchviz.torch.nn.modules.global_hooks import (
     Hook,
     register_module_backward_hook,
@@ -29,8 +27,10 @@ from dispatchviz.torch.nn.modules.global_hooks import (
     register_module_parameter_registration_hook,
 )
 from dispatchviz.torch.nn.modules.global_hooks import hooks as everywhere
-from dispatchviz.torch.nn.modules.members import Members
-from dispatchviz.torch.nn.modules.state import State, _IncompatibleKeys  # noqa: F401  (PyTorch's module has it too)
+from dispatchviz.torch.nn.modules.module_apply import Conversions
+from dispatchviz.torch.nn.modules.module_call import Calls
+from dispatchviz.torch.nn.modules.module_state_dict import State, _IncompatibleKeys  # noqa: F401  (PyTorch's module has it too)
+from dispatchviz.torch.nn.modules.named_members import Members
 
 __all__ = [
     "Module",

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from dispatchviz.torch.optim.schedules import LambdaLR, LRScheduler, of_groups
+from dispatchviz.torch.optim.lr_scheduler_base import LambdaLR, LRScheduler, of_groups
 
 __all__ = ["ConstantLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "PolynomialLR"]
 

@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
+from dispatchviz.torch.optim.lr_scheduler_base import LRScheduler, of_groups, set_rate, warn_of_epoch
 from dispatchviz.torch.optim.optimizer import Optimizer
-from dispatchviz.torch.optim.schedules import LRScheduler, of_groups, set_rate, warn_of_epoch
 
 __all__ = ["ChainedScheduler", "ReduceLROnPlateau", "SequentialLR"]
 

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.distributions import constraints
-from dispatchviz.torch.distributions.counts import Binomial
-from dispatchviz.torch.distributions.discrete import Categorical
+from dispatchviz.torch.distributions.bernoulli_categorical import Categorical
 from dispatchviz.torch.distributions.distribution import (
     NONE,
     Distribution,
@@ -18,6 +17,7 @@ from dispatchviz.torch.distributions.distribution import (
     probs_to_logits,
 )
 from dispatchviz.torch.distributions.exponential_family import Gamma
+from dispatchviz.torch.distributions.poisson_binomial_geometric import Binomial
 from dispatchviz.torch.size import Size
 
 __all__ = ["MixtureSameFamily", "Multinomial", "NegativeBinomial"]

@@ -8,7 +8,7 @@ from dispatchviz.core.tensor.dtype import DType
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.masked import reductions
-from dispatchviz.torch.masked.masks import Dims, input_mask
+from dispatchviz.torch.masked.input_mask_fill import Dims, input_mask
 
 
 def mean(

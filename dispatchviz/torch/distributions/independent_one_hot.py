@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.distributions import constraints
-from dispatchviz.torch.distributions.discrete import Categorical
+from dispatchviz.torch.distributions.bernoulli_categorical import Categorical
 from dispatchviz.torch.distributions.distribution import NONE, Distribution
 from dispatchviz.torch.size import Size
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.distributions import constraints
-from dispatchviz.torch.distributions.transforms_of_numbers import WithoutParameters, clipped_sigmoid
+from dispatchviz.torch.distributions.elementwise_transforms import WithoutParameters, clipped_sigmoid
 
 
 def _need_dimensions(shape: Any, count: int = 1) -> None:

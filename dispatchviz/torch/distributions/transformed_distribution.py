@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.distributions import constraints
-from dispatchviz.torch.distributions.continuous import Normal
 from dispatchviz.torch.distributions.distribution import NONE, Distribution
-from dispatchviz.torch.distributions.events import Independent, sum_rightmost
-from dispatchviz.torch.distributions.symmetric import Cauchy
+from dispatchviz.torch.distributions.independent_one_hot import Independent, sum_rightmost
+from dispatchviz.torch.distributions.laplace_cauchy_student_t import Cauchy
+from dispatchviz.torch.distributions.normal_uniform import Normal
 from dispatchviz.torch.distributions.transforms import (
     AbsTransform,
     ComposeTransform,

@@ -16,7 +16,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator.memory_formats import CONTIGUOUS, is_in_format
 from dispatchviz.core.tensor.tensor import Tensor
 from dispatchviz.torch.formats import memory_format
-from dispatchviz.torch.numpy_memory import from_numpy
+from dispatchviz.torch.tensor_from_numpy import from_numpy
 
 _NEVER = (
     *("is_sparse", "is_sparse_csr", "is_mkldnn", "is_quantized", "is_nested"),

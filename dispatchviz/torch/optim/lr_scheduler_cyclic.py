@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.torch._namespace import torch
+from dispatchviz.torch.optim.lr_scheduler_base import LRScheduler, of_groups, set_rate
 from dispatchviz.torch.optim.optimizer import Optimizer
-from dispatchviz.torch.optim.schedules import LRScheduler, of_groups, set_rate
 
 __all__ = ["CosineAnnealingWarmRestarts", "CyclicLR", "OneCycleLR"]
 

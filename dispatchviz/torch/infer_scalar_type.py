@@ -15,7 +15,7 @@ from dispatchviz.core.tensor.conj_neg_bits import resolved
 from dispatchviz.core.tensor.dtype import DType, bool_, default_dtype, default_of_number, of_scalar, promote_types
 from dispatchviz.core.tensor.tensor import Tensor, numel
 from dispatchviz.core.thread.warning import warn_python_once
-from dispatchviz.torch.numpy_memory import known_dtype
+from dispatchviz.torch.tensor_from_numpy import known_dtype
 
 _MOST_DIMENSIONS = 128
 _NUMBERS = frozenset((bool, int, float, complex))

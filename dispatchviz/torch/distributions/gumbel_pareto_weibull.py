@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.distributions import constraints
-from dispatchviz.torch.distributions.continuous import Uniform
 from dispatchviz.torch.distributions.distribution import broadcast_all, is_number
 from dispatchviz.torch.distributions.exponential_family import Exponential, Gamma
-from dispatchviz.torch.distributions.transformed import TransformedDistribution
+from dispatchviz.torch.distributions.normal_uniform import Uniform
+from dispatchviz.torch.distributions.transformed_distribution import TransformedDistribution
 from dispatchviz.torch.distributions.transforms import AffineTransform, ExpTransform, PowerTransform
 
 __all__ = ["Gumbel", "InverseGamma", "Pareto", "Weibull"]

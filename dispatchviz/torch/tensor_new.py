@@ -28,8 +28,8 @@ from dispatchviz.core.tensor.tensor import Size, Tensor, contiguous_strides, emp
 from dispatchviz.core.thread.guards import AutoDispatchBelowADInplaceOrView, ExcludeDispatchKeyGuard
 from dispatchviz.core.thread.restoring_state import given_back
 from dispatchviz.core.thread.warning import give
-from dispatchviz.torch.numpy_memory import from_numpy, known_dtype
-from dispatchviz.torch.sequence_data import inferred_dtype, numbers_in
+from dispatchviz.torch.infer_scalar_type import inferred_dtype, numbers_in
+from dispatchviz.torch.tensor_from_numpy import from_numpy, known_dtype
 
 _MODES = key_set.raw(
     DispatchKey.Fake,

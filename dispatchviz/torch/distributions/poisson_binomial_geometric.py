@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.distributions import constraints
-from dispatchviz.torch.distributions.discrete import OfBinaryTrials
+from dispatchviz.torch.distributions.bernoulli_categorical import OfBinaryTrials
 from dispatchviz.torch.distributions.distribution import (
     NONE,
     broadcast_all,

@@ -1,7 +1,7 @@
 """How tensors print (``torch/_tensor_str.py``): ``tensor([1., 2.], grad_fn=<AddBackward0>)``.
 
 Printing calls operators (``reshape``, ``masked_select``, ``item``, ...) in PyTorch's order, without grad mode and past
-all modes and transforms. The numbers are in ``printed_numbers.py``.
+all modes and transforms. The numbers are in ``tensor_formatter.py``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dispatchviz.core.tensor.tensor import Tensor, numel
 from dispatchviz.core.thread.guards import DisableFuncTorch
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch._tensor_str import PRINT_OPTS
-from dispatchviz.torch.printed_numbers import numbers
+from dispatchviz.torch.tensor_formatter import numbers
 from dispatchviz.torch.utils._python_dispatch import _disable_current_modes
 
 _FUNCTIONAL = "_to_functional_tensor("

@@ -10,8 +10,8 @@ from typing import Any
 
 from dispatchviz.core.autograd.hooks.hooks import RemovableHandle
 from dispatchviz.torch._namespace import torch
-from dispatchviz.torch.nn.modules.calling import WrappedHook
 from dispatchviz.torch.nn.modules.global_hooks import Hook
+from dispatchviz.torch.nn.modules.module_call import WrappedHook
 from dispatchviz.torch.nn.parameter import is_lazy
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"

@@ -8,7 +8,7 @@ from typing import Any
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.distributions import constraints
 from dispatchviz.torch.distributions.distribution import broadcast_all, is_number, lazy_property
-from dispatchviz.torch.distributions.transform import Transform
+from dispatchviz.torch.distributions.transform_base import Transform
 
 
 class WithoutParameters(Transform):

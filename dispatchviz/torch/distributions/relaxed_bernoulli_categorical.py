@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.distributions import constraints
-from dispatchviz.torch.distributions.discrete import Categorical
+from dispatchviz.torch.distributions.bernoulli_categorical import Categorical
 from dispatchviz.torch.distributions.distribution import (
     NONE,
     Distribution,
@@ -16,7 +16,7 @@ from dispatchviz.torch.distributions.distribution import (
     logits_to_probs,
     probs_to_logits,
 )
-from dispatchviz.torch.distributions.transformed import TransformedDistribution
+from dispatchviz.torch.distributions.transformed_distribution import TransformedDistribution
 from dispatchviz.torch.distributions.transforms import ExpTransform, SigmoidTransform
 from dispatchviz.torch.size import Size
 

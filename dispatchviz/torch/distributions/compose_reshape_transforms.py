@@ -10,8 +10,8 @@ from typing import Any
 from dispatchviz.torch._namespace import torch
 from dispatchviz.torch.distributions import constraints
 from dispatchviz.torch.distributions.distribution import lazy_property
-from dispatchviz.torch.distributions.events import sum_rightmost
-from dispatchviz.torch.distributions.transform import Transform
+from dispatchviz.torch.distributions.independent_one_hot import sum_rightmost
+from dispatchviz.torch.distributions.transform_base import Transform
 from dispatchviz.torch.size import Size
 
 __all__ = ["ComposeTransform", "IndependentTransform", "ReshapeTransform", "identity_transform"]
