@@ -236,8 +236,8 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     sizes = _checked_shape(indices, shape)
     steps = [math.prod(sizes[at + 1 :]) for at in range(len(sizes))]
     options = {"device": indices.device, "dtype": int64}
-    places = indices.unsqueeze(-1).floor_divide(tensor(steps, **options)) % tensor(list(sizes), **options)
-    return tuple(places.unbind(-1))
+    coordinates = indices.unsqueeze(-1).floor_divide(tensor(steps, **options)) % tensor(list(sizes), **options)
+    return tuple(coordinates.unbind(-1))
 
 
 def _checked_shape(indices: Any, shape: Any) -> Size:
@@ -290,5 +290,5 @@ def stft(
         rank, half = input.dim(), n_fft // 2
         input = nn_functions.pad(input.view((*(1,) * (3 - rank), *input.size())), (half, half), pad_mode)
         input = input.view(input.shape[-rank:])
-    words = hop_length, win_length, window, normalized, onesided, return_complex, align_to_window
-    return python_bindings.stft(input, n_fft, *words)
+    settings = hop_length, win_length, window, normalized, onesided, return_complex, align_to_window
+    return python_bindings.stft(input, n_fft, *settings)

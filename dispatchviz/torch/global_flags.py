@@ -38,8 +38,8 @@ def _check_threads(kind: str, name: str, num: int) -> None:
     if not isinstance(num, int):
         raise TypeError(f"{name} expects an int, but got {type(num).__name__}")
     if num <= 0:
-        words = "number of threads" if kind == "intra" else "interop threads"
-        raise RuntimeError(f"{name} expects a positive integer" if kind == "intra" else f"{name}: {words}")
+        kind_text = "number of threads" if kind == "intra" else "interop threads"
+        raise RuntimeError(f"{name} expects a positive integer" if kind == "intra" else f"{name}: {kind_text}")
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:

@@ -44,13 +44,13 @@ def has_torch_function_variadic(*relevant_args: Any) -> bool:
 
 def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
     """Lets them see it. TypeError if nobody knows what to do."""
-    seers = torch_function.overloaded_args(relevant_args, plain=True)
-    result = torch_function.handled(public_api, seers, args, kwargs)
+    overloaded = torch_function.overloaded_args(relevant_args, plain=True)
+    result = torch_function.handled(public_api, overloaded, args, kwargs)
     if result is not NotImplemented:
         return result
     message = (
         f"no implementation found for '{public_api.__module__}.{public_api.__name__}' on types that implement "
-        f"__torch_function__: {[type(seer) for seer in seers]}"
+        f"__torch_function__: {[type(arg) for arg in overloaded]}"
     )
     if torch_function.mode_enabled():
         message += f" nor in mode {_get_current_function_mode()}"

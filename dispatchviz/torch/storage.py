@@ -91,8 +91,8 @@ class UntypedStorage:
     def __len__(self) -> int:
         return self.nbytes()
 
-    def __getitem__(self, place: Any) -> Any:
-        return int(self._bytes()[place])
+    def __getitem__(self, index: Any) -> Any:
+        return int(self._bytes()[index])
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.tolist())
@@ -158,8 +158,8 @@ class TypedStorage:
     def __len__(self) -> int:
         return self.size()
 
-    def __getitem__(self, place: Any) -> Any:
-        return self.tolist()[place]
+    def __getitem__(self, index: Any) -> Any:
+        return self.tolist()[index]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())

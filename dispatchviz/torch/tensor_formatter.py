@@ -42,7 +42,7 @@ class Formatter:
         largest = sizes.max().to(dtype=torch.double)
         self._integers = not any(value != torch.ceil(value) for value in counted)
         chosen = PRINT_OPTS.sci_mode
-        self._scientific = _asks_for_exponents(largest, smallest) if chosen is None else chosen
+        self._scientific = _needs_scientific(largest, smallest) if chosen is None else chosen
         self._counted_with_exponents = bool(self._scientific)
         return counted
 
@@ -68,7 +68,7 @@ class Formatter:
         return f"{value:.{PRINT_OPTS.precision}f}"
 
 
-def _asks_for_exponents(largest: Any, smallest: Any) -> Any:
+def _needs_scientific(largest: Any, smallest: Any) -> Any:
     return largest / smallest > _TOO_WIDE or largest > _TOO_LARGE or smallest < _TOO_SMALL
 
 
@@ -122,43 +122,43 @@ def _edges(tensor: Any) -> Any:
         return tensor.new_empty([0] * tensor.dim())
     if length <= 2 * edge:
         return torch.stack([_edges(part) for part in tensor])
-    places = (*range(edge), *range(length - edge, length))
-    return torch.stack([_edges(part) for part in [tensor[i] for i in places]])
+    indices = (*range(edge), *range(length - edge, length))
+    return torch.stack([_edges(part) for part in [tensor[i] for i in indices]])
 
 
-def _block(tensor: Any, indent: int, summarised: bool, words: AnyFormatter) -> str:
+def _block(tensor: Any, indent: int, summarised: bool, formatter: AnyFormatter) -> str:
     if tensor.dim() == 0:
-        return _one(tensor, words)
+        return _one(tensor, formatter)
     if tensor.dim() == 1:
-        return _row(tensor, indent, summarised, words)
+        return _row(tensor, indent, summarised, formatter)
     edge, length = PRINT_OPTS.edgeitems, tensor.size(0)
     if summarised and length > 2 * edge:
-        blocks = [_block(tensor[i], indent + 1, summarised, words) for i in range(edge)]
+        blocks = [_block(tensor[i], indent + 1, summarised, formatter) for i in range(edge)]
         blocks.append("...")
-        blocks += [_block(tensor[i], indent + 1, summarised, words) for i in range(length - edge, length)]
+        blocks += [_block(tensor[i], indent + 1, summarised, formatter) for i in range(length - edge, length)]
     else:
-        blocks = [_block(tensor[i], indent + 1, summarised, words) for i in range(length)]
+        blocks = [_block(tensor[i], indent + 1, summarised, formatter) for i in range(length)]
     between: str = "," + "\n" * (tensor.dim() - 1) + " " * (indent + 1)
     return "[" + between.join(blocks) + "]"
 
 
-def _one(tensor: Any, words: AnyFormatter) -> str:
+def _one(tensor: Any, formatter: AnyFormatter) -> str:
     """A number alone; of a complex one the parts are taken one after the other."""
-    if isinstance(words, Formatter):
-        return words(tensor.item())
-    real = words.real(tensor.real.item())
-    return words.joined(real, words.imag(tensor.imag.item()))
+    if isinstance(formatter, Formatter):
+        return formatter(tensor.item())
+    real = formatter.real(tensor.real.item())
+    return formatter.joined(real, formatter.imag(tensor.imag.item()))
 
 
-def _row(tensor: Any, indent: int, summarised: bool, words: AnyFormatter) -> str:
+def _row(tensor: Any, indent: int, summarised: bool, formatter: AnyFormatter) -> str:
     edge = PRINT_OPTS.edgeitems
     if summarised and not edge:
         items = ["..."]
     elif summarised and tensor.size(0) > 2 * edge:
-        items = [words(value) for value in tensor[:edge].tolist()]
-        items += [" ...", *(words(value) for value in tensor[-edge:].tolist())]
+        items = [formatter(value) for value in tensor[:edge].tolist()]
+        items += [" ...", *(formatter(value) for value in tensor[-edge:].tolist())]
     else:
-        items = [words(value) for value in tensor.tolist()]
-    a_line = max(1, (PRINT_OPTS.linewidth - indent) // (words.width + 2))
+        items = [formatter(value) for value in tensor.tolist()]
+    a_line = max(1, (PRINT_OPTS.linewidth - indent) // (formatter.width + 2))
     lines = [", ".join(items[at : at + a_line]) for at in range(0, len(items), a_line)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"

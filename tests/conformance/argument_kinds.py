@@ -142,8 +142,8 @@ def described(value: Any) -> str:
     """A result in words: of tensors shape, dtype, numbers to four digits."""
     if hasattr(value, "detach"):
         numbers = value.detach().reshape(-1)[:8].tolist() if value.numel() else []
-        words = " ".join(f"{number + 0:.4g}" for number in numbers)
-        return f"{value.dtype} {tuple(value.shape)} {value.requires_grad}: {words}"
+        text = " ".join(f"{number + 0:.4g}" for number in numbers)
+        return f"{value.dtype} {tuple(value.shape)} {value.requires_grad}: {text}"
     if isinstance(value, (tuple, list)):
         return f"{type(value).__name__}({', '.join(map(described, value))})"
     return f"{type(value).__name__} {value!r}".split(" at 0x")[0]

@@ -48,7 +48,7 @@ UNSEEN = {
 """Within an anonymous namespace, or of a class that no header has."""
 
 
-def places() -> list[tuple[str, str]]:
+def source_files() -> list[tuple[str, str]]:
     """All that the rules of the engine name."""
     rules = [engine_rule(event(kind)) for kind in typing.get_args(event_groups.EngineEvent) if kind is not ev.HookRan]
     kinds = ("tensor pre hook", "retains-grad hook", "pre hook", "post hook", "post-accumulate hook")
@@ -72,7 +72,7 @@ def binaries() -> typing.Iterator[list[mmap.mmap]]:
         each.close()
 
 
-@pytest.mark.parametrize(("function", "file"), places())
+@pytest.mark.parametrize(("function", "file"), source_files())
 def test_what_a_rule_names_is_there(function: str, file: str, binaries: list[mmap.mmap]) -> None:
     if file.endswith(".h"):
         assert (ROOT / "include" / file).is_file()

@@ -17,7 +17,7 @@ from dispatchviz.explain.rules.event_rules import rule
 from dispatchviz.program import run
 from truth.observers.elf_symbols import Library
 from truth.programs import PROGRAMS
-from truth.recorders.native_files import library, lines, places
+from truth.recorders.native_files import files_by_function, library, lines
 
 pytestmark = pytest.mark.torch
 
@@ -66,7 +66,7 @@ def headers() -> Path:
 
 
 def test_the_table_of_meta_and_impl_functions_is_what_the_library_says() -> None:
-    found = places()
+    found = files_by_function()
     assert len(found) > 500
     assert {name: structured_file(name) for name in found} == found
     assert all(": " in line for line in lines(found))
@@ -76,7 +76,7 @@ def test_torchgen_writes_the_impl_of_add() -> None:
     assert {"UfuncCPU_add.cpp", "UfuncCPUKernel_add.cpp.DEFAULT.cpp"} <= objects()
 
 
-def test_fallbacks_stand_in_the_files_that_are_told() -> None:
+def test_fallbacks_are_in_the_recorded_files() -> None:
     found = library()
     functions = {function.name: function for function in found.functions}
     for name, path in FALLBACKS.items():
@@ -96,7 +96,7 @@ def _named(full: str, name: str) -> bool:
     return full == name or full.endswith(f"::{name}")
 
 
-def told() -> Iterator[tuple[str, str, str]]:
+def recorded() -> Iterator[tuple[str, str, str]]:
     """Kind of event, function, file; of kernels not, since registrations say their file."""
     sources = [path.read_text("utf-8") for path in sorted(EXAMPLES.glob("*.py"))]
     sources += [PROGRAMS[name] for name in sorted(PROGRAMS)[::EACH]]
@@ -104,10 +104,10 @@ def told() -> Iterator[tuple[str, str, str]]:
     for source in sources:
         for event in _traced(source):
             found = rule(event)
-            place = (type(event).__name__, found.function, found.file)
-            if place not in seen and not isinstance(event, ev.KernelEntered):
-                seen.add(place)
-                yield place
+            location = (type(event).__name__, found.function, found.file)
+            if location not in seen and not isinstance(event, ev.KernelEntered):
+                seen.add(location)
+                yield location
 
 
 def _traced(source: str) -> Iterator[ev.AnyEvent]:
@@ -121,8 +121,8 @@ def _traced(source: str) -> Iterator[ev.AnyEvent]:
 
 
 def test_every_function_and_file_of_a_rule_exists() -> None:
-    places = [(f"{kind}: {function} in {file}", _wrong(function, file)) for kind, function, file in told()]
-    wrong = [f"{place}: {why}" for place, why in places if why]
+    checked = [(f"{kind}: {function} in {file}", _wrong(function, file)) for kind, function, file in recorded()]
+    wrong = [f"{location}: {why}" for location, why in checked if why]
     assert not wrong, "\n".join(sorted(set(wrong)))
 
 

@@ -15,9 +15,9 @@ def double(x: object) -> object:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("compiles", [jit.script, jit.trace])
 def test_what_is_compiled_is_given_back_with_a_warning(compiles: object) -> None:
-    with pytest.warns(UserWarning, match="runs as Python") as told:
+    with pytest.warns(UserWarning, match="runs as Python") as caught:
         assert compiles(double) is double  # type: ignore[operator]
-    assert told[-1].filename == __file__
+    assert caught[-1].filename == __file__
 
 
 def test_marks_for_tracers_change_nothing() -> None:
@@ -37,7 +37,7 @@ def test_marks_for_tracers_change_nothing() -> None:
         lambda: fx.symbolic_trace(torch.nn.Linear(1, 1)),
     ],
 )
-def test_what_cannot_be_done_says_so(call: object) -> None:
+def test_what_cannot_be_done_raises(call: object) -> None:
     with pytest.raises(NotImplementedError, match="dispatchviz's model of PyTorch"):
         call()  # type: ignore[operator]
 

@@ -26,7 +26,7 @@ FUNCTORCH = (
     *("FuncTorchDynamicLayerFrontMode", "FuncTorchGradWrapper", "FuncTorchVmapMode", "FuncTorchBatched"),
     "FuncTorchDynamicLayerBackMode",
 )
-CALLING_ANEW = (*FUNCTORCH, "Functionalize", "AutocastCPU", "Python")
+CALLING_AGAIN = (*FUNCTORCH, "Functionalize", "AutocastCPU", "Python")
 """Kernels there never redispatch: whatever they do is a call."""
 WATCHED = (
     *FUNCTORCH,
@@ -151,7 +151,7 @@ def _watching(operator: str, key: str, kernel: Any) -> Callable[..., Any]:
         if _watch.steps is None:
             return slots.result(kernel.call_boxed(keys, *args, **kwargs))
         _watch.steps.append(_described(operator, key, keys))
-        _watch.open.append(("" if key in CALLING_ANEW else operator, key))
+        _watch.open.append(("" if key in CALLING_AGAIN else operator, key))
         try:
             return slots.result(kernel.call_boxed(keys, *args, **kwargs))
         finally:

@@ -78,12 +78,12 @@ class Watched:
 
     def setter(self, name: str, key: str) -> list[Any]:
         """The sets after on, on, off, off; and what the queries say of the key."""
-        asked = getattr(self.C, name.replace("_set_", "_is_"))
+        query = getattr(self.C, name.replace("_set_", "_is_"))
         with self._fresh():
             seen: list[Any] = []
             for state in (True, True, False, False):
                 getattr(self.C, name)(key, state)
-                seen.append([self.sets(), asked(key)])
+                seen.append([self.sets(), query(key)])
             return seen
 
     def meta(self) -> list[Any]:

@@ -85,13 +85,13 @@ def wrapped(data, **options):
     return Wrapper(torch.tensor(data, **options))
 """
 
-NOT_ASKED = ("cuda", "torch.library", "vmap", "_C", "autocast")
+EXCLUDED = ("cuda", "torch.library", "vmap", "_C", "autocast")
 """Words of programs that are not run under a mode: no CUDA here, and things with keys above Python of their own."""
 
 
 def seen_programs() -> dict[str, str]:
     """The programs that the model and PyTorch are compared on anyway, those that can run under a mode."""
-    return {name: text for name, text in PROGRAMS.items() if not any(word in text for word in NOT_ASKED)}
+    return {name: text for name, text in PROGRAMS.items() if not any(word in text for word in EXCLUDED)}
 
 
 def seen(source: str) -> list[str]:

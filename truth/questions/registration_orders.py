@@ -51,9 +51,9 @@ class Orders:
     def make(self, number: int) -> str | None:
         """Registers one; the text of the error, if there is one."""
         library = self.libraries[number] = self.C._dispatch_library("FRAGMENT", "orders", "")
-        verb, *words = self.registrations[number]
+        verb, *args = self.registrations[number]
         try:
-            getattr(library, verb)(*words)
+            getattr(library, verb)(*args)
         except RuntimeError as error:
             return str(error)
         return None

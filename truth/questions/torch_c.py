@@ -141,7 +141,7 @@ def expressions(text: str) -> list[str]:
     return [" ".join(part.split()) for part in re.split(r"\s\|\s", text)]
 
 
-class Asked:
+class TorchC:
     """Asks one PyTorch."""
 
     def __init__(self, torch: Any) -> None:

@@ -71,7 +71,7 @@ class _Rows:
         found = [self._as_rows(chunk) for chunk in self.chunks()]
         if len(found) == 1:
             return found[0]
-        return [torch.cat(tuple(chunk[place] for chunk in found), 0) for place in range(inputs)]
+        return [torch.cat(tuple(chunk[index] for chunk in found), 0) for index in range(inputs)]
 
     def copied(self, primals: list[Any]) -> list[Any]:
         """The same, copied chunk by chunk into a tensor made before."""
@@ -79,9 +79,9 @@ class _Rows:
         if self.chunk_size is None or self.chunk_size >= total:
             return self._as_rows(next(self.chunks()))
         stacked = [primal.new_zeros(total, *primal.shape) for primal in primals]
-        for place, chunk in enumerate(self.chunks()):
+        for index, chunk in enumerate(self.chunks()):
             for rows, whole in zip(chunk, stacked, strict=True):
-                whole[place * self.chunk_size : (place + 1) * self.chunk_size].copy_(rows)
+                whole[index * self.chunk_size : (index + 1) * self.chunk_size].copy_(rows)
         return stacked
 
 
@@ -149,20 +149,20 @@ def standard_basis(
     if not chunk_size or chunk_size >= total:
         chunk_size = total
     counts = [min(chunk_size, total - begin) for begin in range(0, total, chunk_size)] if total else [0]
-    before = [-sum(numels[:place]) for place in range(len(numels))]
-    for place, count in enumerate(counts):
+    before = [-sum(numels[:index]) for index in range(len(numels))]
+    for index, count in enumerate(counts):
         chunks = [tensor.new_zeros(count, numel) for tensor, numel in zip(tensors, numels, strict=True)]
         for chunk, start in zip(chunks, before, strict=True):
-            chunk.diagonal(start + place * chunk_size).fill_(1)
+            chunk.diagonal(start + index * chunk_size).fill_(1)
         yield tuple(chunk.view(count, *tensor.shape) for chunk, tensor in zip(chunks, tensors, strict=True))
 
 
 def _error_if_complex(name: str, args: Any, is_input: bool) -> None:
-    for place, arg in enumerate(tree_leaves(args)):
+    for index, arg in enumerate(tree_leaves(args)):
         if isinstance(arg, Tensor) and arg._dtype.is_complex:
             raise RuntimeError(
                 f"{name}: Expected all {'inputs' if is_input else 'outputs'} to be real but received complex tensor at "
-                f"flattened input idx: {place}"
+                f"flattened input idx: {index}"
             )
 
 

@@ -81,8 +81,8 @@ def _implement(library: Library, name: str, dispatch_key: str) -> Callable[[Func
 
 
 def _impl(qualname: str, types: str | Sequence[str], func: Function | None, lib: Library | None) -> Any:
-    words = (types,) if isinstance(types, str) else types
-    keys = dict.fromkeys(word if _C._parse_dispatch_key(word) is not None else _key_of(word) for word in words)
+    requested = (types,) if isinstance(types, str) else types
+    keys = dict.fromkeys(one if _C._parse_dispatch_key(one) is not None else _key_of(one) for one in requested)
 
     def register(function: Function) -> None:
         namespace, _ = names.parse_namespace(qualname)

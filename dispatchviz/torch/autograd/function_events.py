@@ -101,15 +101,15 @@ class Collector:
             self._own = Recorder()
             recorder.start(self._own)
         self._listener = recorder.active
-        self._first = self._told()
+        self._first = self._position()
         Collector.running.append(self)
 
-    def _told(self) -> int:
+    def _position(self) -> int:
         return 0 if self._listener is None else len(self._listener.events)
 
     def named(self, name: str) -> None:
         """A block with a name begins."""
-        self._names.append((self._told(), name))
+        self._names.append((self._position(), name))
 
     def stop(self) -> EventList:
         """Ends; what was called since."""
@@ -117,65 +117,65 @@ class Collector:
         if self._own is not None:
             recorder.stop(self._own)
         recorded = [] if self._listener is None else self._listener.events
-        self._seen: list[_Seen] = []
-        self._open: dict[int, _Seen] = {}
-        for place in range(self._first, len(recorded)):
-            self._read(recorded, place)
+        self._calls: list[_Call] = []
+        self._open: dict[int, _Call] = {}
+        for index in range(self._first, len(recorded)):
+            self._read(recorded, index)
         for _, name in self._names:
-            self._see(name, None)
-        _drop_doubles(self._seen)
-        return EventList(FunctionEvent(seen.name) for seen in self._seen)
+            self._add(name, None)
+        _drop_doubles(self._calls)
+        return EventList(FunctionEvent(call.name) for call in self._calls)
 
-    def _read(self, recorded: list[Any], place: int) -> None:
-        while self._names and self._names[0][0] <= place:
-            self._see(self._names.pop(0)[1], None)
-        event = recorded[place]
+    def _read(self, recorded: list[Any], index: int) -> None:
+        while self._names and self._names[0][0] <= index:
+            self._add(self._names.pop(0)[1], None)
+        event = recorded[index]
         kind = type(event).__name__
         if kind == "Dispatched" and event.how in _CALLS and not event.operator.startswith("profiler::"):
             name = event.operator.partition(".")[0]
-            self._open[place] = seen = self._see(name, self._around(recorded, event.parent))
+            self._open[index] = call = self._add(name, self._around(recorded, event.parent))
             if name in _NAMED_AGAIN and event.key.startswith("Autograd"):
-                self._see(name.removeprefix("aten::"), seen)
+                self._add(name.removeprefix("aten::"), call)
         elif kind == "NodeStarted":
-            whole = self._see(f"autograd::engine::evaluate_function: {event.name}", None)
-            self._open[place] = self._see(event.name, whole)
+            whole = self._add(f"autograd::engine::evaluate_function: {event.name}", None)
+            self._open[index] = self._add(event.name, whole)
 
-    def _see(self, name: str, parent: _Seen | None) -> _Seen:
-        seen = _Seen(name, parent)
+    def _add(self, name: str, parent: _Call | None) -> _Call:
+        call = _Call(name, parent)
         if parent is not None:
-            parent.children.append(seen)
-        self._seen.append(seen)
-        return seen
+            parent.children.append(call)
+        self._calls.append(call)
+        return call
 
-    def _around(self, recorded: list[Any], place: int | None) -> _Seen | None:
+    def _around(self, recorded: list[Any], index: int | None) -> _Call | None:
         """What was seen of the innermost event around."""
-        while place is not None and place >= self._first:
-            if place in self._open:
-                return self._open[place]
-            place = recorded[place].parent
+        while index is not None and index >= self._first:
+            if index in self._open:
+                return self._open[index]
+            index = recorded[index].parent
         return None
 
 
-class _Seen:
+class _Call:
     """A call, and what was called inside."""
 
-    def __init__(self, name: str, parent: _Seen | None) -> None:
+    def __init__(self, name: str, parent: _Call | None) -> None:
         self.name = name
         self.parent = parent
-        self.children: list[_Seen] = []
+        self.children: list[_Call] = []
 
 
-def _drop_doubles(seen: list[_Seen]) -> None:
+def _drop_doubles(calls: list[_Call]) -> None:
     """An overload that does nothing but call another one of its name counts once."""
     again = True
     while again:
         doubles = [
-            each for each in seen if each.parent and each.parent.name == each.name and len(each.parent.children) == 1
+            each for each in calls if each.parent and each.parent.name == each.name and len(each.parent.children) == 1
         ]
         for double in doubles:
             assert double.parent is not None
             double.parent.children = double.children
             for child in double.children:
                 child.parent = double.parent
-            seen.remove(double)
+            calls.remove(double)
         again = bool(doubles)

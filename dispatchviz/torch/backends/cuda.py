@@ -24,7 +24,7 @@ def is_built() -> bool:
     return True
 
 
-def _switch(name: str, says: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:
+def _switch(name: str, what: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:
     """How a switch is read and turned."""
 
     def enabled() -> bool:
@@ -34,7 +34,7 @@ def _switch(name: str, says: str) -> tuple[Callable[[], bool], Callable[[bool], 
         setattr(context, name, bool(enabled))
 
     enabled.__name__, enable.__name__ = f"{name}_enabled", f"enable_{name}"
-    enabled.__doc__, enable.__doc__ = f"Whether {says} may compute attention.", f"Lets {says} compute attention or not."
+    enabled.__doc__, enable.__doc__ = f"Whether {what} may compute attention.", f"Lets {what} compute attention or not."
     return enabled, enable
 
 

@@ -179,8 +179,8 @@ class Categorical(OfProbsOrLogits):
         """By ``torch.multinomial``."""
         shape = Size(sample_shape)
         rows = self.probs.reshape(-1, self._num_events)
-        drawn = torch.multinomial(rows, shape.numel(), True).T
-        return drawn.reshape(self._extended_shape(shape))
+        samples = torch.multinomial(rows, shape.numel(), True).T
+        return samples.reshape(self._extended_shape(shape))
 
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the probability."""

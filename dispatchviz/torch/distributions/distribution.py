@@ -196,8 +196,8 @@ class Distribution:
 
     def __repr__(self) -> str:
         shown = {name: self.__dict__[name] for name in self.arg_constraints if name in self.__dict__}
-        words = [f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in shown.items()]
-        return f"{type(self).__name__}({', '.join(words)})"
+        parameters = [f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in shown.items()]
+        return f"{type(self).__name__}({', '.join(parameters)})"
 
 
 def is_number(value: Any) -> bool:

@@ -137,7 +137,7 @@ def mahalanobis(factor: Any, x: Any) -> Any:
     factors = factor.reshape(-1, n, n)
     columns = x.reshape(-1, factors.size(0), n).permute(1, 2, 0)
     lengths = torch.linalg.solve_triangular(factors, columns, upper=False).pow(2).sum(-2).t()
-    back = [place for i in range(inner) for place in (outer + i, outer + inner + i)]
+    back = [dim for i in range(inner) for dim in (outer + i, outer + inner + i)]
     return lengths.reshape(x.shape[:-1]).permute((*range(outer), *back)).reshape(batch)
 
 

@@ -131,8 +131,8 @@ class Uniform(Distribution):
     def rsample(self, sample_shape: Any = NONE) -> Any:
         """``low`` and a share of the way to ``high``."""
         shape = self._extended_shape(sample_shape)
-        share = torch.rand(shape, dtype=self.low.dtype, device=self.low.device)
-        return self.low + share * (self.high - self.low)
+        fraction = torch.rand(shape, dtype=self.low.dtype, device=self.low.device)
+        return self.low + fraction * (self.high - self.low)
 
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""

@@ -65,8 +65,8 @@ class LogitRelaxedBernoulli(Distribution):
         """By uniform draws."""
         shape = self._extended_shape(sample_shape)
         probs = _clamped(self.probs.expand(shape))
-        draws = _clamped(torch.rand(shape, dtype=probs.dtype, device=probs.device))
-        return (draws.log() - (-draws).log1p() + probs.log() - (-probs).log1p()) / self.temperature
+        uniforms = _clamped(torch.rand(shape, dtype=probs.dtype, device=probs.device))
+        return (uniforms.log() - (-uniforms).log1p() + probs.log() - (-probs).log1p()) / self.temperature
 
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""
@@ -126,8 +126,8 @@ class ExpRelaxedCategorical(Distribution):
     def rsample(self, sample_shape: Any = NONE) -> Any:
         """By Gumbel draws."""
         shape = self._extended_shape(sample_shape)
-        draws = _clamped(torch.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
-        gumbels = -(-draws.log()).log()
+        uniforms = _clamped(torch.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
+        gumbels = -(-uniforms.log()).log()
         scores = (self.logits + gumbels) / self.temperature
         return scores - scores.logsumexp(dim=-1, keepdim=True)
 

@@ -50,11 +50,11 @@ class StickBreakingTransform(WithoutParameters):
         return pad(z, [0, 1], value=1) * pad(rest, [1, 0], value=1)
 
     def _inverse(self, y: Any) -> Any:
-        shares = y[..., :-1]
-        offset = y.shape[-1] - y.new_ones(shares.shape[-1]).cumsum(-1)
-        rest = 1 - shares.cumsum(-1)
+        fractions = y[..., :-1]
+        offset = y.shape[-1] - y.new_ones(fractions.shape[-1]).cumsum(-1)
+        rest = 1 - fractions.cumsum(-1)
         rest = torch.clamp(rest, min=torch.finfo(y.dtype).tiny)
-        return shares.log() - rest.log() + offset.log()
+        return fractions.log() - rest.log() + offset.log()
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         """Of all shares but the last."""

@@ -174,10 +174,10 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
         return tensor
     rows = tensor.size(0)
     columns = tensor.numel() // rows
-    drawn = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
+    matrix = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
     if rows < columns:
-        drawn.t_()
-    q, r = torch.linalg.qr(drawn)
+        matrix.t_()
+    q, r = torch.linalg.qr(matrix)
     signs = torch.diag(r, 0).sign()
     q *= signs
     if rows < columns:
@@ -221,7 +221,7 @@ def trunc_normal_(
     inside = _norm_cdf((b - mean) / std) - _norm_cdf((a - mean) / std)
     with torch.no_grad():
         if inside > 0.3:
-            _redrawn_outside(tensor, mean, std, a, b, generator)
+            _resample_outside(tensor, mean, std, a, b, generator)
         else:
             _accepted_by_density(tensor, mean, std, a, b, generator)
     return tensor
@@ -231,7 +231,7 @@ def _norm_cdf(x: float) -> float:
     return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
 
 
-def _redrawn_outside(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> None:
+def _resample_outside(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> None:
     low, high = tensor.new_tensor(a, device="cpu").item(), tensor.new_tensor(b, device="cpu").item()
     result = tensor.normal_(mean, std, generator=generator)
     while (outside := (result < low) | (result > high)).any():

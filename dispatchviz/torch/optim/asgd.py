@@ -72,9 +72,9 @@ def _multi_tensor_asgd(lists: Lists, group: dict[str, Any]) -> None:
         changes = torch._foreach_sub(params, averages)
         torch._foreach_addcmul_(averages, changes, mus)
         rates = [torch.as_tensor(_rate(group, lr, count), device=device) for count in counts]
-        shares = [torch.as_tensor(1 / max(1, value_of(count) - group["t0"]), device=device) for count in counts]
+        weights = [torch.as_tensor(1 / max(1, value_of(count) - group["t0"]), device=device) for count in counts]
         torch._foreach_copy_(etas, rates)
-        torch._foreach_copy_(mus, shares)
+        torch._foreach_copy_(mus, weights)
 
 
 class ASGD(SteppingOptimizer):

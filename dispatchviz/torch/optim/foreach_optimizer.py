@@ -85,6 +85,6 @@ def decayed(grads: Any, params: list[Any], group: dict[str, Any]) -> Any:
 
 def check_betas(betas: tuple[float, float]) -> None:
     """ValueError unless both are from 0 and below 1."""
-    for place, beta in enumerate(betas):
+    for index, beta in enumerate(betas):
         if not 0.0 <= beta < 1.0:
-            raise ValueError(f"Invalid beta parameter at index {place}: {beta}")
+            raise ValueError(f"Invalid beta parameter at index {index}: {beta}")

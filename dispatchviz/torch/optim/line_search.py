@@ -39,10 +39,10 @@ def cubic_interpolate(one: Point, other: Point, bounds: tuple[Any, Any] | None =
         return (lowest + highest) / 2.0
     d2 = square.sqrt()
     if one.t <= other.t:
-        place = other.t - (other.t - one.t) * ((other.gtd + d2 - d1) / (other.gtd - one.gtd + 2 * d2))
+        minimum = other.t - (other.t - one.t) * ((other.gtd + d2 - d1) / (other.gtd - one.gtd + 2 * d2))
     else:
-        place = one.t - (one.t - other.t) * ((one.gtd + d2 - d1) / (one.gtd - other.gtd + 2 * d2))
-    return min(max(place, lowest), highest)
+        minimum = one.t - (one.t - other.t) * ((one.gtd + d2 - d1) / (one.gtd - other.gtd + 2 * d2))
+    return min(max(minimum, lowest), highest)
 
 
 @dataclass

@@ -207,10 +207,10 @@ class Optimizer(SavedState):
         named = "param_names" in param_group
         for group in self.param_groups:
             if named != ("param_names" in group):
-                words = "with names" if named else "without names"
+                which = "with names" if named else "without names"
                 raise ValueError(
                     "all optimizer param groups should be with/without names. cannot add param group "
-                    f"{words} to the optimizer"
+                    f"{which} to the optimizer"
                 )
         if not set(self._parameters()).isdisjoint(param_group["params"]):
             raise ValueError("some parameters appear in more than one parameter group")

@@ -223,7 +223,7 @@ class SWALR(LRScheduler):
     def _get_initial_lr(lr: Any, swa_lr: Any, alpha: float) -> Any:
         return swa_lr if alpha == 1 else (lr - alpha * swa_lr) / (1 - alpha)
 
-    def _share(self, step: int) -> float:
+    def _alpha(self, step: int) -> float:
         """How far it is on the way."""
         return self.anneal_func(max(0, min(1, step / max(1, self.anneal_epochs))))
 
@@ -238,7 +238,7 @@ class SWALR(LRScheduler):
         step = self._step_count - 1
         if self.anneal_epochs == 0:
             step = max(1, step)
-        before, now = self._share(step - 1), self._share(step)
+        before, now = self._alpha(step - 1), self._alpha(step)
         groups = self.optimizer.param_groups
         first = [self._get_initial_lr(group["lr"], group["swa_lr"], before) for group in groups]
         return [group["swa_lr"] * now + lr * (1 - now) for group, lr in zip(groups, first, strict=True)]

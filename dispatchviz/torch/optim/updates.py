@@ -112,12 +112,12 @@ def grouped(*lists: list[Any]) -> Iterator[tuple[list[list[Any]], list[int]]]:
     PyTorch keeps the groups in a hash map, which puts a new one first, but a bfloat16 one right before a float32 one
     and the other way round, since these two fall into one bucket. NB: true of one device; several were not measured.
     """
-    places: dict[Any, list[int]] = {}
-    for place, tensor in enumerate(lists[0]):
-        places.setdefault((tensor.device, tensor.dtype), []).append(place)
-    for key in _in_order_of_hash_map(list(places)):
-        found = places[key]
-        yield [[values[place] for place in found] if values else [] for values in lists], found
+    indices: dict[Any, list[int]] = {}
+    for index, tensor in enumerate(lists[0]):
+        indices.setdefault((tensor.device, tensor.dtype), []).append(index)
+    for key in _in_order_of_hash_map(list(indices)):
+        found = indices[key]
+        yield [[values[index] for index in found] if values else [] for values in lists], found
 
 
 def _in_order_of_hash_map(keys: list[Any]) -> list[Any]:

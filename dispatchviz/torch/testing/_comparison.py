@@ -68,27 +68,27 @@ def assert_close(
         )
     options = Options(rtol, atol, equal_nan, check_device, check_dtype, check_layout, check_stride)
     pairs = list(_pairs(actual, expected, ()))
-    for one, other, place in pairs:
+    for one, other, path in pairs:
         failure = _difference(one, other, options)
         if failure:
-            where = "".join(f"[{part!r}]" for part in place)
-            found = failure + (f"\n\nThe failure occurred for item {where}" if place else "")
+            where = "".join(f"[{part!r}]" for part in path)
+            found = failure + (f"\n\nThe failure occurred for item {where}" if path else "")
             raise AssertionError(found if msg is None else msg(found) if callable(msg) else msg)
 
 
-def _pairs(actual: Any, expected: Any, place: tuple[Any, ...]) -> Iterator[tuple[Any, Any, tuple[Any, ...]]]:
+def _pairs(actual: Any, expected: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, Any, tuple[Any, ...]]]:
     """The values inside both, with where they are. AssertionError if the containers differ."""
     if _both(actual, expected, Sequence) and not _any(actual, expected, (str, Size)):
         if len(actual) != len(expected):
             raise AssertionError(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}")
         for i, (one, other) in enumerate(zip(actual, expected, strict=True)):
-            yield from _pairs(one, other, (*place, i))
+            yield from _pairs(one, other, (*path, i))
     elif _both(actual, expected, Mapping):
         _check_keys(actual, expected)
         for key in actual:
-            yield from _pairs(actual[key], expected[key], (*place, key))
+            yield from _pairs(actual[key], expected[key], (*path, key))
     else:
-        yield actual, expected, place
+        yield actual, expected, path
 
 
 def _check_keys(actual: Mapping[Any, Any], expected: Mapping[Any, Any]) -> None:
@@ -263,9 +263,9 @@ def _mismatch_of_tensors(one: Any, other: Any, matches: Any, rtol: float, atol: 
 
 
 def _greatest(kind: str, differences: Any, tolerance: float, equality: bool) -> str:
-    place = int(numpy.argmax(differences))
-    index = tuple(int(i) for i in numpy.unravel_index(place, differences.shape))
+    path = int(numpy.argmax(differences))
+    index = tuple(int(i) for i in numpy.unravel_index(path, differences.shape))
     return (
-        f"Greatest {kind} difference: {differences.reshape(-1)[place].item()} at index {index}"
+        f"Greatest {kind} difference: {differences.reshape(-1)[path].item()} at index {index}"
         f"{_allowed(tolerance, equality)}"
     )

@@ -153,15 +153,15 @@ class _Frame:
                 f"Number of tensors saved during recomputation: {self.count[run]}.\n{_TIP}"
             )
         differing = ""
-        for place, reference in enumerate(self.holders):
+        for index, reference in enumerate(self.holders):
             holder = reference()
             handle = None if holder is None else holder.handles[run]
             if handle is None:
                 continue
             found = self.describe(self.recomputed[run][handle])
-            if found != self.descriptions[place]:
+            if found != self.descriptions[index]:
                 differing += (
-                    f"tensor at position {place}:\nsaved metadata: {self.descriptions[place]}\n"
+                    f"tensor at position {index}:\nsaved metadata: {self.descriptions[index]}\n"
                     f"recomputed metadata: {found}\n"
                 )
         if differing:
@@ -222,9 +222,9 @@ class _RecomputationHook(saved_tensors_hooks):
         tensor = tensor.detach() if tensor.requires_grad else tensor
         frame, run = self._frame(), self._run
         assert frame is not None
-        place = frame.count[run]
+        index = frame.count[run]
         frame.count[run] += 1
-        if place >= len(frame.holders):
+        if index >= len(frame.holders):
             if not frame.forward_completed:  # forward itself goes backward inside
                 frame.ignore_mismatch = True
                 return tensor
@@ -232,7 +232,7 @@ class _RecomputationHook(saved_tensors_hooks):
                 "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original "
                 f"forward pass.\n{_TIP}"
             )
-        holder = frame.holders[place]()
+        holder = frame.holders[index]()
         if holder is not None:
             handle = holder.handles[run] = _Handle()
             frame.recomputed[run][handle] = tensor

@@ -147,7 +147,9 @@ def _number(number: Any) -> Any:
     return {"complex": [number.real, number.imag]} if isinstance(number, complex) else number
 
 
-def asked(torch: ModuleType, gradient: str, names: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
+def gradient_program(
+    torch: ModuleType, gradient: str, names: dict[str, Any]
+) -> tuple[Callable[[], Any], Callable[[], Any]]:
     """For a line of ``gradients``: the program, and a function that describes the Node that it made before it runs."""
     leaves, expression = gradient.split(" | ")
     values = [names[leaf].detach().requires_grad_() for leaf in leaves.split()]

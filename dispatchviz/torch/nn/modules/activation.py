@@ -40,8 +40,8 @@ class _Inplace(Module):
         return "inplace=True" if self.inplace else ""
 
 
-def _with_inplace(words: str, module: Any) -> str:
-    return f"{words}, inplace=True" if module.inplace else words
+def _with_inplace(text: str, module: Any) -> str:
+    return f"{text}, inplace=True" if module.inplace else text
 
 
 class ReLU(_Inplace):

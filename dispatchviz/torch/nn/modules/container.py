@@ -117,9 +117,9 @@ class Sequential(_Numbered):
             raise AssertionError(f"module should be of type: {Module}")
         if not -len(self) <= index <= len(self):
             raise IndexError(f"Index out of range: {index}")
-        place = index + len(self) if index < 0 else index
-        self._make_room(place)
-        self._modules[str(place)] = module
+        position = index + len(self) if index < 0 else index
+        self._make_room(position)
+        self._modules[str(position)] = module
         return self
 
     def extend(self, sequential: Iterable[Any]) -> Any:

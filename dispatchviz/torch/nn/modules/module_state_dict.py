@@ -150,9 +150,9 @@ class State:
         loading.load(self, given, "")
         errors = loading.errors
         if strict:
-            for words, keys in (("Unexpected", loading.unexpected), ("Missing", loading.missing)):
+            for kind, keys in (("Unexpected", loading.unexpected), ("Missing", loading.missing)):
                 if keys:
-                    errors.insert(0, f"{words} key(s) in state_dict: " + ", ".join(f'"{key}"' for key in keys) + ". ")
+                    errors.insert(0, f"{kind} key(s) in state_dict: " + ", ".join(f'"{key}"' for key in keys) + ". ")
         if errors:
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
         return _IncompatibleKeys(loading.missing, loading.unexpected)

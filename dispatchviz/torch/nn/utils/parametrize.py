@@ -175,8 +175,8 @@ class ParametrizationList(ModuleList):
             result = self[0](self.original)
         else:
             result = self[0](*(getattr(self, f"original{i}") for i in range(self.ntensors)))
-        for place in range(1, len(self)):
-            result = self[place](result)
+        for index in range(1, len(self)):
+            result = self[index](result)
         return result
 
 

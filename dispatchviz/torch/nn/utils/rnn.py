@@ -181,8 +181,8 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     """Tensors of several lengths."""
     if not batch_first:
         padded_sequences.transpose_(0, 1)
-    places = torch.arange(padded_sequences.shape[1], device=lengths.device)
-    return [sequence[places < length] for sequence, length in zip(padded_sequences, lengths, strict=True)]
+    steps = torch.arange(padded_sequences.shape[1], device=lengths.device)
+    return [sequence[steps < length] for sequence, length in zip(padded_sequences, lengths, strict=True)]
 
 
 def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:

@@ -146,8 +146,8 @@ class Measurement:
         lines.append(f"  {measured}, {runs}, {threads}")
         if self.has_warnings:
             lines += _too_far_apart(self.iqr / self.median)
-        place = f"<torch.utils.benchmark.utils.common.Measurement object at {id(self):#x}>"
-        return "\n".join([place, *lines])
+        header = f"<torch.utils.benchmark.utils.common.Measurement object at {id(self):#x}>"
+        return "\n".join([header, *lines])
 
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
@@ -158,7 +158,7 @@ class Measurement:
         return [Measurement(1, times, task) for task, times in by_task.items()]
 
 
-def _too_far_apart(share: float) -> list[str]:
-    lines = [f"  WARNING: Interquartile range is {share * 100:.1f}% of the median measurement."]
-    lines.append("           This " + ("suggests significant environmental influence." if share >= 0.25 else ""))
+def _too_far_apart(relative_iqr: float) -> list[str]:
+    lines = [f"  WARNING: Interquartile range is {relative_iqr * 100:.1f}% of the median measurement."]
+    lines.append("           This " + ("suggests significant environmental influence." if relative_iqr >= 0.25 else ""))
     return lines
